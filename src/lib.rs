@@ -1,0 +1,3 @@
+//! tcompact.
+pub mod transcript;
+pub mod tokens;

@@ -1,0 +1,116 @@
+//! `LangChain`'s estimate of tokens, `count_tokens_approximately`, to the token.
+//!
+//! Characters divided by a number, rounded up a message, and a little more for each message. It counts what `LangChain`
+//! sees: calls only beside string content, parts other than text by Python's `repr` of them, pictures at a flat rate.
+
+use crate::transcript::json::{self, Json};
+use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Call, Content, Message, PartKind, Role};
+
+use super::{MEDIA_TOKENS, python};
+
+/// Tokens that every message costs beside its characters.
+const MESSAGE_TOKENS: u64 = 3;
+
+/// The tokens of one message, with this many characters a token.
+pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
+    let mut chars = message.role.openai_name().len();
+    let mut media = 0;
+    let mut scratch = String::new();
+    match &message.content {
+        Content::Text(text) => {
+            chars += text.code_point_count();
+            if message.role == Role::Assistant && !message.calls.is_empty() {
+                chars += calls_length(&message.calls, &mut scratch);
+            }
+        }
+        Content::Parts(parts) => {
+            for part in parts {
+                match &part.kind {
+                    PartKind::Text(text) => chars += text.code_point_count(),
+                    PartKind::Image => media += MEDIA_TOKENS,
+                    _ => chars += repr_length(part.json, &mut scratch),
+                }
+            }
+        }
+    }
+    if message.role == Role::Tool {
+        chars += message.answers.first().and_then(|answer| answer.id).map_or(0, |id| id.code_point_count());
+    }
+    chars += message.name.map_or(0, |name| name.code_point_count());
+    tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
+}
+
+/// Characters divided by characters a token, rounded up as Python's floats round.
+pub fn tokens(chars: usize, chars_per_token: f64) -> u64 {
+    (chars as f64 / chars_per_token).ceil() as u64
+}
+
+fn repr_length(value: Json<'_>, scratch: &mut String) -> usize {
+    scratch.clear();
+    python::repr(value, scratch);
+    scratch.chars().count()
+}
+
+/// The length of `repr` of the list of calls as `LangChain` keeps them:
+/// `[{'name': …, 'args': {…}, 'id': …, 'type': 'tool_call'}]`.
+fn calls_length(calls: &[Call<'_>], scratch: &mut String) -> usize {
+    scratch.clear();
+    let mut separator = "[";
+    for call in calls {
+        scratch.push_str(separator);
+        scratch.push_str("{'name': ");
+        text_or_none(call.name, scratch);
+        scratch.push_str(", 'args': ");
+        arguments(call.arguments, scratch);
+        scratch.push_str(", 'id': ");
+        text_or_none(call.id, scratch);
+        scratch.push_str(", 'type': 'tool_call'}");
+        separator = ", ";
+    }
+    scratch.push(']');
+    scratch.chars().count()
+}
+
+fn text_or_none(text: Option<Text<'_>>, out: &mut String) {
+    match text {
+        Some(text) => python::string(text, out),
+        None => out.push_str("None"),
+    }
+}
+
+/// Arguments as the dict they spell; what spells none, which `LangChain` refuses, counts as the string it is.
+fn arguments(arguments: Arguments<'_>, out: &mut String) {
+    match arguments {
+        Arguments::Value(value) => python::repr(value, out),
+        Arguments::Absent => out.push_str("{}"),
+        Arguments::Text(text) => {
+            let decoded = text.decode();
+            match json::parse(&decoded) {
+                Some(value) => python::repr(value, out),
+                None => match json::parse(&with_controls_escaped(&decoded)) {
+                    Some(value) => python::repr(value, out),
+                    None => python::string(text, out),
+                },
+            }
+        }
+    }
+}
+
+/// JSON with control characters inside its strings escaped: Python reads arguments with `strict=False`.
+fn with_controls_escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let (mut in_string, mut after_backslash) = (false, false);
+    for c in text.chars() {
+        if in_string && c.is_ascii_control() && c != '\u{7f}' {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+        if c == '"' && !after_backslash {
+            in_string = !in_string;
+        }
+        after_backslash = c == '\\' && !after_backslash;
+    }
+    out
+}

@@ -1,0 +1,147 @@
+//! What is known of models: context windows, prices, and which tokenizer counts for them.
+//!
+//! `models.tsv` has a line a model: provider, name, window and longest output in tokens, prices in US dollars a million
+//! tokens of input and output (empty where not known). It is searched as text; nothing is built from it.
+
+use super::Counter;
+use super::bpe::Encoding;
+
+const TABLE: &str = include_str!("models.tsv");
+
+/// Characters a token that `LangChain` counts with for Anthropic's models.
+const ANTHROPIC_CHARS: f64 = 3.3;
+
+/// One model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Model {
+    /// Who serves it, as `--model` names providers.
+    pub provider: &'static str,
+    /// The provider's name for it.
+    pub name: &'static str,
+    /// Tokens it can read.
+    pub context_window: u64,
+    /// Tokens it can write, where known.
+    pub max_output: Option<u64>,
+    /// US dollars a million tokens it reads, where known.
+    pub input_price: Option<f64>,
+    /// US dollars a million tokens it writes, where known.
+    pub output_price: Option<f64>,
+}
+
+impl Model {
+    /// How a conversation is counted that the model is to read.
+    pub fn counter(&self) -> Counter {
+        let older_gpt = ["gpt-3.5", "gpt-4-"].iter().any(|prefix| self.name.starts_with(prefix)) || self.name == "gpt-4";
+        match self.provider {
+            "openai" if older_gpt => Counter::Exact(Encoding::Cl100kBase),
+            "openai" => Counter::Exact(Encoding::O200kBase),
+            "anthropic" => Counter::Approx(ANTHROPIC_CHARS),
+            _ => Counter::DEFAULT,
+        }
+    }
+
+    fn parse(line: &'static str) -> Option<Model> {
+        let mut fields = line.split('\t');
+        Some(Model {
+            provider: fields.next()?,
+            name: fields.next()?,
+            context_window: fields.next()?.parse().ok()?,
+            max_output: fields.next()?.parse().ok(),
+            input_price: fields.next()?.parse().ok(),
+            output_price: fields.next()?.parse().ok(),
+        })
+    }
+}
+
+/// Every model, in the order of the table.
+pub fn all() -> impl Iterator<Item = Model> {
+    TABLE.lines().skip(1).filter_map(Model::parse)
+}
+
+/// The model called `name`, or `provider:name`, or `provider/name`.
+///
+/// # Errors
+/// Names that come near, the nearest first, where there is none; the providers' full names where several serve a model
+/// of that name and differ in its window.
+pub fn find(name: &str) -> Result<Model, NotFound> {
+    let named: Vec<Model> = all().filter(|model| model.name == name || is_full_name(model, name)).collect();
+    match named.as_slice() {
+        [] => Err(NotFound::Unknown { near: near(name) }),
+        [one] => Ok(*one),
+        [first, rest @ ..] if rest.iter().all(|model| model.context_window == first.context_window) => Ok(*first),
+        several => {
+            let full = |model: &Model| format!("{}:{} ({})", model.provider, model.name, model.context_window);
+            Err(NotFound::Several { full: several.iter().map(full).collect() })
+        }
+    }
+}
+
+/// Why a name is no model's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotFound {
+    /// No model is called so.
+    Unknown {
+        /// Names that come near, the nearest first.
+        near: Vec<String>,
+    },
+    /// Models of several providers are, and their windows differ.
+    Several {
+        /// The full names, with the windows.
+        full: Vec<String>,
+    },
+}
+
+fn is_full_name(model: &Model, name: &str) -> bool {
+    name.strip_prefix(model.provider)
+        .and_then(|rest| rest.strip_prefix([':', '/']))
+        .is_some_and(|rest| rest == model.name)
+}
+
+fn near(name: &str) -> Vec<String> {
+    const SHOWN: usize = 5;
+    const LEAST: f64 = 0.8;
+    let wanted = name.rsplit(':').next().unwrap_or(name).to_ascii_lowercase();
+    let mut scored: Vec<(f64, &'static str)> =
+        all().map(|model| (strsim::jaro_winkler(&wanted, model.name), model.name)).filter(|(score, _)| *score >= LEAST).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let mut names: Vec<String> = scored.into_iter().map(|(_, name)| name.to_owned()).collect();
+    names.dedup();
+    names.truncate(SHOWN);
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_a_model() {
+        assert_eq!(all().count(), TABLE.lines().count() - 1);
+        assert!(all().all(|model| model.context_window > 0));
+    }
+
+    #[test]
+    fn names_and_full_names() {
+        let model = find("gpt-4o").expect("known");
+        assert_eq!((model.provider, model.context_window), ("openai", 128_000));
+        assert_eq!(model.counter(), Counter::Exact(Encoding::O200kBase));
+        assert_eq!(find("openai:gpt-4o"), Ok(model));
+        assert_eq!(find("openai/gpt-4o"), Ok(model));
+        assert_eq!(find("gpt-4").expect("known").counter(), Counter::Exact(Encoding::Cl100kBase));
+        assert_eq!(find("gpt-4.1").expect("known").counter(), Counter::Exact(Encoding::O200kBase));
+        assert_eq!(find("claude-haiku-4-5").expect("known").counter(), Counter::Approx(3.3));
+        assert_eq!(find("openai/gpt-oss-20b").map(|model| model.provider), Err(NotFound::Several { full: vec![
+            "groq:openai/gpt-oss-20b (131072)".to_owned(),
+            "openrouter:openai/gpt-oss-20b (131072)".to_owned(),
+            "together:openai/gpt-oss-20b (128000)".to_owned(),
+        ] }));
+        assert_eq!(find("groq:openai/gpt-oss-20b").expect("known").context_window, 131_072);
+    }
+
+    #[test]
+    fn unknown_names_get_near_ones() {
+        let Err(NotFound::Unknown { near }) = find("gpt-4o-mni") else { panic!("there is none") };
+        assert!(near.contains(&"gpt-4o-mini".to_owned()), "{near:?}");
+        assert_eq!(find("zzz"), Err(NotFound::Unknown { near: vec![] }));
+    }
+}

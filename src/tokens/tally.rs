@@ -1,0 +1,141 @@
+//! The sizes of a conversation's messages, each counted at most once and only when it must be.
+
+use std::cell::Cell;
+use std::ops::Range;
+
+use crate::transcript::Message;
+
+use super::Counter;
+
+/// Tokens of the messages of one conversation, with the answers to "how many" and to the cheaper "at least so many?".
+pub struct Tally<'m, 'a> {
+    counter: Counter,
+    messages: &'m [Message<'a>],
+    known: Vec<Cell<Option<u64>>>,
+}
+
+impl<'m, 'a> Tally<'m, 'a> {
+    /// A tally of `messages`, nothing counted yet.
+    pub fn new(counter: Counter, messages: &'m [Message<'a>]) -> Self {
+        Tally { counter, messages, known: vec![Cell::new(None); messages.len()] }
+    }
+
+    /// How the messages are counted.
+    pub fn counter(&self) -> Counter {
+        self.counter
+    }
+
+    /// Tokens of one message.
+    pub fn message(&self, index: usize) -> u64 {
+        if let Some(known) = self.known[index].get() {
+            return known;
+        }
+        let count = self.counter.count(&self.messages[index]);
+        self.known[index].set(Some(count));
+        count
+    }
+
+    /// Tokens of a run of messages.
+    pub fn sum(&self, range: Range<usize>) -> u64 {
+        range.map(|index| self.message(index)).sum()
+    }
+
+    /// Whether all messages together have at least `limit` tokens. Counts none where the bounds tell, and else from the
+    /// end (whose counts are asked for again by the cutoff) until it is certain.
+    pub fn reaches(&self, limit: u64) -> bool {
+        let bounds: Vec<(u64, u64)> = (0..self.messages.len()).map(|index| self.bounds(index)).collect();
+        let mut least: u64 = bounds.iter().map(|(least, _)| least).sum();
+        let mut most: u64 = bounds.iter().map(|(_, most)| most).sum();
+        for index in (0..bounds.len()).rev() {
+            if least >= limit || most < limit {
+                break;
+            }
+            let count = self.message(index);
+            least += count - bounds[index].0;
+            most -= bounds[index].1 - count;
+        }
+        least >= limit
+    }
+
+    /// The first index from which on the messages have at most `limit` tokens together; the number of messages where
+    /// even the last has more.
+    pub fn suffix_within(&self, limit: u64) -> usize {
+        let mut left = limit;
+        for index in (0..self.messages.len()).rev() {
+            if self.bounds(index).0 > left {
+                return index + 1;
+            }
+            match left.checked_sub(self.message(index)) {
+                Some(rest) => left = rest,
+                None => return index + 1,
+            }
+        }
+        0
+    }
+
+    /// The number of messages that had to be counted so far.
+    pub fn counted(&self) -> usize {
+        self.known.iter().filter(|known| known.get().is_some()).count()
+    }
+
+    fn bounds(&self, index: usize) -> (u64, u64) {
+        match (self.known[index].get(), self.counter) {
+            (Some(known), _) => (known, known),
+            (None, Counter::Exact(_)) => self.counter.bounds(&self.messages[index]),
+            // Counting is as cheap as bounding.
+            (None, _) => {
+                let count = self.message(index);
+                (count, count)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokens::bpe::Encoding;
+    use crate::transcript::framing::read;
+
+    fn with_exact_tally(source: &str, test: impl Fn(&Tally<'_, '_>)) {
+        let document = read(source, None, None).expect("a transcript");
+        test(&Tally::new(Counter::Exact(Encoding::O200kBase), &document.transcripts[0].messages));
+    }
+
+    const THREE: &str = r#"[{"role":"user","content":"one two three"},{"role":"assistant","content":"four five"},
+        {"role":"user","content":"six"}]"#;
+
+    #[test]
+    fn bounds_alone_decide_what_they_can() {
+        with_exact_tally(THREE, |tally| {
+            assert!(tally.reaches(15), "three messages have five tokens each at least");
+            assert!(!tally.reaches(1_000), "and no more than they have bytes");
+            assert_eq!(tally.counted(), 0);
+        });
+    }
+
+    #[test]
+    fn counting_stops_when_it_is_certain() {
+        with_exact_tally(THREE, |tally| {
+            let all = tally.sum(0..3);
+            assert_eq!(all, 7 + 6 + 5);
+        });
+        with_exact_tally(THREE, |tally| {
+            assert!(tally.reaches(16));
+            assert_eq!(tally.counted(), 2, "the last message has 5, the one before 6, and the first at least 5");
+            assert!(tally.reaches(18));
+            assert!(!tally.reaches(19));
+        });
+    }
+
+    #[test]
+    fn only_the_suffix_that_is_asked_for_is_counted() {
+        with_exact_tally(THREE, |tally| {
+            assert_eq!(tally.suffix_within(5), 2);
+            assert_eq!(tally.counted(), 1);
+            assert_eq!(tally.suffix_within(4), 3);
+            assert_eq!(tally.suffix_within(11), 1);
+            assert_eq!(tally.suffix_within(100), 0);
+        });
+    }
+}

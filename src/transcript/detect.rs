@@ -1,0 +1,144 @@
+//! Which format a list of messages is in, told by all of its messages.
+//!
+//! A first message is never enough: what sets formats apart, tool calls and results, often comes late. Messages that
+//! only hold text fit several formats alike; they count as `openai-chat`, where no pairing rule can go wrong.
+
+use std::fmt;
+
+use super::format::{FORMATS, Fit, Format};
+use super::framing::List;
+use super::json::Json;
+
+/// Two or more formats that each have evidence for them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ambiguity {
+    /// The candidates: name, the first message that speaks for it, and what it has.
+    pub candidates: Vec<(&'static str, usize, &'static str)>,
+}
+
+impl fmt::Display for Ambiguity {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (name, message, what)) in self.candidates.iter().enumerate() {
+            let comma = if index == 0 { "" } else { ", " };
+            write!(out, "{comma}{name} (message {message} has {what})")?;
+        }
+        let names: Vec<&str> = self.candidates.iter().map(|candidate| candidate.0).collect();
+        write!(out, "; say which with --from {}", names.join(" or --from "))
+    }
+}
+
+/// Why no format was found.
+#[derive(Debug)]
+pub enum Problem<'a> {
+    /// Several have evidence for them.
+    Ambiguous(Ambiguity),
+    /// None can read this message.
+    Unknown {
+        /// The message.
+        message: Json<'a>,
+        /// What it is.
+        found: String,
+    },
+}
+
+/// What the messages seen so far say of one format.
+struct Candidate {
+    format: &'static dyn Format,
+    own: Option<(usize, &'static str)>,
+    foreign: Option<usize>,
+}
+
+/// The one format that all messages of `list` fit.
+///
+/// # Errors
+/// Candidates where there are several, and the message that rules out the last where there is none.
+pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
+    let mut candidates: Vec<Candidate> =
+        FORMATS.iter().map(|format| Candidate { format: *format, own: None, foreign: None }).collect();
+    for (index, message) in list.messages.iter().enumerate() {
+        for candidate in &mut candidates {
+            match candidate.format.fit(*message) {
+                Fit::Own(what) => candidate.own = candidate.own.or(Some((index, what))),
+                Fit::Foreign => candidate.foreign = candidate.foreign.or(Some(index)),
+                Fit::Plain => {}
+            }
+        }
+    }
+    let evident: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.own.is_some()).collect();
+    match evident.as_slice() {
+        [one] if one.foreign.is_none() => return Ok(one.format),
+        [_, _, ..] => {
+            let candidates =
+                evident.iter().filter_map(|one| one.own.map(|(at, what)| (one.format.name(), at, what))).collect();
+            return Err(Problem::Ambiguous(Ambiguity { candidates }));
+        }
+        _ => {}
+    }
+    let fitting: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.foreign.is_none()).collect();
+    let claimed = list
+        .envelope
+        .and_then(|envelope| fitting.iter().find(|candidate| candidate.format.claims_envelope(envelope)));
+    claimed.or(fitting.first()).map(|candidate| candidate.format).ok_or_else(|| unknown(&candidates, &list.messages))
+}
+
+/// Names the message that the best candidate stumbles over.
+fn unknown<'a>(candidates: &[Candidate], messages: &[Json<'a>]) -> Problem<'a> {
+    let best = candidates.iter().max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign));
+    let (format, index) = best.and_then(|best| Some((best.format, best.foreign?))).unwrap_or((FORMATS[0], 0));
+    let message = messages[index];
+    let found = match format.message(message) {
+        Err(what) => format!("message {index} {what}"),
+        Ok(_) => format!("message {index} is of no format that --list formats names"),
+    };
+    Problem::Unknown { message, found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::framing::read;
+
+    fn told(messages: &str) -> String {
+        match read(messages, None, None) {
+            Ok(document) => document.transcripts[0].format.name().to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn late_evidence_counts() {
+        let plain = r#"{"role":"user","content":"a"},{"role":"assistant","content":"b"}"#;
+        assert_eq!(told(&format!("[{plain}]")), "openai-chat");
+        assert_eq!(told(&format!(r#"[{plain},{{"role":"tool","tool_call_id":"x","content":""}}]"#)), "openai-chat");
+        let blocks = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}"#;
+        assert_eq!(told(&format!("[{plain},{blocks}]")), "anthropic");
+        assert_eq!(told(r#"[{"type":"human","content":"a"},{"type":"ai","data":{"content":"b"}}]"#), "langchain");
+    }
+
+    #[test]
+    fn an_envelope_speaks_where_the_messages_do_not() {
+        assert_eq!(told(r#"{"system":"s","messages":[{"role":"user","content":"a"}]}"#), "anthropic");
+        assert_eq!(told(r#"{"model":"gpt-4o","messages":[{"role":"user","content":"a"}]}"#), "openai-chat");
+    }
+
+    #[test]
+    fn contradictory_evidence_names_the_candidates() {
+        let mixed = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},
+                        {"role":"tool","tool_call_id":"x","content":"r"}]"#;
+        let error = told(mixed);
+        assert!(error.contains("openai-chat (message 1 has the role tool)"), "{error}");
+        assert!(error.contains("anthropic (message 0 has tool_use or tool_result blocks)"), "{error}");
+        assert!(error.ends_with("--from openai-chat or --from anthropic"), "{error}");
+    }
+
+    #[test]
+    fn other_formats_are_not_taken_for_one_of_these() {
+        for foreign in [
+            r#"[{"role":"user","parts":[{"text":"gemini"}]}]"#,
+            r#"[{"role":"user","content":[{"text":"bedrock"}]}]"#,
+            r#"[{"from":"human","value":"sharegpt"}]"#,
+            r#"[{"role":"admin","name":"a row of a table"}]"#,
+        ] {
+            assert!(told(foreign).starts_with("is not a transcript"), "{foreign}: {}", told(foreign));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Messages API messages.
+//!
+//! Roles user and assistant (and, since 2026, system in the middle); calls are `tool_use` blocks, results are
+//! `tool_result` blocks of the next user message. Calls that the server answers itself (`server_tool_use`,
+//! `mcp_tool_use`) have their results in the same message or the assistant's next one.
+
+use serde_json::{Value, json};
+
+use super::super::json::{Json, Kind};
+use super::super::text::Text;
+use super::super::{Answer, Arguments, Call, Content, Message, PartKind, Role};
+use super::{Fit, Format, SummaryRole, block_types, common_block, content};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Anthropic;
+
+impl Format for Anthropic {
+    fn name(&self) -> &'static str {
+        "anthropic"
+    }
+
+    fn about(&self) -> &'static str {
+        "Messages API"
+    }
+
+    fn fit(&self, message: Json<'_>) -> Fit {
+        if role(message).is_none() || message.get("content").is_none() || message.get("tool_calls").is_some() {
+            return Fit::Foreign;
+        }
+        let mut fit = Fit::Plain;
+        for (block, kind) in block_types(message) {
+            let Some(kind) = kind else { return Fit::Foreign };
+            if is_call(kind) || is_result(kind) {
+                fit = Fit::Own("tool_use or tool_result blocks");
+            } else if kind.is("thinking") && block.get_text("thinking").is_some() || kind.is("redacted_thinking") {
+                fit = Fit::Own("thinking blocks");
+            } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
+                fit = Fit::Own("media blocks with a source");
+            } else if ["container_upload", "search_result", "compaction", "tool_addition"].iter().any(|own| kind.is(own)) {
+                fit = Fit::Own("its content blocks");
+            }
+        }
+        fit
+    }
+
+    fn claims_envelope(&self, envelope: Json<'_>) -> bool {
+        ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some())
+            || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"))
+    }
+
+    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String> {
+        if json.kind() != Kind::Object {
+            return Err(format!("is {}, not an object with a role", json.kind().noun()));
+        }
+        let role = role(json).ok_or("has no role of the Messages API (user, assistant, system)")?;
+        let mut calls = Vec::new();
+        let mut answers = Vec::new();
+        for (block, kind) in block_types(json) {
+            let Some(kind) = kind else { continue };
+            if is_call(kind) {
+                calls.push(Call {
+                    id: block.get_text("id"),
+                    name: block.get_text("name"),
+                    arguments: block.get("input").map_or(Arguments::Absent, Arguments::Value),
+                });
+            } else if is_result(kind) {
+                answers.push(Answer { id: block.get_text("tool_use_id") });
+            }
+        }
+        Ok(Message { json, role, name: None, content: content(json.get("content"), block), calls, answers })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn summary(&self, text: &str, role: SummaryRole, _neighbour: Option<Json<'_>>) -> Value {
+        json!({"role": role.name(), "content": text})
+    }
+}
+
+fn role(message: Json<'_>) -> Option<Role> {
+    let role = message.get_text("role")?;
+    [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)]
+        .into_iter()
+        .find(|(name, _)| role.is(name))
+        .map(|(_, role)| role)
+}
+
+fn is_call(kind: Text<'_>) -> bool {
+    ["tool_use", "server_tool_use", "mcp_tool_use"].iter().any(|name| kind.is(name))
+}
+
+/// `tool_result`, `mcp_tool_result` and the results of server tools (`web_search_tool_result`, …).
+fn is_result(kind: Text<'_>) -> bool {
+    kind.decode().ends_with("tool_result")
+}
+
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if is_call(kind) {
+        PartKind::Call
+    } else if is_result(kind) {
+        PartKind::Result(result_content(json))
+    } else {
+        common_block(json, kind)
+    }
+}
+
+fn result_content(json: Json<'_>) -> Content<'_> {
+    content(json.get("content"), common_block)
+}

@@ -1,0 +1,201 @@
+//! Messages of `LangChain` and `LangGraph`, in the three ways they are written.
+//!
+//! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
+//! `kwargs` of a constructor. Which of the three a file uses, its messages say, and a summary is written the same way.
+
+use serde_json::{Value, json};
+
+use super::super::json::{Json, Kind};
+use super::super::text::Text;
+use super::super::{Answer, Arguments, Call, Message, PartKind, Role};
+use super::{Fit, Format, REMOVE_ALL, SummaryRole, common_block, content, name, present};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct LangChain;
+
+/// Message types with the class that `dumps` names; the chunk classes are also types of their own.
+const TYPES: [(&str, &str, Role); 6] = [
+    ("human", "HumanMessage", Role::User),
+    ("ai", "AIMessage", Role::Assistant),
+    ("system", "SystemMessage", Role::System),
+    ("tool", "ToolMessage", Role::Tool),
+    ("function", "FunctionMessage", Role::Function),
+    ("chat", "ChatMessage", Role::Other),
+];
+
+/// How a message is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    Dict,
+    Dump,
+    Constructor,
+}
+
+impl Format for LangChain {
+    fn name(&self) -> &'static str {
+        "langchain"
+    }
+
+    fn about(&self) -> &'static str {
+        "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values"
+    }
+
+    fn fit(&self, message: Json<'_>) -> Fit {
+        match encoding(message) {
+            Some(_) if is_removal(message) || fields(message).is_some() => Fit::Own("the type of its messages"),
+            _ => Fit::Foreign,
+        }
+    }
+
+    fn claims_envelope(&self, _envelope: Json<'_>) -> bool {
+        false
+    }
+
+    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String> {
+        if json.kind() != Kind::Object {
+            return Err(format!("is {}, not a message", json.kind().noun()));
+        }
+        if is_removal(json) {
+            return Err("is an instruction to remove a message, so the list is an update and no state".to_owned());
+        }
+        let (role, fields) = fields(json).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
+        let developer = fields.at(&["additional_kwargs", "__openai_role__"]).and_then(|role| role.text());
+        let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
+        let answers = match role {
+            Role::Tool => vec![Answer { id: fields.get_text("tool_call_id") }],
+            Role::Function => vec![Answer { id: None }],
+            _ => Vec::new(),
+        };
+        Ok(Message {
+            json,
+            role,
+            name: name(fields),
+            content: content(fields.get("content"), block),
+            calls: if role == Role::Assistant { calls(fields) } else { Vec::new() },
+            answers,
+        })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
+    }
+
+    fn summary(&self, text: &str, role: SummaryRole, neighbour: Option<Json<'_>>) -> Value {
+        let (kind, class) = match role {
+            SummaryRole::User => ("human", "HumanMessage"),
+            SummaryRole::System => ("system", "SystemMessage"),
+            SummaryRole::Assistant => ("ai", "AIMessage"),
+        };
+        let mut fields = json!({
+            "content": text,
+            "additional_kwargs": {"lc_source": "summarization"},
+            "response_metadata": {},
+            "type": kind,
+            "name": null,
+            "id": null,
+        });
+        if role == SummaryRole::Assistant
+            && let Some(fields) = fields.as_object_mut()
+        {
+            fields.insert("tool_calls".to_owned(), json!([]));
+            fields.insert("invalid_tool_calls".to_owned(), json!([]));
+        }
+        match neighbour.and_then(encoding).unwrap_or(Encoding::Dump) {
+            Encoding::Dump => fields,
+            Encoding::Dict => json!({"type": kind, "data": fields}),
+            Encoding::Constructor => {
+                json!({"lc": 1, "type": "constructor", "id": class_path(neighbour, class), "kwargs": fields})
+            }
+        }
+    }
+
+    fn remove_all(&self) -> Value {
+        json!({
+            "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
+            "id": REMOVE_ALL,
+        })
+    }
+}
+
+fn encoding(message: Json<'_>) -> Option<Encoding> {
+    let kind = message.get_text("type")?;
+    if kind.is("constructor") && message.get("lc").is_some() && message.get("kwargs").is_some() {
+        Some(Encoding::Constructor)
+    } else if message.get("data").is_some_and(|data| data.kind() == Kind::Object) {
+        Some(Encoding::Dict)
+    } else if message.get("content").is_some() || kind.is("remove") {
+        Some(Encoding::Dump)
+    } else {
+        None
+    }
+}
+
+fn is_removal(message: Json<'_>) -> bool {
+    message.get_text("type").is_some_and(|kind| kind.is("remove"))
+}
+
+/// The role, and the object that holds the message's fields.
+fn fields(message: Json<'_>) -> Option<(Role, Json<'_>)> {
+    let kind = message.get_text("type")?;
+    match encoding(message)? {
+        Encoding::Dict => Some((role(kind)?, message.get("data")?)),
+        Encoding::Dump => Some((role(kind)?, message)),
+        Encoding::Constructor => {
+            let class = message.get("id")?.items().last()?.text()?;
+            Some((role(class)?, message.get("kwargs")?))
+        }
+    }
+}
+
+/// The role behind `human`, `HumanMessage` or `HumanMessageChunk`.
+fn role(name: Text<'_>) -> Option<Role> {
+    let name = name.decode();
+    let class = name.strip_suffix("Chunk").unwrap_or(&name);
+    TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
+}
+
+fn calls(fields: Json<'_>) -> Vec<Call<'_>> {
+    let canonical: Vec<Call<'_>> = present(fields, "tool_calls")
+        .into_iter()
+        .flat_map(|calls| calls.items())
+        .map(|call| Call {
+            id: call.get_text("id"),
+            name: call.get_text("name"),
+            arguments: call.get("args").map_or(Arguments::Absent, Arguments::Value),
+        })
+        .collect();
+    let raw = fields.at(&["additional_kwargs", "tool_calls"]);
+    if canonical.is_empty() { raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect() } else { canonical }
+}
+
+/// A call in the words of Chat Completions, as `additional_kwargs` keeps it.
+fn raw_call(call: Json<'_>) -> Call<'_> {
+    let arguments = call.at(&["function", "arguments"]).and_then(|arguments| arguments.text());
+    Call {
+        id: call.get_text("id"),
+        name: call.at(&["function", "name"]).and_then(|name| name.text()),
+        arguments: arguments.map_or(Arguments::Absent, Arguments::Text),
+    }
+}
+
+/// Blocks of `content` are the provider's own, and calls among them are copies of those in `tool_calls`.
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if kind.is("tool_use") || kind.is("function_call") || kind.is("tool_call") {
+        PartKind::Call
+    } else {
+        common_block(json, kind)
+    }
+}
+
+/// The module path a neighbour's class has, with the class replaced: Python and JavaScript write different ones.
+fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
+    let path: Vec<String> = neighbour
+        .and_then(|message| message.get("id"))
+        .into_iter()
+        .flat_map(|id| id.items())
+        .filter_map(|part| part.text().map(|text| text.decode().into_owned()))
+        .collect();
+    let modules = path.len().saturating_sub(1);
+    path.into_iter().take(modules).chain([class.to_owned()]).collect()
+}

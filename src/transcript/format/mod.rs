@@ -1,0 +1,154 @@
+//! The formats, a file and a row each.
+//!
+//! A format knows one message at a time: how sure it is that a value is one of its own, how to read it, and how a
+//! summary is written among its like. Where the list of messages stands in a file is the same for all
+//! ([`super::framing`]).
+
+mod anthropic;
+mod langchain;
+mod openai_chat;
+
+use std::fmt::Debug;
+
+use serde_json::Value;
+
+use super::json::{Json, Kind};
+use super::text::Text;
+use super::{Content, Message, Part, PartKind};
+
+/// Every format, in the order of the tables that are drawn from it.
+pub static FORMATS: &[&dyn Format] = &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &langchain::LangChain];
+
+/// One way of writing messages.
+pub trait Format: Sync + Debug {
+    /// The name that `--from` takes and that reports give.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in a line.
+    fn about(&self) -> &'static str;
+
+    /// How well a value fits the format.
+    fn fit(&self, message: Json<'_>) -> Fit;
+
+    /// Whether the object around the messages speaks for the format, where the messages themselves do not.
+    fn claims_envelope(&self, envelope: Json<'_>) -> bool;
+
+    /// Reads one message.
+    ///
+    /// # Errors
+    /// What the value is instead, to follow "message 3".
+    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String>;
+
+    /// The roles a summary may be given, the default first.
+    fn summary_roles(&self) -> &'static [SummaryRole];
+
+    /// A summary message, written as `neighbour` is where the format has several ways.
+    fn summary(&self, text: &str, role: SummaryRole, neighbour: Option<Json<'_>>) -> Value;
+
+    /// The entry that tells a `LangGraph` reducer to drop all messages it has.
+    fn remove_all(&self) -> Value {
+        serde_json::json!({"role": "remove", "content": "", "id": REMOVE_ALL})
+    }
+}
+
+/// The id that `LangGraph`'s reducer takes as "all messages".
+pub const REMOVE_ALL: &str = "__remove_all__";
+
+/// How well a value fits a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fit {
+    /// It cannot be read so.
+    Foreign,
+    /// It can, and in other formats as well.
+    Plain,
+    /// It has what this format alone has; the word says what.
+    Own(&'static str),
+}
+
+/// The role a summary is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum SummaryRole {
+    /// As if the user had said it; every provider takes it.
+    User,
+    /// As an instruction.
+    System,
+    /// As if the model had said it.
+    Assistant,
+}
+
+impl SummaryRole {
+    /// The role's name on the command line and in Chat Completions.
+    pub fn name(self) -> &'static str {
+        match self {
+            SummaryRole::User => "user",
+            SummaryRole::System => "system",
+            SummaryRole::Assistant => "assistant",
+        }
+    }
+}
+
+/// The format called `name`.
+pub fn by_name(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// Reads content as strings and lists of typed blocks are read everywhere; what a block is, `block` says.
+fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Content<'a> {
+    let Some(value) = value.filter(|value| !value.is_falsy()) else {
+        return Content::empty();
+    };
+    match value.kind() {
+        Kind::String => value.text().map_or_else(Content::empty, Content::Text),
+        Kind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
+        _ => Content::Parts(vec![Part { json: value, kind: PartKind::Other }]),
+    }
+}
+
+fn part<'a>(json: Json<'a>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Part<'a> {
+    let kind = match json.text() {
+        Some(text) => PartKind::Text(text),
+        None => block(json, json.get_text("type").unwrap_or_else(|| Text::plain(""))),
+    };
+    Part { json, kind }
+}
+
+/// The kinds of blocks that Chat Completions, Messages and `LangChain` content have in common.
+fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
+    let inner = |key| json.get_text(key);
+    if kind.is("text") {
+        inner("text").map_or(PartKind::Other, PartKind::Text)
+    } else if kind.is("image") || kind.is("image_url") {
+        PartKind::Image
+    } else if MEDIA.iter().any(|name| kind.is(name)) {
+        PartKind::Media
+    } else if kind.is("thinking") {
+        inner("thinking").map_or(PartKind::Other, PartKind::Reasoning)
+    } else if kind.is("reasoning") {
+        inner("reasoning").or_else(|| inner("text")).map_or(PartKind::Other, PartKind::Reasoning)
+    } else if kind.is("refusal") {
+        inner("refusal").map_or(PartKind::Other, PartKind::Text)
+    } else {
+        PartKind::Other
+    }
+}
+
+/// The values of `block.type` in a message's content.
+fn block_types<'a>(message: Json<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> {
+    message
+        .get("content")
+        .into_iter()
+        .flat_map(|content| content.items())
+        .filter(|block| block.kind() == Kind::Object)
+        .map(|block| (block, block.get_text("type")))
+}
+
+/// The member `key`, unless it is null.
+fn present<'a>(json: Json<'a>, key: &str) -> Option<Json<'a>> {
+    json.get(key).filter(|value| value.kind() != Kind::Null)
+}
+
+/// A name that is there and not empty.
+fn name(json: Json<'_>) -> Option<Text<'_>> {
+    json.get_text("name").filter(|name| !name.is_empty())
+}

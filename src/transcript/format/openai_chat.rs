@@ -1,0 +1,168 @@
+//! Chat Completions messages and every clone of them.
+//!
+//! Roles system, developer, user, assistant, tool and function; calls in `tool_calls` (or the older `function_call`),
+//! results in messages of role `tool` that name the call by `tool_call_id`. SWE-agent names a list, `tool_call_ids`, and
+//! mini-swe-agent ends on a message of role `exit`.
+
+use serde_json::{Value, json};
+
+use super::super::json::{Json, Kind};
+use super::super::text::Text;
+use super::super::{Answer, Arguments, Call, Message, PartKind, Role};
+use super::{Fit, Format, SummaryRole, block_types, common_block, content, name, present};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct OpenAiChat;
+
+const ROLES: [(&str, Role); 9] = [
+    ("system", Role::System),
+    ("developer", Role::Developer),
+    ("user", Role::User),
+    ("human", Role::User),
+    ("assistant", Role::Assistant),
+    ("ai", Role::Assistant),
+    ("tool", Role::Tool),
+    ("function", Role::Function),
+    ("exit", Role::Other),
+];
+
+/// Block types that no other format in the table has.
+const OWN_BLOCKS: [&str; 4] = ["image_url", "input_audio", "refusal", "video_url"];
+
+impl Format for OpenAiChat {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn about(&self) -> &'static str {
+        "Chat Completions messages and their clones (DeepSeek, Qwen, Mistral, Cohere v2, Groq, litellm)"
+    }
+
+    fn fit(&self, message: Json<'_>) -> Fit {
+        let Some(role) = role(message) else { return Fit::Foreign };
+        let carries = ["content", "tool_calls", "function_call"].iter().any(|key| message.get(key).is_some());
+        if !carries {
+            return Fit::Foreign;
+        }
+        if present(message, "tool_calls").is_some() {
+            return Fit::Own("tool_calls");
+        }
+        match role {
+            Role::Tool => return Fit::Own("the role tool"),
+            Role::Function => return Fit::Own("the role function"),
+            Role::Developer => return Fit::Own("the role developer"),
+            _ => {}
+        }
+        if present(message, "function_call").is_some() {
+            return Fit::Own("function_call");
+        }
+        for (_, kind) in block_types(message) {
+            match kind {
+                // Bedrock's blocks have no type; they are told by their only key.
+                None => return Fit::Foreign,
+                Some(kind) if OWN_BLOCKS.iter().any(|own| kind.is(own)) => return Fit::Own("its content blocks"),
+                Some(_) => {}
+            }
+        }
+        if message.get_text("reasoning_content").is_some() {
+            return Fit::Own("reasoning_content");
+        }
+        Fit::Plain
+    }
+
+    fn claims_envelope(&self, envelope: Json<'_>) -> bool {
+        ["n", "response_format", "stream_options", "max_completion_tokens", "trajectory_format"]
+            .iter()
+            .any(|key| envelope.get(key).is_some())
+    }
+
+    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String> {
+        if json.kind() != Kind::Object {
+            return Err(format!("is {}, not an object with a role", json.kind().noun()));
+        }
+        let role = match (role(json), json.get_text("role")) {
+            (Some(role), _) => role,
+            (None, Some(_)) => Role::Other,
+            (None, None) => return Err("has no role".to_owned()),
+        };
+        Ok(Message {
+            json,
+            role,
+            name: name(json),
+            content: content(json.get("content"), block),
+            calls: calls(json),
+            answers: answers(json, role),
+        })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
+    }
+
+    fn summary(&self, text: &str, role: SummaryRole, _neighbour: Option<Json<'_>>) -> Value {
+        json!({"role": role.name(), "content": text})
+    }
+}
+
+fn role(message: Json<'_>) -> Option<Role> {
+    let role = message.get_text("role")?;
+    ROLES.iter().find(|(name, _)| role.is(name)).map(|(_, role)| *role)
+}
+
+/// Blocks of clones too: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    match (common_block(json, kind), json.get_text("value")) {
+        (PartKind::Other, Some(text)) if kind.is("text") => PartKind::Text(text),
+        (PartKind::Other, Some(text)) if kind.is("reasoning") => PartKind::Reasoning(text),
+        (PartKind::Other, _) if kind.is("tool_call") => PartKind::Call,
+        (kind, _) => kind,
+    }
+}
+
+fn calls(json: Json<'_>) -> Vec<Call<'_>> {
+    let tool_calls = json.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(tool_call);
+    let function_call = present(json, "function_call").into_iter().map(|function| function_call(None, function));
+    let in_content = block_types(json)
+        .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call")))
+        .map(|(block, _)| Call { id: None, name: None, arguments: value_arguments(block.get("value")) });
+    tool_calls.chain(function_call).chain(in_content).collect()
+}
+
+fn tool_call(call: Json<'_>) -> Call<'_> {
+    let id = call.get_text("id");
+    if let Some(function) = call.get("function").filter(|function| function.kind() == Kind::Object) {
+        function_call(id, function)
+    } else if let Some(custom) = call.get("custom") {
+        Call { id, name: custom.get_text("name"), arguments: value_arguments(custom.get("input")) }
+    } else {
+        Call { id, name: call.get_text("name"), arguments: value_arguments(call.get("args")) }
+    }
+}
+
+fn function_call<'a>(id: Option<Text<'a>>, function: Json<'a>) -> Call<'a> {
+    Call { id, name: function.get_text("name"), arguments: value_arguments(function.get("arguments")) }
+}
+
+fn value_arguments(value: Option<Json<'_>>) -> Arguments<'_> {
+    match value {
+        None => Arguments::Absent,
+        Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
+    }
+}
+
+fn answers(json: Json<'_>, role: Role) -> Vec<Answer<'_>> {
+    match role {
+        Role::Tool => {
+            let listed: Vec<Answer<'_>> = json
+                .get("tool_call_ids")
+                .into_iter()
+                .flat_map(|ids| ids.items())
+                .map(|id| Answer { id: id.text() })
+                .collect();
+            if listed.is_empty() { vec![Answer { id: json.get_text("tool_call_id") }] } else { listed }
+        }
+        Role::Function => vec![Answer { id: None }],
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,267 @@
+//! From a text to the conversations in it: JSON or JSONL, bare lists or envelopes.
+//!
+//! A document is one JSON value (a list of messages, or an envelope around one), or several: one message a line, or one
+//! conversation a line. A byte order mark is passed over and stays where it is.
+
+use std::fmt;
+
+use super::detect;
+use super::format::{FORMATS, Fit, Format};
+use super::json::{self, Json, Kind, SyntaxError};
+use super::{Message, Transcript};
+
+/// How the lines of a JSONL file are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Lines {
+    /// One message a line: the file is one conversation.
+    Messages,
+    /// One conversation a line: a list of messages, or an object around one.
+    Conversations,
+}
+
+/// The conversations of one source.
+#[derive(Debug)]
+pub struct Document<'a> {
+    /// The source, byte order mark and all.
+    pub source: &'a str,
+    /// Its conversations in order; at least one.
+    pub transcripts: Vec<Transcript<'a>>,
+}
+
+/// Why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the source's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError {
+    /// There is nothing in it.
+    Empty,
+    /// It is not JSON.
+    Syntax(SyntaxError),
+    /// It is JSON but holds no list of messages.
+    NoTranscript {
+        /// Line, counted from 1.
+        line: usize,
+        /// Byte in the line, counted from 1.
+        column: usize,
+        /// What was found.
+        found: String,
+    },
+    /// Its messages could be of several formats.
+    Ambiguous(detect::Ambiguity),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Empty => write!(out, "is empty: a transcript is a JSON list of messages, `[]` at least"),
+            ReadError::Syntax(SyntaxError { line, column, what }) => {
+                write!(out, "is not JSON: {what} at line {line} column {column}")
+            }
+            ReadError::NoTranscript { line, column, found } => {
+                write!(out, "is not a transcript: {found} at line {line} column {column}")
+            }
+            ReadError::Ambiguous(ambiguity) => write!(out, "could be read in several ways: {ambiguity}"),
+        }
+    }
+}
+
+/// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list wins.
+const PATHS: [&[&str]; 7] = [
+    &["messages"],
+    &["values", "messages"],
+    &["history"],
+    &["request_params", "messages"],
+    &["body", "messages"],
+    &["request", "messages"],
+    &["kwargs", "messages"],
+];
+
+/// Reads a text. `from` and `lines` are what the user said of it; without, the text itself tells.
+///
+/// # Errors
+/// The first thing that cannot be read, with its place.
+pub fn read<'a>(
+    source: &'a str,
+    from: Option<&'static dyn Format>,
+    lines: Option<Lines>,
+) -> Result<Document<'a>, ReadError> {
+    let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let values = json::values(source, mark).map_err(ReadError::Syntax)?;
+    let Some(first) = values.first() else { return Err(ReadError::Empty) };
+    let as_messages = match lines {
+        Some(lines) => lines == Lines::Messages,
+        None => is_message(*first),
+    };
+    let transcripts = if as_messages {
+        vec![List { envelope: None, messages: values, line: None }.read(source, from)?]
+    } else {
+        let one_of_many = lines.is_some() || values.len() > 1;
+        let mut line = LineCounter::default();
+        values
+            .into_iter()
+            .map(|value| {
+                let line = one_of_many.then(|| line.at(source, value.span().start));
+                List::find(source, value, line)?.read(source, from)
+            })
+            .collect::<Result<_, _>>()?
+    };
+    Ok(Document { source, transcripts })
+}
+
+/// A list of messages, before it is known what they are.
+#[derive(Debug)]
+pub struct List<'a> {
+    /// The object around the list, where there is one.
+    pub envelope: Option<Json<'a>>,
+    /// The messages.
+    pub messages: Vec<Json<'a>>,
+    /// The line it begins on, where a source holds one conversation a line.
+    line: Option<usize>,
+}
+
+impl<'a> List<'a> {
+    fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Self, ReadError> {
+        let list = match value.kind() {
+            Kind::Array => Some(value),
+            Kind::Object => PATHS.iter().find_map(|path| value.at(path).filter(|list| list.kind() == Kind::Array)),
+            _ => None,
+        };
+        let Some(list) = list else { return Err(no_transcript(source, value, describe(value))) };
+        // Callback logs of LangChain put the one list they hold into another.
+        let list = match list.items().collect::<Vec<_>>().as_slice() {
+            [only] if only.kind() == Kind::Array => *only,
+            _ => list,
+        };
+        Ok(List {
+            envelope: (value.kind() == Kind::Object).then_some(value),
+            messages: list.items().collect(),
+            line,
+        })
+    }
+
+    fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
+        let format = match from {
+            Some(format) => format,
+            None => detect::format(self).map_err(|problem| match problem {
+                detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous(ambiguity),
+                detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
+            })?,
+        };
+        let message = |(index, json): (usize, &Json<'a>)| {
+            format.message(*json).map_err(|what| {
+                no_transcript(source, *json, format!("as {}, message {index} {what}", format.name()))
+            })
+        };
+        let messages = self.messages.iter().enumerate().map(message).collect::<Result<Vec<Message<'a>>, _>>()?;
+        Ok(Transcript { source, format, messages, line: self.line })
+    }
+}
+
+/// Counts lines once over, for places that are asked for in order.
+#[derive(Default)]
+struct LineCounter {
+    offset: usize,
+    newlines: usize,
+}
+
+impl LineCounter {
+    /// The line of byte `offset`, counted from 1.
+    fn at(&mut self, source: &str, offset: usize) -> usize {
+        self.newlines += memchr::memchr_iter(b'\n', &source.as_bytes()[self.offset..offset]).count();
+        self.offset = offset;
+        self.newlines + 1
+    }
+}
+
+/// Whether a value is a message by itself, in whatever format, and not a conversation.
+fn is_message(value: Json<'_>) -> bool {
+    FORMATS.iter().any(|format| format.fit(value) != Fit::Foreign)
+}
+
+fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
+    let (line, column) = position(source, value);
+    ReadError::NoTranscript { line, column, found }
+}
+
+/// Line and column of a value, both from 1, the column in bytes.
+fn position(source: &str, value: Json<'_>) -> (usize, usize) {
+    let before = &source.as_bytes()[..value.span().start];
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
+}
+
+fn describe(value: Json<'_>) -> String {
+    const SHOWN: usize = 6;
+    if value.kind() != Kind::Object {
+        return format!("{} where a list of messages should be", value.kind().noun());
+    }
+    let mut keys: Vec<String> = value.entries().take(SHOWN + 1).map(|(key, _)| shown(&key.decode())).collect();
+    if keys.is_empty() {
+        return "an empty object, without messages".to_owned();
+    }
+    if keys.len() > SHOWN {
+        keys[SHOWN] = "…".to_owned();
+    }
+    format!("an object without a list under messages, history or values.messages (its keys: {})", keys.join(", "))
+}
+
+/// A key as it can be shown: short, and without control characters that a terminal would obey.
+fn shown(key: &str) -> String {
+    key.chars().take(40).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn formats(source: &str) -> Vec<(&'static str, usize, Option<usize>)> {
+        let document = read(source, None, None).expect("a transcript");
+        document.transcripts.iter().map(|one| (one.format.name(), one.messages.len(), one.line)).collect()
+    }
+
+    const USER: &str = r#"{"role":"user","content":"hi"}"#;
+
+    #[test]
+    fn lists_and_envelopes() {
+        for source in [
+            format!("[{USER},{USER}]"),
+            format!("\u{feff}{{\"model\":\"m\",\"messages\":[{USER},{USER}],\"tools\":[]}}\r\n"),
+            format!("{{\"values\":{{\"messages\":[{USER},{USER}]}},\"next\":[]}}"),
+            format!("{{\"request_params\":{{\"messages\":[{USER},{USER}]}}}}"),
+            format!("{{\"messages\":[[{USER},{USER}]]}}"),
+            format!("{USER}\n{USER}"),
+            format!("{USER}{USER}\r\n"),
+        ] {
+            assert_eq!(formats(&source), [("openai-chat", 2, None)], "{source}");
+        }
+    }
+
+    #[test]
+    fn one_conversation_a_line() {
+        let source = format!("{{\"messages\":[{USER}]}}\n[]\n[{USER},{USER}]\n");
+        assert_eq!(formats(&source), [("openai-chat", 1, Some(1)), ("openai-chat", 0, Some(2)), ("openai-chat", 2, Some(3))]);
+    }
+
+    #[test]
+    fn an_empty_list_is_a_transcript() {
+        assert_eq!(formats("[]"), [("openai-chat", 0, None)]);
+        assert_eq!(formats("{\"messages\": []}"), [("openai-chat", 0, None)]);
+    }
+
+    #[test]
+    fn what_is_no_transcript_says_what_it_is() {
+        let message = |source: &str| read(source, None, None).expect_err(source).to_string();
+        assert!(message(" \n").starts_with("is empty"));
+        assert_eq!(message("{\"a\":}"), "is not JSON: expected value at line 1 column 6");
+        assert!(message("17").contains("a number where a list of messages should be at line 1 column 1"));
+        assert!(message("{\"rows\":[1]}").contains("(its keys: rows)"));
+        assert!(message(&format!("[{USER},\n 3]")).contains("message 1 is a number, not an object with a role at line 2 column 2"));
+        assert!(message(&format!("[{USER}]\n7\n")).contains("line 2 column 1"));
+    }
+
+    #[test]
+    fn lines_can_be_told() {
+        let source = format!("[{USER}]\n");
+        let told = read(&source, None, Some(Lines::Conversations)).expect("a conversation");
+        assert_eq!(told.transcripts[0].line, Some(1));
+        assert!(read(&source, None, Some(Lines::Messages)).is_err());
+    }
+}

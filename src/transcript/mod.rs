@@ -1,0 +1,191 @@
+//! What was read: messages that know where they stand in the source.
+//!
+//! Reading learns spans and the few fields that decisions need; it keeps no copy of a message. What is not here: sizes
+//! ([`crate::tokens`]), decisions ([`crate::plan`]) and edits ([`crate::rewrite`]).
+
+pub mod detect;
+pub mod format;
+pub mod framing;
+pub mod json;
+pub mod text;
+
+use std::ops::Range;
+
+use format::Format;
+use json::Json;
+use text::Text;
+
+/// One conversation at its place in a source.
+#[derive(Debug, Clone)]
+pub struct Transcript<'a> {
+    /// The whole source the conversation stands in; all spans are bytes of it.
+    pub source: &'a str,
+    /// How its messages are written.
+    pub format: &'static dyn Format,
+    /// The messages in order.
+    pub messages: Vec<Message<'a>>,
+    /// The line of the source the conversation begins on, counted from 1, where a source holds one a line.
+    pub line: Option<usize>,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Standing instructions.
+    System,
+    /// Standing instructions under the name newer models have for them.
+    Developer,
+    /// The person, or the program in their place.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool call.
+    Tool,
+    /// The result of a call in the style before tools.
+    Function,
+    /// A role no provider knows; it is the source's own and is left alone.
+    Other,
+}
+
+impl Role {
+    /// The name Chat Completions has for the role, which is what token counting counts.
+    pub fn openai_name(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::Developer => "developer",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+            Role::Function => "function",
+            Role::Other => "other",
+        }
+    }
+
+    /// Whether the role gives standing instructions, which are kept unless the user says otherwise.
+    pub fn is_system(self) -> bool {
+        matches!(self, Role::System | Role::Developer)
+    }
+}
+
+/// One message.
+#[derive(Debug, Clone)]
+pub struct Message<'a> {
+    /// The message as it stands in the source.
+    pub json: Json<'a>,
+    /// Who speaks.
+    pub role: Role,
+    /// The speaker's name, where one is given and is not empty.
+    pub name: Option<Text<'a>>,
+    /// What is said.
+    pub content: Content<'a>,
+    /// The tools it calls, in order.
+    pub calls: Vec<Call<'a>>,
+    /// The calls it answers, in order.
+    pub answers: Vec<Answer<'a>>,
+}
+
+impl Message<'_> {
+    /// Where the message stands in the source, in bytes.
+    pub fn span(&self) -> Range<usize> {
+        self.json.span()
+    }
+
+    /// Whether a person speaks here: a user message that does more than bring tool results.
+    pub fn is_user_turn(&self) -> bool {
+        self.role == Role::User
+            && match &self.content {
+                Content::Text(_) => true,
+                Content::Parts(parts) => {
+                    parts.is_empty() || parts.iter().any(|part| !matches!(part.kind, PartKind::Result(_)))
+                }
+            }
+    }
+}
+
+/// What a message says: one string, or a list of parts.
+#[derive(Debug, Clone)]
+pub enum Content<'a> {
+    /// One string; empty where the source has `null`, nothing, or another value Python calls false.
+    Text(Text<'a>),
+    /// Several parts, at least one.
+    Parts(Vec<Part<'a>>),
+}
+
+/// One part of a message's content.
+#[derive(Debug, Clone)]
+pub struct Part<'a> {
+    /// The part as it stands in the source.
+    pub json: Json<'a>,
+    /// What it is.
+    pub kind: PartKind<'a>,
+}
+
+/// What a part is.
+#[derive(Debug, Clone)]
+pub enum PartKind<'a> {
+    /// Text to be read.
+    Text(Text<'a>),
+    /// The model's own reasoning.
+    Reasoning(Text<'a>),
+    /// A picture, which costs the same however it is spelled.
+    Image,
+    /// Sound, a document or another medium that is not text.
+    Media,
+    /// A tool call that stands in the content; [`Message::calls`] has it.
+    Call,
+    /// The result of a tool call.
+    Result(Content<'a>),
+    /// Anything else.
+    Other,
+}
+
+/// A tool call.
+#[derive(Debug, Clone)]
+pub struct Call<'a> {
+    /// The id its result will name, where it has one.
+    pub id: Option<Text<'a>>,
+    /// The tool's name.
+    pub name: Option<Text<'a>>,
+    /// What the tool is given.
+    pub arguments: Arguments<'a>,
+}
+
+/// What a tool is given.
+#[derive(Debug, Clone, Copy)]
+pub enum Arguments<'a> {
+    /// JSON inside a string.
+    Text(Text<'a>),
+    /// A JSON value.
+    Value(Json<'a>),
+    /// Nothing was written.
+    Absent,
+}
+
+/// A result's claim on a call.
+#[derive(Debug, Clone)]
+pub struct Answer<'a> {
+    /// The id of the call; nothing where results follow their calls without one.
+    pub id: Option<Text<'a>>,
+}
+
+impl<'a> Content<'a> {
+    /// The empty string.
+    pub fn empty() -> Self {
+        Content::Text(Text::plain(""))
+    }
+
+    /// The texts of the content, those of results included, reasoning and media left out.
+    pub fn texts(&self) -> Vec<Text<'a>> {
+        match self {
+            Content::Text(text) => vec![*text],
+            Content::Parts(parts) => parts
+                .iter()
+                .flat_map(|part| match &part.kind {
+                    PartKind::Text(text) => vec![*text],
+                    PartKind::Result(content) => content.texts(),
+                    _ => Vec::new(),
+                })
+                .collect(),
+        }
+    }
+}

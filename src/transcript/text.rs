@@ -1,0 +1,147 @@
+//! A string of a transcript, decoded no earlier than it is needed.
+//!
+//! Cut logs hold half surrogate pairs (`"\ud83d"`), which no Rust string can: they count as the one code point they are
+//! and decode to U+FFFD, as tiktoken's Python front end decodes them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A string as it stands between its quotes.
+#[derive(Clone, Copy, Debug)]
+pub struct Text<'a> {
+    raw: &'a str,
+    escaped: bool,
+}
+
+impl<'a> Text<'a> {
+    /// The inside of a JSON string, escapes and all.
+    pub(crate) fn escaped(raw: &'a str) -> Self {
+        Text { raw, escaped: memchr::memchr(b'\\', raw.as_bytes()).is_some() }
+    }
+
+    /// Text that is no JSON string.
+    pub fn plain(raw: &'a str) -> Self {
+        Text { raw, escaped: false }
+    }
+
+    /// Whether the decoded string is `other`.
+    pub fn is(&self, other: &str) -> bool {
+        if self.escaped { self.decode() == other } else { self.raw == other }
+    }
+
+    /// Whether there is nothing between the quotes.
+    pub fn is_empty(&self) -> bool {
+        self.raw.is_empty()
+    }
+
+    /// The fewest and the most bytes the decoded string can have, without decoding: an escape is at most six bytes and
+    /// decodes to one at least.
+    pub fn decoded_len_bounds(&self) -> Range<usize> {
+        let most = self.raw.len();
+        if self.escaped { most / 6..most } else { most..most }
+    }
+
+    /// The string itself, half surrogates as U+FFFD. Borrowed where nothing is escaped.
+    pub fn decode(&self) -> Cow<'a, str> {
+        if !self.escaped {
+            return Cow::Borrowed(self.raw);
+        }
+        self.code_points().map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>().into()
+    }
+
+    /// Length in code points, as Python's `len` counts; a half surrogate is one.
+    pub fn code_point_count(&self) -> usize {
+        if self.escaped { self.code_points().count() } else { self.raw.chars().count() }
+    }
+
+    /// The code points, half surrogates among them.
+    pub fn code_points(&self) -> CodePoints<'a> {
+        CodePoints { rest: self.raw, escaped: self.escaped }
+    }
+}
+
+/// The code points of a [`Text`].
+pub struct CodePoints<'a> {
+    rest: &'a str,
+    escaped: bool,
+}
+
+impl Iterator for CodePoints<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let first = self.rest.chars().next()?;
+        if first != '\\' || !self.escaped {
+            self.rest = &self.rest[first.len_utf8()..];
+            return Some(u32::from(first));
+        }
+        let Some(high) = unit(self.rest) else {
+            return Some(self.simple_escape());
+        };
+        self.rest = &self.rest[6..];
+        if (0xD800..0xDC00).contains(&high)
+            && let Some(low @ 0xDC00..=0xDFFF) = unit(self.rest)
+        {
+            self.rest = &self.rest[6..];
+            return Some(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+        }
+        Some(high)
+    }
+}
+
+impl CodePoints<'_> {
+    /// Takes an escape of two characters.
+    fn simple_escape(&mut self) -> u32 {
+        let mut rest = self.rest.chars();
+        rest.next();
+        let letter = rest.next().unwrap_or('\\');
+        self.rest = rest.as_str();
+        u32::from(match letter {
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            other => other,
+        })
+    }
+}
+
+/// The code unit that `\uXXXX` at the start of `rest` names.
+fn unit(rest: &str) -> Option<u32> {
+    let digits = rest.strip_prefix("\\u")?.get(..4)?;
+    u32::from_str_radix(digits, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_decode_and_count_as_python_counts() {
+        let text = Text::escaped(r#"a\n\"\\\/\u00e9\ud83d\ude00é"#);
+        assert_eq!(text.decode(), "a\n\"\\/é😀é");
+        assert_eq!(text.code_point_count(), 8);
+    }
+
+    #[test]
+    fn half_surrogates_are_one_code_point_each() {
+        for (raw, points) in [(r"\ud83d", 1), (r"\ude00\ud83d", 2), (r"\ud83dx", 2), (r"\ud83d\ud83d\ude00", 2), (r"\ud83d\n", 2)] {
+            let text = Text::escaped(raw);
+            assert_eq!(text.code_point_count(), points, "{raw}");
+            assert!(text.decode().contains('\u{fffd}'), "{raw}");
+        }
+    }
+
+    #[test]
+    fn unescaped_text_is_borrowed() {
+        assert!(matches!(Text::escaped("plain é").decode(), Cow::Borrowed("plain é")));
+        assert!(Text::escaped("a\\u0062").is("ab"));
+    }
+
+    #[test]
+    fn plain_text_keeps_its_backslashes() {
+        assert_eq!(Text::plain(r"a\nb").code_point_count(), 4);
+        assert_eq!(Text::plain(r"a\nb").decode(), r"a\nb");
+    }
+}

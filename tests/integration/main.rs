@@ -1,0 +1,3 @@
+//! The one integration binary: what tcompact promises, held against references that are not its own.
+
+mod exact_tokens;
