@@ -1,3 +1,4 @@
 //! tcompact.
 pub mod transcript;
 pub mod tokens;
+pub mod plan;

@@ -5,7 +5,7 @@
 
 use crate::transcript::json::{self, Json};
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, Content, Message, PartKind, Role};
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 
 use super::{MEDIA_TOKENS, python};
 
@@ -20,7 +20,7 @@ pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
     match &message.content {
         Content::Text(text) => {
             chars += text.code_point_count();
-            if message.role == Role::Assistant && !message.calls.is_empty() {
+            if message.role == Role::Assistant {
                 chars += calls_length(&message.calls, &mut scratch);
             }
         }
@@ -53,11 +53,11 @@ fn repr_length(value: Json<'_>, scratch: &mut String) -> usize {
 }
 
 /// The length of `repr` of the list of calls as `LangChain` keeps them:
-/// `[{'name': …, 'args': {…}, 'id': …, 'type': 'tool_call'}]`.
+/// `[{'name': …, 'args': {…}, 'id': …, 'type': 'tool_call'}]`; nothing where there are none.
 fn calls_length(calls: &[Call<'_>], scratch: &mut String) -> usize {
     scratch.clear();
     let mut separator = "[";
-    for call in calls {
+    for call in calls.iter().filter(|call| call.place == CallPlace::List) {
         scratch.push_str(separator);
         scratch.push_str("{'name': ");
         text_or_none(call.name, scratch);
@@ -68,7 +68,9 @@ fn calls_length(calls: &[Call<'_>], scratch: &mut String) -> usize {
         scratch.push_str(", 'type': 'tool_call'}");
         separator = ", ";
     }
-    scratch.push(']');
+    if !scratch.is_empty() {
+        scratch.push(']');
+    }
     scratch.chars().count()
 }
 
@@ -84,33 +86,9 @@ fn arguments(arguments: Arguments<'_>, out: &mut String) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
         Arguments::Absent => out.push_str("{}"),
-        Arguments::Text(text) => {
-            let decoded = text.decode();
-            match json::parse(&decoded) {
-                Some(value) => python::repr(value, out),
-                None => match json::parse(&with_controls_escaped(&decoded)) {
-                    Some(value) => python::repr(value, out),
-                    None => python::string(text, out),
-                },
-            }
-        }
+        Arguments::Text(text) => match json::parse_arguments(&text.decode()) {
+            Some(value) => python::repr(value, out),
+            None => python::string(text, out),
+        },
     }
-}
-
-/// JSON with control characters inside its strings escaped: Python reads arguments with `strict=False`.
-fn with_controls_escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    let (mut in_string, mut after_backslash) = (false, false);
-    for c in text.chars() {
-        if in_string && c.is_ascii_control() && c != '\u{7f}' {
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-        if c == '"' && !after_backslash {
-            in_string = !in_string;
-        }
-        after_backslash = c == '\\' && !after_backslash;
-    }
-    out
 }

@@ -154,7 +154,7 @@ fn exact_call(call: &Call<'_>, size: impl Fn(Piece<'_>) -> u64) -> u64 {
 
 fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
     let part = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) | PartKind::Reasoning(text) => size(Piece::Text(*text)),
+        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => size(Piece::Text(*text)),
         PartKind::Result(inner) => exact_content(inner, size),
         PartKind::Image | PartKind::Media => size(Piece::Fixed(MEDIA_TOKENS)),
         // Counted with the message's calls.

@@ -186,13 +186,16 @@ fn is_printable(c: char) -> bool {
     NOT_PRINTABLE.get(run).is_none_or(|(first, _)| point < *first)
 }
 
-/// Appends `repr` of a JSON number: a whole number as it is spelled, any other as a float.
+/// Appends `repr` of a number: a whole one as it is spelled, any other as a float.
 fn number(raw: &str, out: &mut String) {
-    if !raw.contains(['.', 'e', 'E']) {
-        out.push_str(if raw == "-0" { "0" } else { raw });
-        return;
+    match raw {
+        "-0" => out.push('0'),
+        "NaN" => out.push_str("nan"),
+        "Infinity" => out.push_str("inf"),
+        "-Infinity" => out.push_str("-inf"),
+        _ if raw.contains(['.', 'e', 'E']) => float(raw.parse().unwrap_or_default(), out),
+        _ => out.push_str(raw),
     }
-    float(raw.parse().unwrap_or(f64::NAN), out);
 }
 
 /// Appends a float as Python prints it: the shortest digits that read back the same, plain between 1e-4 and 1e16.
@@ -220,11 +223,10 @@ fn float(value: f64, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::json::parse;
 
     fn of(json: &str) -> String {
         let mut out = String::new();
-        repr(parse(json).expect("valid JSON"), &mut out);
+        repr(crate::transcript::json::values(json, 0).expect("valid JSON")[0], &mut out);
         out
     }
 
@@ -237,8 +239,8 @@ mod tests {
             (r#""\n\r\t\u0000\u007f\u0085\u00a0\u00ad""#, r"'\n\r\t\x00\x7f\x85\xa0\xad'"),
             (r#""\u200b\u200d\u2028\ufeff\ue000\ud83d""#, r"'\u200b\u200d\u2028\ufeff\ue000\ud83d'"),
             (r#""😀é中\ufe0f\ud83d\ude00\udb40\udc01""#, "'😀é中\u{fe0f}😀\\U000e0001'"),
-            ("[0, -0, 12345678901234567890123, 1.0, 1e16, 1e15, 123456789.123, 1e-4, 1e-5, -0.0, 1.5E300, 5e-324, 1e400, -1e400]",
-             "[0, 0, 12345678901234567890123, 1.0, 1e+16, 1000000000000000.0, 123456789.123, 0.0001, 1e-05, -0.0, 1.5e+300, 5e-324, inf, -inf]"),
+            ("[0, -0, 12345678901234567890123, 1.0, 1e16, 1e15, 123456789.123, 1e-4, 1e-5, -0.0, 1.5E300, 5e-324, 1e400, -1e400, NaN, -Infinity]",
+             "[0, 0, 12345678901234567890123, 1.0, 1e+16, 1000000000000000.0, 123456789.123, 0.0001, 1e-05, -0.0, 1.5e+300, 5e-324, inf, -inf, nan, -inf]"),
             (r#"{"a": 1, "b": [2], "a": {"c": "long"}, "d": 3, "b": 0, "\u0061": 9}"#, "{'a': 9, 'b': 0, 'd': 3}"),
             (r#"{"only": 1, "only": [1, 2]}"#, "{'only': [1, 2]}"),
             (r#"{"a": {"b": 1, "b": 22}, "a": {"b": 1, "c": 2, "b": 333}}"#, "{'a': {'b': 333, 'c': 2}}"),

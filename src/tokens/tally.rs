@@ -1,7 +1,6 @@
 //! The sizes of a conversation's messages, each counted at most once and only when it must be.
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use crate::transcript::Message;
 
@@ -35,24 +34,24 @@ impl<'m, 'a> Tally<'m, 'a> {
         count
     }
 
-    /// Tokens of a run of messages.
-    pub fn sum(&self, range: Range<usize>) -> u64 {
-        range.map(|index| self.message(index)).sum()
+    /// Tokens of some messages together.
+    pub fn sum(&self, indices: &[usize]) -> u64 {
+        indices.iter().map(|&index| self.message(index)).sum()
     }
 
-    /// Whether all messages together have at least `limit` tokens. Counts none where the bounds tell, and else from the
-    /// end (whose counts are asked for again by the cutoff) until it is certain.
-    pub fn reaches(&self, limit: u64) -> bool {
-        let bounds: Vec<(u64, u64)> = (0..self.messages.len()).map(|index| self.bounds(index)).collect();
+    /// Whether some messages together have at least `limit` tokens. Counts none where the bounds tell, and else from the
+    /// last (whose counts are asked for again by the cutoff) until it is certain.
+    pub fn reaches(&self, indices: &[usize], limit: u64) -> bool {
+        let bounds: Vec<(u64, u64)> = indices.iter().map(|&index| self.bounds(index)).collect();
         let mut least: u64 = bounds.iter().map(|(least, _)| least).sum();
         let mut most: u64 = bounds.iter().map(|(_, most)| most).sum();
-        for index in (0..bounds.len()).rev() {
+        for (&index, (at_least, at_most)) in indices.iter().zip(&bounds).rev() {
             if least >= limit || most < limit {
                 break;
             }
             let count = self.message(index);
-            least += count - bounds[index].0;
-            most -= bounds[index].1 - count;
+            least += count - at_least;
+            most -= at_most - count;
         }
         least >= limit
     }
@@ -108,8 +107,8 @@ mod tests {
     #[test]
     fn bounds_alone_decide_what_they_can() {
         with_exact_tally(THREE, |tally| {
-            assert!(tally.reaches(15), "three messages have five tokens each at least");
-            assert!(!tally.reaches(1_000), "and no more than they have bytes");
+            assert!(tally.reaches(&[0, 1, 2], 15), "three messages have five tokens each at least");
+            assert!(!tally.reaches(&[0, 1, 2], 1_000), "and no more than they have bytes");
             assert_eq!(tally.counted(), 0);
         });
     }
@@ -117,14 +116,14 @@ mod tests {
     #[test]
     fn counting_stops_when_it_is_certain() {
         with_exact_tally(THREE, |tally| {
-            let all = tally.sum(0..3);
+            let all = tally.sum(&[0, 1, 2]);
             assert_eq!(all, 7 + 6 + 5);
         });
         with_exact_tally(THREE, |tally| {
-            assert!(tally.reaches(16));
+            assert!(tally.reaches(&[0, 1, 2], 16));
             assert_eq!(tally.counted(), 2, "the last message has 5, the one before 6, and the first at least 5");
-            assert!(tally.reaches(18));
-            assert!(!tally.reaches(19));
+            assert!(tally.reaches(&[0, 1, 2], 18));
+            assert!(!tally.reaches(&[0, 1, 2], 19));
         });
     }
 

@@ -28,7 +28,7 @@ pub enum Kind {
     Array,
     /// `"…"`
     String,
-    /// A number as JSON spells it.
+    /// A number as JSON spells it, or `NaN` or `Infinity` as Python does.
     Number,
     /// `true` or `false`
     Bool,
@@ -67,7 +67,55 @@ pub struct SyntaxError {
 /// # Errors
 /// The first place that is not JSON.
 pub fn values(source: &str, from: usize) -> Result<Vec<Json<'_>>, SyntaxError> {
-    let text = source.get(from..).unwrap_or_default();
+    values_checked(source, source, from).or_else(|error| {
+        let as_strict = strict(source, Controls::Refused);
+        values_checked(source, &as_strict, from).map_err(|_| error)
+    })
+}
+
+/// The one value that `text` is, as Python reads it with `strict=False` (so tool arguments are read); nothing if it is
+/// not exactly one.
+pub fn parse_arguments(text: &str) -> Option<Json<'_>> {
+    let found = values_checked(text, text, 0).or_else(|_| values_checked(text, &strict(text, Controls::Allowed), 0));
+    match found.ok()?.as_slice() {
+        [one] => Some(*one),
+        _ => None,
+    }
+}
+
+/// Whether control characters may stand in strings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Controls {
+    Refused,
+    Allowed,
+}
+
+/// `text` with what Python reads and writes beyond JSON (`NaN`, `Infinity`) replaced by JSON of the same length, so that
+/// it can be checked in its place.
+fn strict(text: &str, controls: Controls) -> String {
+    const BEYOND: [(&str, &str); 2] = [("NaN", "0.0"), ("Infinity", "10000000")];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let (mut in_string, mut after_backslash) = (false, false);
+    while let Some(c) = rest.chars().next() {
+        let literal = BEYOND.iter().find(|(beyond, _)| !in_string && rest.starts_with(beyond));
+        if let Some((beyond, same_length)) = literal {
+            out.push_str(same_length);
+            rest = &rest[beyond.len()..];
+            continue;
+        }
+        let control = in_string && c < ' ' && controls == Controls::Allowed;
+        out.push(if control { ' ' } else { c });
+        in_string ^= c == '"' && !after_backslash;
+        after_backslash = c == '\\' && !after_backslash;
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+/// The values of `source`, given that `checked` has the same ones at the same places.
+fn values_checked<'a>(source: &'a str, checked: &str, from: usize) -> Result<Vec<Json<'a>>, SyntaxError> {
+    let text = checked.get(from..).unwrap_or_default();
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     let mut found = Vec::new();
     let mut done = 0;
@@ -82,7 +130,8 @@ pub fn values(source: &str, from: usize) -> Result<Vec<Json<'_>>, SyntaxError> {
 }
 
 /// The one value that `text` is, or nothing if it is not exactly one.
-pub fn parse(text: &str) -> Option<Json<'_>> {
+#[cfg(test)]
+pub(crate) fn parse(text: &str) -> Option<Json<'_>> {
     match values(text, 0).ok()?.as_slice() {
         [one] => Some(*one),
         _ => None,
@@ -273,16 +322,16 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     let mut depth = 0usize;
     while let Some(byte) = bytes.get(at) {
         match byte {
+            b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' | b'}' | b']' if depth == 0 => return at,
             b'"' => at = string_end(bytes, at),
             b'{' | b'[' => {
                 depth += 1;
                 at += 1;
             }
             b'}' | b']' => {
-                depth = depth.saturating_sub(1);
+                depth -= 1;
                 at += 1;
             }
-            b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' if depth == 0 => return at,
             _ => {
                 at += 1;
                 continue;
@@ -354,6 +403,16 @@ mod tests {
         for text in ["true", "1", "\" \"", "[0]", "{\"a\":0}"] {
             assert!(!one(text).is_falsy(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_python_writes_beyond_json_is_read() {
+        let source = r#"[NaN, -Infinity, {"NaN": "Infinity \" NaN"}]"#;
+        let array = values(source, 0).expect("as Python reads it")[0];
+        assert_eq!(array.items().map(|item| item.raw()).collect::<Vec<_>>(), ["NaN", "-Infinity", r#"{"NaN": "Infinity \" NaN"}"#]);
+        assert!(values("[nan]", 0).is_err());
+        assert!(values("[\"\t\"]", 0).is_err(), "no control characters in strings of a transcript");
+        assert_eq!(parse_arguments("{\"a\": \"\t\n\"}").map(|value| value.raw()), Some("{\"a\": \"\t\n\"}"));
     }
 
     #[test]

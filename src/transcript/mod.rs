@@ -127,6 +127,8 @@ pub enum PartKind<'a> {
     Text(Text<'a>),
     /// The model's own reasoning.
     Reasoning(Text<'a>),
+    /// The model's refusal.
+    Refusal(Text<'a>),
     /// A picture, which costs the same however it is spelled.
     Image,
     /// Sound, a document or another medium that is not text.
@@ -148,6 +150,19 @@ pub struct Call<'a> {
     pub name: Option<Text<'a>>,
     /// What the tool is given.
     pub arguments: Arguments<'a>,
+    /// Where in the message it stands.
+    pub place: CallPlace,
+}
+
+/// Where in a message a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallPlace {
+    /// In the list of tool calls beside the content.
+    List,
+    /// In the one `function_call` of the style before tools.
+    FunctionCall,
+    /// Among the parts of the content.
+    Content,
 }
 
 /// What a tool is given.
@@ -181,7 +196,7 @@ impl<'a> Content<'a> {
             Content::Parts(parts) => parts
                 .iter()
                 .flat_map(|part| match &part.kind {
-                    PartKind::Text(text) => vec![*text],
+                    PartKind::Text(text) | PartKind::Refusal(text) => vec![*text],
                     PartKind::Result(content) => content.texts(),
                     _ => Vec::new(),
                 })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, Content, Message, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 use super::{Fit, Format, SummaryRole, block_types, common_block, content};
 
 /// The format's row.
@@ -63,6 +63,7 @@ impl Format for Anthropic {
                     id: block.get_text("id"),
                     name: block.get_text("name"),
                     arguments: block.get("input").map_or(Arguments::Absent, Arguments::Value),
+                    place: CallPlace::Content,
                 });
             } else if is_result(kind) {
                 answers.push(Answer { id: block.get_text("tool_use_id") });

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, Message, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
 use super::{Fit, Format, REMOVE_ALL, SummaryRole, common_block, content, name, present};
 
 /// The format's row.
@@ -163,6 +163,7 @@ fn calls(fields: Json<'_>) -> Vec<Call<'_>> {
             id: call.get_text("id"),
             name: call.get_text("name"),
             arguments: call.get("args").map_or(Arguments::Absent, Arguments::Value),
+            place: CallPlace::List,
         })
         .collect();
     let raw = fields.at(&["additional_kwargs", "tool_calls"]);
@@ -176,6 +177,7 @@ fn raw_call(call: Json<'_>) -> Call<'_> {
         id: call.get_text("id"),
         name: call.at(&["function", "name"]).and_then(|name| name.text()),
         arguments: arguments.map_or(Arguments::Absent, Arguments::Text),
+        place: CallPlace::List,
     }
 }
 

@@ -117,7 +117,7 @@ fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
     let inner = |key| json.get_text(key);
     if kind.is("text") {
-        inner("text").map_or(PartKind::Other, PartKind::Text)
+        inner("text").map_or(PartKind::Text(Text::plain("")), PartKind::Text)
     } else if kind.is("image") || kind.is("image_url") {
         PartKind::Image
     } else if MEDIA.iter().any(|name| kind.is(name)) {
@@ -127,7 +127,7 @@ fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     } else if kind.is("reasoning") {
         inner("reasoning").or_else(|| inner("text")).map_or(PartKind::Other, PartKind::Reasoning)
     } else if kind.is("refusal") {
-        inner("refusal").map_or(PartKind::Other, PartKind::Text)
+        inner("refusal").map_or(PartKind::Other, PartKind::Refusal)
     } else {
         PartKind::Other
     }

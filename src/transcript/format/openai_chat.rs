@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, Message, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
 use super::{Fit, Format, SummaryRole, block_types, common_block, content, name, present};
 
 /// The format's row.
@@ -113,7 +113,7 @@ fn role(message: Json<'_>) -> Option<Role> {
 /// Blocks of clones too: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     match (common_block(json, kind), json.get_text("value")) {
-        (PartKind::Other, Some(text)) if kind.is("text") => PartKind::Text(text),
+        (PartKind::Text(none), Some(text)) if none.is_empty() => PartKind::Text(text),
         (PartKind::Other, Some(text)) if kind.is("reasoning") => PartKind::Reasoning(text),
         (PartKind::Other, _) if kind.is("tool_call") => PartKind::Call,
         (kind, _) => kind,
@@ -122,33 +122,36 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 
 fn calls(json: Json<'_>) -> Vec<Call<'_>> {
     let tool_calls = json.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(tool_call);
-    let function_call = present(json, "function_call").into_iter().map(|function| function_call(None, function));
+    let function_call = present(json, "function_call")
+        .into_iter()
+        .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function) });
     let in_content = block_types(json)
         .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call")))
-        .map(|(block, _)| Call { id: None, name: None, arguments: value_arguments(block.get("value")) });
+        .map(|(block, _)| call(None, None, block.get("value"), CallPlace::Content));
     tool_calls.chain(function_call).chain(in_content).collect()
 }
 
-fn tool_call(call: Json<'_>) -> Call<'_> {
-    let id = call.get_text("id");
-    if let Some(function) = call.get("function").filter(|function| function.kind() == Kind::Object) {
+fn tool_call(json: Json<'_>) -> Call<'_> {
+    let id = json.get_text("id");
+    if let Some(function) = json.get("function").filter(|function| function.kind() == Kind::Object) {
         function_call(id, function)
-    } else if let Some(custom) = call.get("custom") {
-        Call { id, name: custom.get_text("name"), arguments: value_arguments(custom.get("input")) }
+    } else if let Some(custom) = json.get("custom") {
+        call(id, custom.get_text("name"), custom.get("input"), CallPlace::List)
     } else {
-        Call { id, name: call.get_text("name"), arguments: value_arguments(call.get("args")) }
+        call(id, json.get_text("name"), json.get("args"), CallPlace::List)
     }
 }
 
 fn function_call<'a>(id: Option<Text<'a>>, function: Json<'a>) -> Call<'a> {
-    Call { id, name: function.get_text("name"), arguments: value_arguments(function.get("arguments")) }
+    call(id, function.get_text("name"), function.get("arguments"), CallPlace::List)
 }
 
-fn value_arguments(value: Option<Json<'_>>) -> Arguments<'_> {
-    match value {
+fn call<'a>(id: Option<Text<'a>>, name: Option<Text<'a>>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
+    let arguments = match arguments {
         None => Arguments::Absent,
         Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
-    }
+    };
+    Call { id, name, arguments, place }
 }
 
 fn answers(json: Json<'_>, role: Role) -> Vec<Answer<'_>> {

@@ -1,0 +1,179 @@
+//! Which messages belong together: tool calls and their results.
+//!
+//! Ids are only good nearby: they are used again within a conversation. So a result goes to the nearest call before it
+//! that has its id and no result yet, never through one map of all ids.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::transcript::Message;
+
+/// The bonds of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pairing {
+    /// For each call that has a result, the index of its message and of the result's; the first before the second.
+    pub bonds: Vec<(usize, usize)>,
+    /// For each message, whether it has a result whose call is nowhere before it.
+    pub orphaned: Vec<bool>,
+}
+
+impl Pairing {
+    /// Finds the bonds of all messages in one pass.
+    pub fn of(messages: &[Message<'_>]) -> Self {
+        let mut calls = Calls::default();
+        let mut pairing = Pairing { bonds: Vec::new(), orphaned: vec![false; messages.len()] };
+        for (index, message) in messages.iter().enumerate() {
+            // A server's tool is called and answered in one message, so calls come first.
+            calls.add(index, message);
+            for answer in &message.answers {
+                let call = match answer.id {
+                    Some(id) => calls.by_id.get_mut(&id.decode()).map(|same| same.nearest(&calls.seen)),
+                    None => calls.next_without_id(),
+                };
+                match call {
+                    Some(call) => {
+                        calls.seen[call].answered = true;
+                        if calls.seen[call].message < index {
+                            pairing.bonds.push((calls.seen[call].message, index));
+                        }
+                    }
+                    None => pairing.orphaned[index] = true,
+                }
+            }
+        }
+        pairing
+    }
+
+    /// For each index from 0 to the number of messages, whether a cut there parts no call from its result.
+    pub fn whole_cuts(&self) -> Vec<bool> {
+        let messages = self.orphaned.len();
+        let mut change = vec![0i64; messages + 2];
+        for &(call, result) in &self.bonds {
+            change[call + 1] += 1;
+            change[result + 1] -= 1;
+        }
+        let mut parted = 0;
+        change[..=messages]
+            .iter()
+            .map(|change| {
+                parted += change;
+                parted == 0
+            })
+            .collect()
+    }
+}
+
+/// The calls up to some message. Every lookup costs the same however many there are.
+#[derive(Default)]
+struct Calls<'a> {
+    seen: Vec<Seen>,
+    by_id: HashMap<Cow<'a, str>, SameId>,
+    /// The first call of the last message that calls, past those that are answered.
+    next: usize,
+}
+
+/// A call that was seen.
+struct Seen {
+    message: usize,
+    answered: bool,
+}
+
+/// The calls of one id.
+#[derive(Default)]
+struct SameId {
+    open: Vec<usize>,
+    last: usize,
+}
+
+impl<'a> Calls<'a> {
+    fn add(&mut self, index: usize, message: &Message<'a>) {
+        if !message.calls.is_empty() {
+            self.next = self.seen.len();
+        }
+        for call in &message.calls {
+            if let Some(id) = call.id {
+                let same = self.by_id.entry(id.decode()).or_default();
+                same.open.push(self.seen.len());
+                same.last = self.seen.len();
+            }
+            self.seen.push(Seen { message: index, answered: false });
+        }
+    }
+
+    /// The call that a result without an id answers: the first open one of the last message that calls.
+    fn next_without_id(&mut self) -> Option<usize> {
+        while self.seen.get(self.next)?.answered {
+            self.next += 1;
+        }
+        Some(self.next)
+    }
+}
+
+impl SameId {
+    /// The last open call; where all are answered, the last: a result that comes twice is still its own.
+    fn nearest(&mut self, seen: &[Seen]) -> usize {
+        while self.open.pop_if(|call| seen[*call].answered).is_some() {}
+        self.open.last().copied().unwrap_or(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::read;
+
+    fn pairing(messages: &[&str]) -> Pairing {
+        let source = format!("[{}]", messages.join(","));
+        Pairing::of(&read(&source, None, None).expect("a transcript").transcripts[0].messages)
+    }
+
+    fn calls(ids: &[&str]) -> String {
+        let calls: Vec<String> =
+            ids.iter().map(|id| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#)).collect();
+        format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, calls.join(","))
+    }
+
+    fn result(id: &str) -> String {
+        format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"r"}}"#)
+    }
+
+    const USER: &str = r#"{"role":"user","content":"u"}"#;
+
+    #[test]
+    fn parallel_calls_and_results_far_away() {
+        let found = pairing(&[&calls(&["a", "b"]), &result("b"), USER, &result("a"), USER]);
+        assert_eq!(found.bonds, [(0, 1), (0, 3)]);
+        assert_eq!(found.whole_cuts(), [true, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn an_id_used_again_goes_to_the_nearest_call() {
+        let found = pairing(&[&calls(&["a"]), &result("a"), USER, &calls(&["a"]), &result("a")]);
+        assert_eq!(found.bonds, [(0, 1), (3, 4)]);
+        assert_eq!(found.whole_cuts(), [true, false, true, true, false, true]);
+    }
+
+    #[test]
+    fn a_call_without_a_result_blocks_nothing() {
+        let found = pairing(&[&calls(&["a"]), USER, &calls(&["a"]), &result("a"), USER]);
+        assert_eq!(found.bonds, [(2, 3)]);
+        assert_eq!(found.whole_cuts(), [true, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn a_result_without_a_call_is_orphaned_and_a_second_one_is_not() {
+        let found = pairing(&[USER, &result("x"), &calls(&["a"]), &result("a"), &result("a")]);
+        assert_eq!(found.orphaned, [false, true, false, false, false]);
+        assert_eq!(found.bonds, [(2, 3), (2, 4)]);
+    }
+
+    #[test]
+    fn results_without_ids_follow_the_order_of_the_calls() {
+        let legacy = r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#;
+        let answer = r#"{"role":"function","name":"f","content":"r"}"#;
+        assert_eq!(pairing(&[legacy, answer, legacy, answer]).bonds, [(0, 1), (2, 3)]);
+        let silent = r#"{"role":"tool","content":"r"}"#;
+        assert_eq!(pairing(&[&calls(&["a", "b"]), silent, silent, silent]).bonds, [(0, 1), (0, 2)]);
+        assert_eq!(pairing(&[USER, silent]).orphaned, [false, true]);
+    }
+}

@@ -1,0 +1,88 @@
+//! Messages before the cut that stay: which ones, and what they bring along.
+
+use std::fmt;
+use std::str::FromStr;
+
+use regex::Regex;
+
+use crate::transcript::Message;
+
+use super::pairs::Pairing;
+
+/// A rule by which messages stay.
+#[derive(Debug, Clone)]
+pub enum Pin {
+    /// Messages with standing instructions.
+    System,
+    /// The first so many messages.
+    First(usize),
+    /// Messages whose text matches.
+    Match(Regex),
+    /// No message; stands alone.
+    None,
+}
+
+impl Pin {
+    fn holds(&self, index: usize, message: &Message<'_>) -> bool {
+        match self {
+            Pin::System => message.role.is_system(),
+            Pin::First(count) => index < *count,
+            Pin::Match(regex) => message.content.texts().iter().any(|text| regex.is_match(&text.decode())),
+            Pin::None => false,
+        }
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pin::System => write!(out, "system"),
+            Pin::First(count) => write!(out, "first:{count}"),
+            Pin::Match(regex) => write!(out, "match:{regex}"),
+            Pin::None => write!(out, "none"),
+        }
+    }
+}
+
+impl FromStr for Pin {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "system" => Ok(Pin::System),
+            None if text == "none" => Ok(Pin::None),
+            Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
+                format!("`{count}` is no number of messages from 1 on, as in first:2")
+            }),
+            Some(("match", pattern)) => Regex::new(pattern).map(Pin::Match).map_err(|error| {
+                // The library's account ends with the line that says what is wrong.
+                let what = error.to_string();
+                format!("`{pattern}` is no regular expression: {}", what.lines().last().unwrap_or_default().trim())
+            }),
+            _ => Err("expected system, first:N, match:REGEX or none".to_owned()),
+        }
+    }
+}
+
+/// The indices below `cutoff` that stay, in order. A pinned call keeps its results and a pinned result its call, and so
+/// on along the bonds, so that nothing that stays is left without its other half.
+pub fn pinned(pins: &[Pin], messages: &[Message<'_>], pairing: &Pairing, cutoff: usize) -> Vec<usize> {
+    let head = &messages[..cutoff];
+    let mut stays: Vec<bool> =
+        head.iter().enumerate().map(|(index, message)| pins.iter().any(|pin| pin.holds(index, message))).collect();
+    let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
+    for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
+        others[call].push(result);
+        others[result].push(call);
+    }
+    let mut todo: Vec<usize> = (0..cutoff).filter(|&index| stays[index]).collect();
+    while let Some(index) = todo.pop() {
+        for &other in &others[index] {
+            if !stays[other] {
+                stays[other] = true;
+                todo.push(other);
+            }
+        }
+    }
+    (0..cutoff).filter(|&index| stays[index]).collect()
+}

@@ -1,0 +1,180 @@
+//! The planner on small conversations.
+
+use regex::Regex;
+
+use super::*;
+use crate::tokens::Counter;
+use crate::transcript::framing::read;
+
+fn policy() -> Policy {
+    Policy {
+        triggers: Vec::new(),
+        keep: Size::Messages(20),
+        pins: vec![Pin::System],
+        context_window: None,
+        overhead_tokens: 0,
+        summary_prefix: "Summary:\n\n".to_owned(),
+        smallest_summary: 0,
+    }
+}
+
+/// A conversation spelled by letters: `s`ystem, `u`ser, `a`ssistant, `S`ummary, `c`all, `2` calls, `r`esult of the last
+/// open call, `o`rphaned result.
+fn conversation(letters: &str) -> String {
+    let mut open: Vec<usize> = Vec::new();
+    let call = |id: usize| format!(r#"{{"id":"c{id}","function":{{"name":"f","arguments":"{{}}"}}}}"#);
+    let messages: Vec<String> = letters
+        .char_indices()
+        .map(|(at, letter)| match letter {
+            's' => r#"{"role":"system","content":"rules"}"#.to_owned(),
+            'u' => r#"{"role":"user","content":"question"}"#.to_owned(),
+            'a' => r#"{"role":"assistant","content":"answer"}"#.to_owned(),
+            'S' => r#"{"role":"user","content":"Summary: x"}"#.to_owned(),
+            'c' => {
+                open.push(at);
+                format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, call(at))
+            }
+            '2' => {
+                open.extend([at, at + 1000]);
+                format!(r#"{{"role":"assistant","content":null,"tool_calls":[{},{}]}}"#, call(at), call(at + 1000))
+            }
+            'r' => format!(r#"{{"role":"tool","tool_call_id":"c{}","content":"result"}}"#, open.pop().unwrap_or(9999)),
+            _ => r#"{"role":"tool","tool_call_id":"nowhere","content":"result"}"#.to_owned(),
+        })
+        .collect();
+    format!("[{}]", messages.join(","))
+}
+
+fn planned(letters: &str, policy: &Policy) -> Plan {
+    let source = conversation(letters);
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy)
+}
+
+fn cut(letters: &str, keep: Size) -> (usize, usize) {
+    let plan = planned(letters, &Policy { keep, ..policy() });
+    (plan.wanted, plan.cutoff)
+}
+
+#[test]
+fn keep_messages() {
+    assert_eq!(cut("uauaua", Size::Messages(2)), (4, 4));
+    assert_eq!(cut("uauaua", Size::Messages(6)), (0, 0));
+    assert_eq!(cut("uauaua", Size::Messages(7)), (0, 0));
+}
+
+#[test]
+fn keep_tokens_keeps_the_last_message_at_least() {
+    // Every message of these has 3 + ceil((4 + 8) / 4) = 6 tokens or thereabouts.
+    assert_eq!(cut("uuuu", Size::Tokens(12)), (2, 2));
+    assert_eq!(cut("uuuu", Size::Tokens(17)), (2, 2));
+    assert_eq!(cut("uuuu", Size::Tokens(1)), (3, 3));
+    assert_eq!(cut("uuuu", Size::Tokens(24)), (0, 0));
+    assert_eq!(cut("u", Size::Tokens(1)), (0, 0));
+}
+
+#[test]
+fn keep_a_fraction_of_the_window() {
+    let policy = Policy { keep: Size::Fraction(0.5), context_window: Some(24), ..policy() };
+    assert_eq!(planned("uuuu", &policy).cutoff, 2);
+}
+
+#[test]
+fn keep_turns() {
+    assert_eq!(cut("uacrauaua", Size::Turns(1)), (7, 7));
+    assert_eq!(cut("uacrauaua", Size::Turns(2)), (5, 5));
+    assert_eq!(cut("uacrauaua", Size::Turns(3)), (0, 0));
+    assert_eq!(cut("aauacrauaua", Size::Turns(3)), (2, 2));
+    assert_eq!(cut("aauacra", Size::Turns(9)), (0, 0));
+}
+
+#[test]
+fn a_cut_between_call_and_result_moves_to_before_the_call() {
+    assert_eq!(cut("uacrau", Size::Messages(3)), (3, 2));
+    assert_eq!(cut("ua2rrau", Size::Messages(3)), (4, 2), "between two results of one message");
+    assert_eq!(cut("uac2rrrau", Size::Messages(3)), (6, 2), "results far away, calls interleaved");
+    let moved = planned("uacrau", &Policy { keep: Size::Messages(3), ..policy() });
+    assert_eq!(moved.moved_because.as_deref(), Some("a cut at 3 would part the call in message 2 from its result in message 3"));
+}
+
+#[test]
+fn no_safe_cut_leaves_all_as_it_is() {
+    let plan = planned("cuuuur", &Policy { keep: Size::Messages(2), ..policy() });
+    assert_eq!((plan.wanted, plan.cutoff), (4, 0));
+    assert!(plan.reason.expect("a reason").starts_with("there is no safe cut: a cut at 4 would part the call in message 0"));
+}
+
+#[test]
+fn orphans_at_the_cut_go_with_the_summary() {
+    assert_eq!(cut("uaooua", Size::Messages(4)), (2, 4));
+    assert_eq!(cut("uaoo", Size::Messages(2)), (2, 1), "unless nothing else would be left");
+    assert_eq!(cut("ucorau", Size::Messages(4)), (2, 1), "or that would part a pair");
+}
+
+#[test]
+fn a_pending_call_at_the_end_stays() {
+    assert_eq!(cut("uauac", Size::Messages(1)), (4, 4));
+    assert_eq!(cut("uaua2r", Size::Messages(1)), (5, 4));
+}
+
+#[test]
+fn triggers_are_or_of_and() {
+    let with = |triggers: Vec<Vec<Size>>| planned("uauaua", &Policy { triggers, keep: Size::Messages(2), ..policy() });
+    assert!(with(vec![]).triggered);
+    assert!(with(vec![vec![Size::Messages(6)]]).triggered, "reached is at least");
+    let not = with(vec![vec![Size::Messages(7)], vec![Size::Tokens(10), Size::Turns(4)]]);
+    assert!(!not.triggered);
+    assert_eq!((not.cutoff, not.reason.as_deref()), (0, Some("no trigger was reached")));
+    let second = with(vec![vec![Size::Messages(7)], vec![Size::Tokens(10), Size::Turns(3)]]);
+    assert_eq!(second.fired, Some(vec![Size::Tokens(10), Size::Turns(3)]));
+}
+
+#[test]
+fn overhead_counts_for_triggers_and_not_for_what_is_kept() {
+    let rules = Policy { triggers: vec![vec![Size::Tokens(50)]], keep: Size::Tokens(12), ..policy() };
+    assert!(!planned("uuuu", &rules).triggered);
+    let plan = planned("uuuu", &Policy { overhead_tokens: 26, ..rules.clone() });
+    assert!(plan.triggered, "24 and 26 are 50");
+    assert_eq!(plan.cutoff, 2);
+    assert!(!planned("uuuu", &Policy { overhead_tokens: 25, ..rules }).triggered);
+}
+
+#[test]
+fn pins_stay_and_bring_their_other_half() {
+    let with = |letters: &str, pins: Vec<Pin>| {
+        let plan = planned(letters, &Policy { pins, keep: Size::Messages(1), ..policy() });
+        (plan.pinned.clone(), plan.summarized())
+    };
+    assert_eq!(with("suasau", vec![Pin::System]), (vec![0, 3], vec![1, 2, 4]));
+    assert_eq!(with("u2rrau", vec![Pin::First(2)]), (vec![0, 1, 2, 3], vec![4]));
+    let results = Pin::Match(Regex::new("^resul").expect("a regular expression"));
+    assert_eq!(with("uacrau", vec![results]), (vec![2, 3], vec![0, 1, 4]));
+    assert_eq!(with("suasau", vec![Pin::None]), (vec![], vec![0, 1, 2, 3, 4]));
+}
+
+#[test]
+fn nothing_to_gain_is_nothing_done() {
+    let reason = |letters: &str, policy: &Policy| {
+        let plan = planned(letters, policy);
+        assert_eq!((plan.cutoff, plan.summarized(), plan.pinned.len()), (0, vec![], 0));
+        plan.reason.expect("a reason")
+    };
+    let one = Policy { keep: Size::Messages(1), ..policy() };
+    assert_eq!(reason("", &one), "there are no messages");
+    assert_eq!(reason("u", &one), "the whole conversation is within --keep messages:1");
+    assert_eq!(reason("su", &one), "every message before the cut is pinned");
+    assert_eq!(reason("sSu", &one), "nothing but an earlier summary stands before the cut");
+    let small = Policy { smallest_summary: 13, ..one };
+    assert!(reason("uau", &small).contains("too small"), "two messages of six and seven tokens");
+    assert_eq!(planned("uauu", &small).cutoff, 3);
+}
+
+#[test]
+fn a_larger_keep_never_keeps_less() {
+    let letters = "su2rracru2oorrauocrScuuraacrau";
+    for kind in [Size::Messages as fn(u64) -> Size, Size::Tokens, Size::Turns] {
+        let cuts: Vec<usize> = (1..400).map(|keep| cut(letters, kind(keep)).1).collect();
+        assert!(cuts.is_sorted_by(|larger, smaller| larger >= smaller), "{cuts:?}");
+    }
+}
