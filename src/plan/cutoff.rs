@@ -15,8 +15,8 @@ pub(super) fn wanted(messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &P
         Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)),
         Size::Turns(keep) => {
             let keep = usize::try_from(keep).unwrap_or(usize::MAX);
-            let starts = (0..messages.len()).rev().filter(|&index| is_turn(&messages[index], policy));
-            starts.skip(keep - 1).next().unwrap_or(0)
+            let mut starts = (0..messages.len()).rev().filter(|&index| is_turn(&messages[index], policy));
+            starts.nth(keep - 1).unwrap_or(0)
         }
         Size::Tokens(_) | Size::Fraction(_) => {
             let limit = policy.keep.in_tokens(policy.context_window).unwrap_or(u64::MAX);

@@ -34,6 +34,11 @@ impl<'a> Text<'a> {
         self.raw.is_empty()
     }
 
+    /// Bytes between the quotes, as the string is spelled.
+    pub fn spelled_len(&self) -> usize {
+        self.raw.len()
+    }
+
     /// The fewest and the most bytes the decoded string can have, without decoding: an escape is at most six bytes and
     /// decodes to one at least.
     pub fn decoded_len_bounds(&self) -> Range<usize> {

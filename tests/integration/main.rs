@@ -2,3 +2,4 @@
 
 mod approx_tokens;
 mod exact_tokens;
+mod generated;

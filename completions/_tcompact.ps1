@@ -1,0 +1,73 @@
+
+using namespace System.Management.Automation
+using namespace System.Management.Automation.Language
+
+Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
+    param($wordToComplete, $commandAst, $cursorPosition)
+
+    $commandElements = $commandAst.CommandElements
+    $command = @(
+        'tcompact'
+        for ($i = 1; $i -lt $commandElements.Count; $i++) {
+            $element = $commandElements[$i]
+            if ($element -isnot [StringConstantExpressionAst] -or
+                $element.StringConstantType -ne [StringConstantType]::BareWord -or
+                $element.Value.StartsWith('-') -or
+                $element.Value -eq $wordToComplete) {
+                break
+        }
+        $element.Value
+    }) -join ';'
+
+    $completions = @(switch ($command) {
+        'tcompact' {
+            [CompletionResult]::new('--from', '--from', [CompletionResultType]::ParameterName, 'The format of the transcript, one of `--list formats`; `auto` looks at all messages')
+            [CompletionResult]::new('--lines', '--lines', [CompletionResultType]::ParameterName, 'How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given')
+            [CompletionResult]::new('--trigger', '--trigger', [CompletionResultType]::ParameterName, 'Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k). Repeat for "or". Always, if not given')
+            [CompletionResult]::new('--keep', '--keep', [CompletionResultType]::ParameterName, 'How much of the end stays as it is')
+            [CompletionResult]::new('--pin', '--pin', [CompletionResultType]::ParameterName, 'Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`. Repeatable; rules that are given replace the default')
+            [CompletionResult]::new('--pairs', '--pairs', [CompletionResultType]::ParameterName, 'How a cut that would part a tool call from its result is moved')
+            [CompletionResult]::new('--for', '--for', [CompletionResultType]::ParameterName, 'The model that will read the result: its context window and tokenizer are looked up (`--list models`)')
+            [CompletionResult]::new('--context-window', '--context-window', [CompletionResultType]::ParameterName, 'The context window in tokens, over any table')
+            [CompletionResult]::new('--counter', '--counter', [CompletionResultType]::ParameterName, 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]')
+            [CompletionResult]::new('--overhead-tokens', '--overhead-tokens', [CompletionResultType]::ParameterName, 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)')
+            [CompletionResult]::new('-m', '-m', [CompletionResultType]::ParameterName, 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]')
+            [CompletionResult]::new('--model', '--model', [CompletionResultType]::ParameterName, 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]')
+            [CompletionResult]::new('--base-url', '--base-url', [CompletionResultType]::ParameterName, 'Where the provider''s API is, up to and with its version [default: the provider''s own]')
+            [CompletionResult]::new('--api-key-env', '--api-key-env', [CompletionResultType]::ParameterName, 'The environment variable that holds the key [default: the provider''s own]')
+            [CompletionResult]::new('--summarizer-cmd', '--summarizer-cmd', [CompletionResultType]::ParameterName, 'Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output')
+            [CompletionResult]::new('--prompt-file', '--prompt-file', [CompletionResultType]::ParameterName, 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]')
+            [CompletionResult]::new('--trim-tokens', '--trim-tokens', [CompletionResultType]::ParameterName, 'How many tokens of the end of the history the summarizer is sent; `none` sends all of it')
+            [CompletionResult]::new('--summary-tokens', '--summary-tokens', [CompletionResultType]::ParameterName, 'The size asked of the summary, in tokens; the embedded summarizer never exceeds it')
+            [CompletionResult]::new('--summary-role', '--summary-role', [CompletionResultType]::ParameterName, 'The role of the summary message, where the format''s provider accepts it')
+            [CompletionResult]::new('--summary-prefix', '--summary-prefix', [CompletionResultType]::ParameterName, 'What the summary message begins with; a blank line follows unless TEXT ends in white space')
+            [CompletionResult]::new('--timeout', '--timeout', [CompletionResultType]::ParameterName, 'Seconds a request or a command may take')
+            [CompletionResult]::new('--retries', '--retries', [CompletionResultType]::ParameterName, 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx')
+            [CompletionResult]::new('--on-error', '--on-error', [CompletionResultType]::ParameterName, 'What is done when the summarizer fails for good')
+            [CompletionResult]::new('--accept', '--accept', [CompletionResultType]::ParameterName, 'Which summaries are taken')
+            [CompletionResult]::new('-o', '-o', [CompletionResultType]::ParameterName, 'Write to FILE instead of standard output, whole or not at all')
+            [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write to FILE instead of standard output, whole or not at all')
+            [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When messages on standard error are coloured')
+            [CompletionResult]::new('--list', '--list', [CompletionResultType]::ParameterName, 'Print a table and exit')
+            [CompletionResult]::new('--generate', '--generate', [CompletionResultType]::ParameterName, 'Print the completion script of a shell, or the manual page, and exit')
+            [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced')
+            [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'With --dry-run: print a JSON object for each conversation')
+            [CompletionResult]::new('-e', '-e', [CompletionResultType]::ParameterName, 'Exit with 3 when nothing was compacted')
+            [CompletionResult]::new('--exit-status', '--exit-status', [CompletionResultType]::ParameterName, 'Exit with 3 when nothing was compacted')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say what is decided and done, on standard error')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say what is decided and done, on standard error')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
+            [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
+            break
+        }
+    })
+
+    $completions.Where{ $_.CompletionText -like "$wordToComplete*" } |
+        Sort-Object -Property ListItemText
+}

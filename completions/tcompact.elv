@@ -1,0 +1,67 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[tcompact] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'tcompact'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'tcompact'= {
+            cand --from 'The format of the transcript, one of `--list formats`; `auto` looks at all messages'
+            cand --lines 'How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given'
+            cand --trigger 'Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k). Repeat for "or". Always, if not given'
+            cand --keep 'How much of the end stays as it is'
+            cand --pin 'Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`. Repeatable; rules that are given replace the default'
+            cand --pairs 'How a cut that would part a tool call from its result is moved'
+            cand --for 'The model that will read the result: its context window and tokenizer are looked up (`--list models`)'
+            cand --context-window 'The context window in tokens, over any table'
+            cand --counter 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]'
+            cand --overhead-tokens 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)'
+            cand -m 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]'
+            cand --model 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]'
+            cand --base-url 'Where the provider''s API is, up to and with its version [default: the provider''s own]'
+            cand --api-key-env 'The environment variable that holds the key [default: the provider''s own]'
+            cand --summarizer-cmd 'Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output'
+            cand --prompt-file 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]'
+            cand --trim-tokens 'How many tokens of the end of the history the summarizer is sent; `none` sends all of it'
+            cand --summary-tokens 'The size asked of the summary, in tokens; the embedded summarizer never exceeds it'
+            cand --summary-role 'The role of the summary message, where the format''s provider accepts it'
+            cand --summary-prefix 'What the summary message begins with; a blank line follows unless TEXT ends in white space'
+            cand --timeout 'Seconds a request or a command may take'
+            cand --retries 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx'
+            cand --on-error 'What is done when the summarizer fails for good'
+            cand --accept 'Which summaries are taken'
+            cand -o 'Write to FILE instead of standard output, whole or not at all'
+            cand --output 'Write to FILE instead of standard output, whole or not at all'
+            cand --emit 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)'
+            cand --color 'When messages on standard error are coloured'
+            cand --list 'Print a table and exit'
+            cand --generate 'Print the completion script of a shell, or the manual page, and exit'
+            cand -n 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
+            cand --dry-run 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
+            cand --json 'With --dry-run: print a JSON object for each conversation'
+            cand -e 'Exit with 3 when nothing was compacted'
+            cand --exit-status 'Exit with 3 when nothing was compacted'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -v 'Say what is decided and done, on standard error'
+            cand --verbose 'Say what is decided and done, on standard error'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+        }
+    ]
+    $completions[$command]
+}

@@ -1,0 +1,53 @@
+complete -c tcompact -l from -d 'The format of the transcript, one of `--list formats`; `auto` looks at all messages' -r
+complete -c tcompact -l lines -d 'How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given' -r -f -a "messages\t'One message a line: the file is one conversation'
+conversations\t'One conversation a line: a list of messages, or an object around one'"
+complete -c tcompact -l trigger -d 'Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k). Repeat for "or". Always, if not given' -r
+complete -c tcompact -l keep -d 'How much of the end stays as it is' -r
+complete -c tcompact -l pin -d 'Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`. Repeatable; rules that are given replace the default' -r
+complete -c tcompact -l pairs -d 'How a cut that would part a tool call from its result is moved' -r -f -a "strict\t'To the nearest place that parts no call from its result, keeping more'"
+complete -c tcompact -l for -d 'The model that will read the result: its context window and tokenizer are looked up (`--list models`)' -r
+complete -c tcompact -l context-window -d 'The context window in tokens, over any table' -r
+complete -c tcompact -l counter -d 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]' -r
+complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)' -r
+complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]' -r
+complete -c tcompact -l base-url -d 'Where the provider\'s API is, up to and with its version [default: the provider\'s own]' -r -f
+complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r
+complete -c tcompact -l summarizer-cmd -d 'Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output' -r -f -a "(__fish_complete_command)"
+complete -c tcompact -l prompt-file -d 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]' -r -F
+complete -c tcompact -l trim-tokens -d 'How many tokens of the end of the history the summarizer is sent; `none` sends all of it' -r
+complete -c tcompact -l summary-tokens -d 'The size asked of the summary, in tokens; the embedded summarizer never exceeds it' -r
+complete -c tcompact -l summary-role -d 'The role of the summary message, where the format\'s provider accepts it' -r -f -a "user\t'As if the user had said it; every provider takes it'
+system\t'As an instruction'
+assistant\t'As if the model had said it'"
+complete -c tcompact -l summary-prefix -d 'What the summary message begins with; a blank line follows unless TEXT ends in white space' -r
+complete -c tcompact -l timeout -d 'Seconds a request or a command may take' -r
+complete -c tcompact -l retries -d 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx' -r
+complete -c tcompact -l on-error -d 'What is done when the summarizer fails for good' -r -f -a "fail\t'Exit with 4 or 5 and write nothing'
+passthrough\t'Write the input unchanged'
+extractive\t'Use the embedded summarizer'
+embed\t'Put the text of the error in the summary; the history is lost'"
+complete -c tcompact -l accept -d 'Which summaries are taken' -r -f -a "smaller\t'Those that are not empty, not cut off by their length limit, and smaller than what they replace'
+any\t'All'"
+complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
+complete -c tcompact -l emit -d 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)' -r -f -a "messages\t'The transcript in its own format'
+update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
+complete -c tcompact -l color -d 'When messages on standard error are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c tcompact -l list -d 'Print a table and exit' -r -f -a "formats\t'The formats that are read and written'
+providers\t'The providers of `--model`'
+models\t'The models of `--for`: context windows and prices'
+counters\t'The ways of counting tokens'"
+complete -c tcompact -l generate -d 'Print the completion script of a shell, or the manual page, and exit' -r -f -a "bash\t'For bash'
+zsh\t'For zsh'
+fish\t'For fish'
+powershell\t'For PowerShell'
+elvish\t'For elvish'
+man\t'The manual page'"
+complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
+complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation'
+complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'
+complete -c tcompact -s q -l quiet -d 'Say nothing but errors'
+complete -c tcompact -s v -l verbose -d 'Say what is decided and done, on standard error'
+complete -c tcompact -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c tcompact -s V -l version -d 'Print version'

@@ -1,0 +1,313 @@
+//! The flags and their help. No logic: what they mean together is decided in [`crate::settings`].
+//!
+//! Completions and the manual page in `completions/` are made from this file; a test says when they are stale.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, ValueEnum, ValueHint};
+
+use crate::exit;
+use crate::plan::pins::Pin;
+use crate::plan::size::Size;
+use crate::tokens::Counter;
+use crate::transcript::format::SummaryRole;
+use crate::transcript::framing::Lines;
+
+const EXAMPLES: &str = "\
+Examples:
+  cat chat.json | tcompact --keep messages:20 > short.json
+  tcompact --trigger tokens:4000 --trigger messages:50 --model openai:gpt-4o-mini chat.jsonl > short.jsonl
+  cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
+  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff";
+
+fn after_help() -> String {
+    let codes: Vec<String> = exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {}  {meaning}", *exit as u8)).collect();
+    format!("{EXAMPLES}\n\nExit codes:\n{}", codes.join("\n"))
+}
+
+/// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
+/// and no tool call is parted from its result.
+///
+/// Reads a conversation as JSON or JSONL from PATH or standard input and writes it to standard output in its own format.
+#[derive(Debug, Parser)]
+#[command(name = "tcompact", version, after_long_help = after_help(), max_term_width = 100)]
+pub struct Arguments {
+    /// The transcript; `-` or nothing is standard input.
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub path: Option<PathBuf>,
+
+    /// The format of the transcript, one of `--list formats`; `auto` looks at all messages.
+    #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = "Input")]
+    pub from: String,
+
+    /// How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given.
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Input")]
+    pub lines: Option<Lines>,
+
+    /// Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k).
+    /// Repeat for "or". Always, if not given.
+    #[arg(long = "trigger", value_name = "SIZE[,SIZE…]", help_heading = "Rules")]
+    pub triggers: Vec<Clause>,
+
+    /// How much of the end stays as it is.
+    #[arg(long, value_name = "SIZE", default_value = "messages:20", help_heading = "Rules")]
+    pub keep: Size,
+
+    /// Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`.
+    /// Repeatable; rules that are given replace the default.
+    #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = "Rules")]
+    pub pins: Vec<Pin>,
+
+    /// How a cut that would part a tool call from its result is moved.
+    #[arg(long, value_enum, value_name = "RULE", default_value = "strict", help_heading = "Rules")]
+    pub pairs: Pairs,
+
+    /// The model that will read the result: its context window and tokenizer are looked up (`--list models`).
+    #[arg(long = "for", value_name = "MODEL", help_heading = "Rules")]
+    pub for_model: Option<String>,
+
+    /// The context window in tokens, over any table.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Rules")]
+    pub context_window: Option<u64>,
+
+    /// How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N`
+    /// [default: told by --for, else approx].
+    #[arg(long, value_name = "COUNTER", help_heading = "Rules")]
+    pub counter: Option<Counter>,
+
+    /// Tokens that are sent with every request and are not in the transcript (tools, system prompt).
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Rules")]
+    pub overhead_tokens: u64,
+
+    /// Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider
+    /// of `--list providers` [default: extractive].
+    #[arg(short, long, value_name = "PROVIDER:MODEL", help_heading = "Summaries")]
+    pub model: Option<String>,
+
+    /// Where the provider's API is, up to and with its version [default: the provider's own].
+    #[arg(long, value_name = "URL", requires = "model", value_hint = ValueHint::Url, help_heading = "Summaries")]
+    pub base_url: Option<String>,
+
+    /// The environment variable that holds the key [default: the provider's own].
+    #[arg(long, value_name = "NAME", requires = "model", help_heading = "Summaries")]
+    pub api_key_env: Option<String>,
+
+    /// Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output.
+    #[arg(
+        long, value_name = "CMD", conflicts_with = "model", value_hint = ValueHint::CommandString,
+        help_heading = "Summaries"
+    )]
+    pub summarizer_cmd: Option<String>,
+
+    /// A template for the prompt; {messages} is where the history goes, {{ and }} are braces
+    /// [default: the built-in template].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Summaries")]
+    pub prompt_file: Option<PathBuf>,
+
+    /// How many tokens of the end of the history the summarizer is sent; `none` sends all of it.
+    #[arg(long, value_name = "N|none", default_value = "none", help_heading = "Summaries")]
+    pub trim_tokens: TrimTokens,
+
+    /// The size asked of the summary, in tokens; the embedded summarizer never exceeds it.
+    #[arg(
+        long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..),
+        help_heading = "Summaries"
+    )]
+    pub summary_tokens: u64,
+
+    /// The role of the summary message, where the format's provider accepts it.
+    #[arg(long, value_enum, value_name = "ROLE", default_value = "user", help_heading = "Summaries")]
+    pub summary_role: SummaryRole,
+
+    /// What the summary message begins with; a blank line follows unless TEXT ends in white space.
+    #[arg(
+        long, value_name = "TEXT", default_value = "Here is a summary of the conversation to date:",
+        help_heading = "Summaries"
+    )]
+    pub summary_prefix: String,
+
+    /// Seconds a request or a command may take.
+    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, help_heading = "Summaries")]
+    pub timeout: f64,
+
+    /// How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx.
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Summaries")]
+    pub retries: u32,
+
+    /// What is done when the summarizer fails for good.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "fail", help_heading = "Summaries")]
+    pub on_error: OnError,
+
+    /// Which summaries are taken.
+    #[arg(long, value_enum, value_name = "WHICH", default_value = "smaller", help_heading = "Summaries")]
+    pub accept: Accept,
+
+    /// Write to FILE instead of standard output, whole or not at all.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub output: Option<PathBuf>,
+
+    /// What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done).
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
+    pub emit: Emit,
+
+    /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced.
+    #[arg(short = 'n', long, help_heading = "Output")]
+    pub dry_run: bool,
+
+    /// With --dry-run: print a JSON object for each conversation.
+    #[arg(long, requires = "dry_run", help_heading = "Output")]
+    pub json: bool,
+
+    /// Exit with 3 when nothing was compacted.
+    #[arg(short = 'e', long, help_heading = "Output")]
+    pub exit_status: bool,
+
+    /// Say nothing but errors.
+    #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
+    pub quiet: bool,
+
+    /// Say what is decided and done, on standard error.
+    #[arg(short, long, action = ArgAction::SetTrue, help_heading = "Output")]
+    pub verbose: bool,
+
+    /// When messages on standard error are coloured.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    pub color: When,
+
+    /// Print a table and exit.
+    #[arg(long, value_enum, value_name = "TABLE", exclusive = true, help_heading = "Output")]
+    pub list: Option<Table>,
+
+    /// Print the completion script of a shell, or the manual page, and exit.
+    #[arg(long, value_enum, value_name = "FOR", exclusive = true, help_heading = "Output")]
+    pub generate: Option<Generated>,
+}
+
+/// Sizes that must all be reached.
+#[derive(Debug, Clone)]
+pub struct Clause(pub Vec<Size>);
+
+impl std::str::FromStr for Clause {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Clause)
+    }
+}
+
+/// How much of the history the summarizer is sent.
+#[derive(Debug, Clone, Copy)]
+pub struct TrimTokens(pub Option<u64>);
+
+impl std::str::FromStr for TrimTokens {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse()) {
+            ("none", _) => Ok(TrimTokens(None)),
+            (_, Ok(tokens @ 1..)) => Ok(TrimTokens(Some(tokens))),
+            _ => Err("expected a number of tokens from 1 on, or none".to_owned()),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    const LONGEST: f64 = 86_400.0;
+    match text.parse() {
+        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(seconds),
+        _ => Err(format!("expected seconds above 0 and at most {LONGEST}")),
+    }
+}
+
+/// How a cut that would part a pair is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Pairs {
+    /// To the nearest place that parts no call from its result, keeping more.
+    Strict,
+}
+
+/// What is done when the summarizer fails for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OnError {
+    /// Exit with 4 or 5 and write nothing.
+    Fail,
+    /// Write the input unchanged.
+    Passthrough,
+    /// Use the embedded summarizer.
+    Extractive,
+    /// Put the text of the error in the summary; the history is lost.
+    Embed,
+}
+
+/// Which summaries are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Accept {
+    /// Those that are not empty, not cut off by their length limit, and smaller than what they replace.
+    Smaller,
+    /// All.
+    Any,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// The transcript in its own format.
+    Messages,
+    /// `{"messages": [remove-all, summary, kept…]}`, or null.
+    Update,
+}
+
+/// When something is done that depends on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// A table to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Table {
+    /// The formats that are read and written.
+    Formats,
+    /// The providers of `--model`.
+    Providers,
+    /// The models of `--for`: context windows and prices.
+    Models,
+    /// The ways of counting tokens.
+    Counters,
+}
+
+/// A file of `completions/` to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Generated {
+    /// For bash.
+    Bash,
+    /// For zsh.
+    Zsh,
+    /// For fish.
+    Fish,
+    /// For PowerShell.
+    Powershell,
+    /// For elvish.
+    Elvish,
+    /// The manual page.
+    Man,
+}
+
+impl Generated {
+    /// The committed file, which is what is printed.
+    pub fn file(self) -> (&'static str, &'static str) {
+        match self {
+            Generated::Bash => ("tcompact.bash", include_str!("../completions/tcompact.bash")),
+            Generated::Zsh => ("_tcompact", include_str!("../completions/_tcompact")),
+            Generated::Fish => ("tcompact.fish", include_str!("../completions/tcompact.fish")),
+            Generated::Powershell => ("_tcompact.ps1", include_str!("../completions/_tcompact.ps1")),
+            Generated::Elvish => ("tcompact.elv", include_str!("../completions/tcompact.elv")),
+            Generated::Man => ("tcompact.1", include_str!("../completions/tcompact.1")),
+        }
+    }
+}

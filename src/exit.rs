@@ -1,0 +1,70 @@
+//! Every exit code, and the errors that lead to it.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// How the program ends. Scripts depend on the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done, or nothing to do.
+    Success = 0,
+    /// A file could not be read or written, or the input is no transcript.
+    Unreadable = 1,
+    /// Wrong usage or configuration.
+    Usage = 2,
+    /// With `--exit-status`: nothing was compacted.
+    NothingCompacted = 3,
+    /// The summarizer failed after its retries.
+    SummarizerFailed = 4,
+    /// The summary was refused.
+    SummaryRefused = 5,
+}
+
+/// What each code means, for `--help` and the manual page; a batch and `--check` have codes of their own.
+pub const MEANINGS: [(Exit, &str); 6] = [
+    (Exit::Success, "done, or nothing to do"),
+    (Exit::Unreadable, "a file could not be read or written, or the input is no transcript"),
+    (Exit::Usage, "wrong usage or configuration"),
+    (Exit::NothingCompacted, "with --exit-status: nothing was compacted"),
+    (Exit::SummarizerFailed, "the summarizer failed after its retries"),
+    (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
+];
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// An error with the exit code it leads to. Its message finishes the sentence `tcompact: …` and says what to do.
+#[derive(Debug)]
+pub struct Failure {
+    /// How the program ends.
+    pub exit: Exit,
+    message: String,
+}
+
+impl Failure {
+    /// An error that ends the program with `exit`.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Failure { exit, message: message.into() }
+    }
+
+    /// A flag, its value or a setting that cannot be used.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Failure::new(Exit::Usage, message)
+    }
+
+    /// A file that cannot be read or written, or holds no transcript.
+    pub fn unreadable(message: impl Into<String>) -> Self {
+        Failure::new(Exit::Unreadable, message)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,182 @@
+//! How JSON is laid out, told from a message that stands nearby, so that a new one looks like its neighbours.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::ser::{Formatter, Serializer};
+
+use crate::transcript::Transcript;
+use crate::transcript::json::{Json, Kind};
+
+/// A layout of JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Style {
+    /// What stands between a key and its value: `: `, `:`.
+    colon: String,
+    /// What stands between two members on one line: `, `, `,`.
+    comma: String,
+    /// How lines are broken, where they are.
+    lines: Option<Lines>,
+    /// Whether characters beyond ASCII are escaped.
+    ascii: bool,
+}
+
+/// A layout over several lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Lines {
+    newline: String,
+    /// The indentation of the object's own brackets.
+    outer: String,
+    /// What each level adds.
+    step: String,
+}
+
+impl Style {
+    /// One line, with spaces after colons and commas.
+    pub fn spaced() -> Self {
+        Style { colon: ": ".to_owned(), comma: ", ".to_owned(), lines: None, ascii: false }
+    }
+
+    /// The layout of the message at `index`, or of the last.
+    pub fn of_neighbour(transcript: &Transcript<'_>, index: usize) -> Self {
+        let messages = &transcript.messages;
+        let Some(neighbour) = messages.get(index).or(messages.last()) else { return Style::spaced() };
+        let list = messages[0].span().start..messages[messages.len() - 1].span().end;
+        let ascii = transcript.source[list].is_ascii();
+        Style { ascii, ..Style::of(neighbour.json) }
+    }
+
+    /// The layout of an object.
+    fn of(object: Json<'_>) -> Self {
+        let mut style = Style::spaced();
+        let mut entries = object.entries();
+        let Some((key, first)) = entries.next().filter(|_| object.kind() == Kind::Object) else { return style };
+        let raw = object.raw();
+        let start = object.span().start;
+        // An object's text is its brackets, keys with quotes, values, and the gaps between them.
+        let key_at = raw.find('"').unwrap_or(1);
+        let key_end = key_at + key.spelled_len() + 2;
+        let (value_at, value_end) = (first.span().start - start, first.span().end - start);
+        style.colon = raw[key_end..value_at].to_owned();
+        if entries.next().is_some() {
+            let next_key = value_end + raw[value_end..].find('"').unwrap_or(0);
+            style.comma = raw[value_end..next_key].to_owned();
+        }
+        let opening = &raw[1..key_at];
+        if let Some(at) = opening.rfind('\n') {
+            let last = object.entries().last().map_or(value_end, |(_, value)| value.span().end - start);
+            let closing = &raw[last..raw.len() - 1];
+            let outer = &closing[closing.rfind('\n').map_or(0, |at| at + 1)..];
+            let inner = &opening[at + 1..];
+            style.lines = Some(Lines {
+                newline: if opening[..at].ends_with('\r') { "\r\n" } else { "\n" }.to_owned(),
+                outer: outer.to_owned(),
+                step: inner.strip_prefix(outer).unwrap_or(inner).to_owned(),
+            });
+        }
+        style
+    }
+
+    /// Writes a value in this layout.
+    pub fn write(&self, value: &Value) -> String {
+        let mut out = Vec::new();
+        let layout = Layout { style: self, depth: 0, empty: true };
+        // Writing to memory does not fail, and what is written is UTF-8.
+        match value.serialize(&mut Serializer::with_formatter(&mut out, layout)) {
+            Ok(()) => String::from_utf8_lossy(&out).into_owned(),
+            Err(_) => value.to_string(),
+        }
+    }
+}
+
+/// Lays out what serde_json writes.
+struct Layout<'s> {
+    style: &'s Style,
+    depth: usize,
+    empty: bool,
+}
+
+impl Layout<'_> {
+    fn open<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth += 1;
+        self.empty = true;
+        out.write_all(bracket)
+    }
+
+    fn close<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
+        self.depth -= 1;
+        if !self.empty {
+            self.line(out)?;
+        }
+        self.empty = false;
+        out.write_all(bracket)
+    }
+
+    fn element<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.empty = false;
+        match (&self.style.lines, first) {
+            (None, true) => Ok(()),
+            (None, false) => out.write_all(self.style.comma.as_bytes()),
+            (Some(_), true) => self.line(out),
+            (Some(_), false) => {
+                out.write_all(b",")?;
+                self.line(out)
+            }
+        }
+    }
+
+    fn line<W: Write + ?Sized>(&self, out: &mut W) -> io::Result<()> {
+        let Some(lines) = &self.style.lines else { return Ok(()) };
+        out.write_all(lines.newline.as_bytes())?;
+        out.write_all(lines.outer.as_bytes())?;
+        (0..self.depth).try_for_each(|_| out.write_all(lines.step.as_bytes()))
+    }
+}
+
+impl Formatter for Layout<'_> {
+    fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.open(out, b"[")
+    }
+
+    fn end_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.close(out, b"]")
+    }
+
+    fn begin_array_value<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.element(out, first)
+    }
+
+    fn begin_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.open(out, b"{")
+    }
+
+    fn end_object<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        self.close(out, b"}")
+    }
+
+    fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        self.element(out, first)
+    }
+
+    fn begin_object_value<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(self.style.colon.as_bytes())
+    }
+
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        if !self.style.ascii || fragment.is_ascii() {
+            return out.write_all(fragment.as_bytes());
+        }
+        let mut units = [0; 2];
+        for c in fragment.chars() {
+            if c.is_ascii() {
+                out.write_all(&[c as u8])?;
+            } else {
+                for unit in c.encode_utf16(&mut units) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! Splices, to the byte.
+
+use super::*;
+use crate::transcript::framing::read;
+
+/// Summarizes the messages before `cutoff` but for `pinned`, with "S" as the summary.
+fn spliced(source: &str, cutoff: usize, pinned: &[usize]) -> String {
+    let document = read(source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let plan = Plan {
+        triggered: true,
+        fired: None,
+        wanted: cutoff,
+        cutoff,
+        moved_because: None,
+        pinned: pinned.to_vec(),
+        reason: None,
+    };
+    let summary = summary_message(transcript, &plan, "S — é", SummaryRole::User);
+    apply(source, &splice(transcript, &plan, &summary))
+}
+
+const A: &str = r#"{"role":"system","content":"ä"}"#;
+const B: &str = r#"{ "role":"user", "content":"b" }"#;
+const C: &str = r#"{"role":"assistant","content":"c"}"#;
+const S: &str = r#"{"role":"user","content":"S — é"}"#;
+
+#[test]
+fn the_head_of_a_list() {
+    assert_eq!(spliced(&format!(" [{A},{B} , {C}]\r\n"), 2, &[]), format!(" [{S} , {C}]\r\n"));
+    assert_eq!(spliced(&format!("[{A},{B}, {C}]"), 2, &[0]), format!("[{A},{S}, {C}]"));
+    assert_eq!(spliced(&format!("[{A},{B}]"), 2, &[]), "[{\"role\":\"user\", \"content\":\"S — é\"}]");
+}
+
+#[test]
+fn pinned_messages_in_the_middle() {
+    assert_eq!(spliced(&format!("[{C}, {A},{C}  ,{C}]"), 2, &[1]), format!("[{A},{S},{C}  ,{C}]"));
+    assert_eq!(spliced(&format!("[{C},{A},\n{C},{A},{C}]"), 4, &[1, 3]), format!("[{A},\n{A},{S},{C}]"));
+    assert_eq!(spliced(&format!("[{C}, {A}]"), 2, &[1]), format!("[{A}, {S}]"));
+}
+
+#[test]
+fn lines_of_messages() {
+    assert_eq!(spliced(&format!("\u{feff}{A}\r\n{C}\r\n{C}\r\n{C}"), 3, &[0]), format!("\u{feff}{A}\r\n{S}\r\n{C}"));
+    assert_eq!(spliced(&format!("{C}{C}\n{C}\n"), 2, &[]), S.to_owned().replace(" — é", " \\u2014 \\u00e9") + &format!("\n{C}\n"));
+    assert_eq!(spliced(&format!("{C}\n{A}\n{C}\n"), 2, &[1]), format!("{A}\n{S}\n{C}\n"));
+}
+
+#[test]
+fn envelopes_stay() {
+    let around = |messages: &str| format!("{{\"n\":1.0,\"messages\" : [{messages}],\"n\":1e2,\"x\":\"ü\"}}");
+    assert_eq!(spliced(&around(&format!("{A},{C},{C}")), 2, &[0]), around(&format!("{A},{S},{C}")));
+}
+
+#[test]
+fn a_pretty_list_gets_a_pretty_summary() {
+    let source = "[\n  {\n    \"role\": \"user\",\n    \"content\": \"ü\"\n  },\n  {\n    \"role\": \"user\",\n    \"content\": \"b\"\n  }\n]\n";
+    let expected = "[\n  {\n    \"role\": \"user\",\n    \"content\": \"S — é\"\n  },\n  {\n    \"role\": \"user\",\n    \"content\": \"b\"\n  }\n]\n";
+    assert_eq!(spliced(source, 1, &[]), expected);
+    assert_eq!(spliced(&source.replace('\n', "\r\n"), 1, &[]), expected.replace('\n', "\r\n"));
+    assert_eq!(spliced(&source.replace("  ", "\t"), 1, &[]), expected.replace("  ", "\t"));
+}
+
+#[test]
+fn langchain_summaries_are_written_as_their_neighbours_are() {
+    let dump = r#"{"type": "human", "content": "a"}"#;
+    assert_eq!(
+        spliced(&format!("[{dump}, {dump}]"), 1, &[]),
+        format!(
+            "[{}, {dump}]",
+            r#"{"content": "S \u2014 \u00e9", "additional_kwargs": {"lc_source": "summarization"}, "response_metadata": {}, "type": "human", "name": null, "id": null}"#
+        )
+    );
+    let dict = "{\n \"type\": \"human\",\n \"data\": {\n  \"content\": \"ä\"\n }\n}";
+    assert_eq!(
+        spliced(&format!("[\n{dict},\n{dict}\n]"), 1, &[]),
+        format!(
+            "[\n{},\n{dict}\n]",
+            "{\n \"type\": \"human\",\n \"data\": {\n  \"content\": \"S — é\",\n  \"additional_kwargs\": {\n   \"lc_source\": \"summarization\"\n  },\n  \"response_metadata\": {},\n  \"type\": \"human\",\n  \"name\": null,\n  \"id\": null\n }\n}"
+        )
+    );
+    let constructor = r#"{"lc":1,"type":"constructor","id":["langchain","schema","messages","AIMessage"],"kwargs":{"content":"a","type":"ai"}}"#;
+    let out = spliced(&format!("[{constructor},{constructor}]"), 1, &[]);
+    assert!(out.starts_with(r#"[{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"kwargs":{"content":"S"#), "{out}");
+}
+
+#[test]
+fn an_update_removes_all_and_adds_what_is_there() {
+    let source = format!("[{A},{C},{C}]");
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let plan = Plan { triggered: true, fired: None, wanted: 2, cutoff: 2, moved_because: None, pinned: vec![0], reason: None };
+    let summary = summary_message(transcript, &plan, "S", SummaryRole::System);
+    assert_eq!(
+        update(transcript, &plan, &summary),
+        format!(
+            "{{\"messages\": [{}, {A}, {}, {C}]}}\n",
+            r#"{"role": "remove", "content": "", "id": "__remove_all__"}"#, r#"{"role": "system", "content": "S"}"#
+        )
+    );
+}

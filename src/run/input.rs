@@ -1,0 +1,71 @@
+//! Reading a transcript's text.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read};
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::exit::Failure;
+
+/// A text and where it comes from.
+#[derive(Debug)]
+pub struct Input {
+    /// The name that reports give: the path, or `-`.
+    pub name: String,
+    /// The text, to the byte.
+    pub text: String,
+}
+
+impl Input {
+    /// The name as it stands in a sentence.
+    pub fn spoken(&self) -> &str {
+        if self.name == "-" { "standard input" } else { &self.name }
+    }
+}
+
+/// Reads a file, or standard input where there is no path.
+///
+/// # Errors
+/// It cannot be read or is not UTF-8; or nobody would type into it: standard input is a terminal.
+pub fn read(path: Option<&Path>) -> Result<Input> {
+    let name = path.map_or("-".to_owned(), |path| path.display().to_string());
+    let unreadable = |what: String| {
+        let spoken = if name == "-" { "standard input" } else { &name };
+        Failure::unreadable(format!("{spoken} cannot be read: {what}"))
+    };
+    let bytes = match path {
+        Some(path) if path.is_dir() => return Err(unreadable("it is a directory; name a file in it".to_owned()).into()),
+        Some(path) => fs::read(path).map_err(|error| unreadable(plain(&error)))?,
+        None => {
+            let mut stdin = io::stdin().lock();
+            if stdin.is_terminal() {
+                let message = "no transcript: name a file, or send one to standard input (tcompact --help shows how)";
+                return Err(Failure::usage(message).into());
+            }
+            let mut bytes = Vec::new();
+            stdin.read_to_end(&mut bytes).map_err(|error| unreadable(plain(&error)))?;
+            bytes
+        }
+    };
+    let text = String::from_utf8(bytes).map_err(|error| unreadable(not_utf8(&error)))?;
+    Ok(Input { name, text })
+}
+
+fn not_utf8(error: &std::string::FromUtf8Error) -> String {
+    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+    if error.as_bytes().starts_with(b"\xff\xfe") || error.as_bytes().starts_with(b"\xfe\xff") {
+        return "it is UTF-16; convert it to UTF-8 first, as with iconv -f UTF-16 -t UTF-8".to_owned();
+    }
+    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let column = before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1) + 1;
+    format!("it is not UTF-8 (line {line} column {column})")
+}
+
+/// An error of the system without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let full = error.to_string();
+    let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);
+    let mut chars = message.chars();
+    chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+}

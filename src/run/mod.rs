@@ -1,0 +1,6 @@
+//! The outside: what is read and written, and what is said while it happens.
+
+pub mod input;
+pub mod output;
+pub mod report;
+pub mod tables;

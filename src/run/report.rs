@@ -1,0 +1,157 @@
+//! What is said about a conversation: the object of `--dry-run --json`, and the lines of `-v` on standard error.
+
+use serde::Serialize;
+
+use crate::cli::OnError;
+use crate::plan::Plan;
+use crate::settings::Settings;
+use crate::summary::Summarizer;
+use crate::tokens::Tally;
+use crate::transcript::Transcript;
+
+/// The plan for one conversation as `--dry-run --json` prints it. Tokens are counted by `counter`; indices are of the
+/// messages as they stand in the input.
+#[derive(Debug, Serialize)]
+pub struct DryRun<'r> {
+    source: &'r str,
+    format: &'static str,
+    counter: String,
+    messages: usize,
+    tokens: u64,
+    context_window: Option<u64>,
+    triggered: bool,
+    fired: Option<String>,
+    wanted_cutoff: usize,
+    cutoff: usize,
+    moved_because: Option<&'r str>,
+    pinned: &'r [usize],
+    summarize: Part,
+    keep: Part,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'r str>,
+}
+
+/// A run of messages, from the first to before the last index, with its tokens (pinned messages left out).
+#[derive(Debug, Serialize)]
+struct Part {
+    from: usize,
+    to: usize,
+    tokens: u64,
+}
+
+impl<'r> DryRun<'r> {
+    /// Describes a plan.
+    pub fn new(
+        source: &'r str,
+        transcript: &Transcript<'_>,
+        plan: &'r Plan,
+        tally: &Tally<'_, '_>,
+        settings: &Settings,
+    ) -> Self {
+        let messages = transcript.messages.len();
+        let part = |indices: &[usize], empty: usize| Part {
+            from: indices.first().copied().unwrap_or(empty),
+            to: indices.last().map_or(empty, |last| last + 1),
+            tokens: tally.sum(indices),
+        };
+        let summarized = plan.summarized();
+        let kept: Vec<usize> = (plan.cutoff..messages).collect();
+        let all: Vec<usize> = (0..messages).collect();
+        DryRun {
+            source,
+            format: transcript.format.name(),
+            counter: tally.counter().to_string(),
+            messages,
+            tokens: tally.sum(&all) + settings.overhead_tokens,
+            context_window: settings.context_window,
+            triggered: plan.triggered,
+            fired: plan.fired.as_deref().map(clause),
+            wanted_cutoff: plan.wanted,
+            cutoff: plan.cutoff,
+            moved_because: plan.moved_because.as_deref(),
+            pinned: &plan.pinned,
+            summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
+            keep: part(&kept, messages),
+            reason: plan.reason.as_deref(),
+        }
+    }
+
+    /// The object on a line of its own.
+    pub fn to_line(&self) -> String {
+        // Strings and numbers do not fail to serialize.
+        serde_json::to_string(self).map(|line| line + "\n").unwrap_or_default()
+    }
+}
+
+fn clause(sizes: &[crate::plan::size::Size]) -> String {
+    sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// Lines on standard error, as many as the user wants.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'s> {
+    settings: &'s Settings,
+}
+
+impl<'s> Said<'s> {
+    /// Speaks as the settings say.
+    pub fn new(settings: &'s Settings) -> Self {
+        Said { settings }
+    }
+
+    /// What was decided.
+    pub fn planned(self, source: &str, transcript: &Transcript<'_>, plan: &Plan, tally: &Tally<'_, '_>) {
+        if !self.settings.verbose {
+            return;
+        }
+        let dry_run = DryRun::new(source, transcript, plan, tally, self.settings);
+        let size = format!("{source}: {}, {} messages, {} tokens ({})", dry_run.format, dry_run.messages, dry_run.tokens, dry_run.counter);
+        let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
+        let decision = match &plan.reason {
+            Some(reason) => format!("left as it is: {reason}"),
+            None => {
+                let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
+                let pinned = if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
+                format!(
+                    "cut at {}{}: {} tokens go, {} stay{pinned}",
+                    plan.cutoff,
+                    moved.unwrap_or_default(),
+                    dry_run.summarize.tokens,
+                    dry_run.keep.tokens
+                )
+            }
+        };
+        self.line(&format!("{size}{fired}; {decision}"));
+    }
+
+    /// What was put in the place of the history.
+    pub fn summarized(self, source: &str, messages: usize, tokens: u64) {
+        if self.settings.verbose {
+            self.line(&format!("{source}: {messages} messages became a summary of {tokens} tokens"));
+        }
+    }
+
+    /// That there is no summary, where that does not end the program.
+    pub fn failed(self, source: &str, message: &str, on_error: OnError) {
+        let instead = match on_error {
+            OnError::Fail => return,
+            OnError::Passthrough => "the transcript is left as it is",
+            OnError::Extractive => "the embedded summarizer is used instead",
+            OnError::Embed => "the summary is this message, and the history is gone",
+        };
+        if !self.settings.quiet {
+            self.line(&format!("{source}: {message}; {instead}"));
+        }
+    }
+
+    /// That nobody said who was to write the summary.
+    pub fn default_summarizer(self) {
+        if !self.settings.quiet && !self.settings.summarizer_chosen && matches!(self.settings.summarizer, Summarizer::Extractive) {
+            self.line("the embedded summarizer wrote this; --model names another (or extractive, which says so itself)");
+        }
+    }
+
+    fn line(self, text: &str) {
+        anstream::eprintln!("tcompact: {text}");
+    }
+}

@@ -1,0 +1,234 @@
+//! From flags and environment to what is to be done: every value checked before anything is read or asked for.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::cli::{Accept, Arguments, Emit, OnError, Pairs};
+use crate::exit::Failure;
+use crate::plan::pins::Pin;
+use crate::plan::size::Size;
+use crate::summary::Summarizer;
+use crate::summary::http::{Secret, Wire};
+use crate::summary::prompt::Template;
+use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
+use crate::tokens::Counter;
+use crate::tokens::models::{self, Model, NotFound};
+use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
+use crate::transcript::framing::Lines;
+
+/// The name of the embedded summarizer.
+const EXTRACTIVE: &str = "extractive";
+
+/// What is to be done, in values that have been checked.
+#[derive(Debug)]
+pub struct Settings {
+    /// Where the transcript is; standard input if nothing.
+    pub path: Option<PathBuf>,
+    /// Its format, where the user said.
+    pub from: Option<&'static dyn Format>,
+    /// How its lines are read, where the user said.
+    pub lines: Option<Lines>,
+    /// When to compact: all sizes of one of these, or always.
+    pub triggers: Vec<Vec<Size>>,
+    /// How much of the end stays.
+    pub keep: Size,
+    /// Which messages before the cut stay too.
+    pub pins: Vec<Pin>,
+    /// The context window in tokens, where known.
+    pub context_window: Option<u64>,
+    /// Tokens sent with every request beside the messages.
+    pub overhead_tokens: u64,
+    /// How tokens are counted.
+    pub counter: Counter,
+    /// Who writes summaries.
+    pub summarizer: Summarizer,
+    /// Whether the user said who.
+    pub summarizer_chosen: bool,
+    /// The prompt.
+    pub template: Template,
+    /// How much of the end of the history the summarizer is sent, in tokens.
+    pub trim_tokens: Option<u64>,
+    /// The size asked of the summary, in tokens.
+    pub summary_tokens: u64,
+    /// The role of the summary message.
+    pub summary_role: SummaryRole,
+    /// What the summary message begins with, to the byte.
+    pub summary_prefix: String,
+    /// What is done when the summarizer fails.
+    pub on_error: OnError,
+    /// Which summaries are taken.
+    pub accept: Accept,
+    /// Where the result goes; standard output if nothing.
+    pub output: Option<PathBuf>,
+    /// What is written.
+    pub emit: Emit,
+    /// Only print where the cut is.
+    pub dry_run: bool,
+    /// Print it as JSON.
+    pub json: bool,
+    /// Exit with 3 when nothing was compacted.
+    pub exit_status: bool,
+    /// Say nothing but errors.
+    pub quiet: bool,
+    /// Say what is decided and done.
+    pub verbose: bool,
+}
+
+impl Settings {
+    /// Checks the arguments, reads the prompt file, and takes the key from the environment through `variable`.
+    ///
+    /// # Errors
+    /// The first thing that cannot be used, by its flag, and what to do instead.
+    pub fn new(arguments: Arguments, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let model = arguments.for_model.as_deref().map(find_model).transpose()?;
+        let context_window = arguments.context_window.or(model.map(|model| model.context_window));
+        let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
+        check_fractions(&triggers, arguments.keep, context_window)?;
+        check_pins(&arguments.pins)?;
+        let Pairs::Strict = arguments.pairs;
+        Ok(Settings {
+            from: from(&arguments.from)?,
+            summarizer: summarizer(&arguments, variable)?,
+            summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
+            template: template(&arguments)?,
+            path: arguments.path.filter(|path| path.as_os_str() != "-"),
+            lines: arguments.lines,
+            triggers,
+            keep: arguments.keep,
+            pins: arguments.pins,
+            context_window,
+            overhead_tokens: arguments.overhead_tokens,
+            counter: arguments.counter.or(model.map(|model| model.counter())).unwrap_or(Counter::DEFAULT),
+            trim_tokens: arguments.trim_tokens.0,
+            summary_tokens: arguments.summary_tokens,
+            summary_role: arguments.summary_role,
+            summary_prefix: prefix(arguments.summary_prefix),
+            on_error: arguments.on_error,
+            accept: arguments.accept,
+            output: arguments.output,
+            emit: arguments.emit,
+            dry_run: arguments.dry_run,
+            json: arguments.json,
+            exit_status: arguments.exit_status,
+            quiet: arguments.quiet,
+            verbose: arguments.verbose,
+        })
+    }
+}
+
+fn from(name: &str) -> Result<Option<&'static dyn Format>> {
+    if name == "auto" {
+        return Ok(None);
+    }
+    let format = format::by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
+        Failure::usage(format!("--from {name}: there is no such format; there are auto, {}", names.join(", ")))
+    })?;
+    Ok(Some(format))
+}
+
+fn find_model(name: &str) -> Result<Model> {
+    let found = models::find(name).map_err(|not_found| {
+        Failure::usage(match not_found {
+            NotFound::Unknown { near } if near.is_empty() => format!(
+                "--for {name}: no such model is known; see --list models, or give --context-window and --counter instead"
+            ),
+            NotFound::Unknown { near } => format!(
+                "--for {name}: no such model is known; near names are {}; or give --context-window and --counter instead",
+                near.join(", ")
+            ),
+            NotFound::Several { full } => {
+                format!("--for {name}: several providers serve it with different context windows; say which: {}", full.join(", "))
+            }
+        })
+    })?;
+    Ok(found)
+}
+
+fn check_fractions(triggers: &[Vec<Size>], keep: Size, context_window: Option<u64>) -> Result<()> {
+    let of_trigger = triggers.iter().flatten().map(|size| ("--trigger", *size));
+    let fraction = of_trigger.chain([("--keep", keep)]).find(|(_, size)| matches!(size, Size::Fraction(_)));
+    match (fraction, context_window) {
+        (Some((flag, size)), None) => Err(Failure::usage(format!(
+            "{flag} {size}: the context window is not known; name the model with --for or give --context-window"
+        ))
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+fn check_pins(pins: &[Pin]) -> Result<()> {
+    if pins.len() > 1 && pins.iter().any(|pin| matches!(pin, Pin::None)) {
+        return Err(Failure::usage("--pin none: it stands alone; leave it out or leave out the other --pin").into());
+    }
+    Ok(())
+}
+
+/// The prefix with the blank line after it, unless it brings its own end.
+fn prefix(text: String) -> String {
+    if text.is_empty() || text.ends_with(char::is_whitespace) { text } else { text + "\n\n" }
+}
+
+fn template(arguments: &Arguments) -> Result<Template> {
+    let Some(path) = &arguments.prompt_file else { return Ok(Template::built_in(arguments.summary_tokens)) };
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("--prompt-file {} cannot be read: {error}", path.display())))?;
+    Ok(Template::parse(&text).map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())))?)
+}
+
+fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) -> Result<Summarizer> {
+    let timeout = Duration::from_secs_f64(arguments.timeout);
+    if let Some(command) = &arguments.summarizer_cmd {
+        return Ok(Summarizer::Command(command.clone(), timeout));
+    }
+    let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
+    if name == EXTRACTIVE {
+        if let Some(flag) = [("--base-url", &arguments.base_url), ("--api-key-env", &arguments.api_key_env)]
+            .iter()
+            .find_map(|(flag, value)| value.is_some().then_some(flag))
+        {
+            return Err(Failure::usage(format!("{flag}: the embedded summarizer asks nobody; name a model with --model")).into());
+        }
+        return Ok(Summarizer::Extractive);
+    }
+    let (provider, model) = provider_and_model(name)?;
+    let base_url = arguments.base_url.as_deref().unwrap_or(provider.base_url).trim_end_matches('/').to_owned();
+    if !["http://", "https://"].iter().any(|scheme| base_url.starts_with(scheme)) {
+        return Err(Failure::usage(format!("--base-url {base_url}: an address begins with http:// or https://")).into());
+    }
+    let key = key(arguments, provider, variable)?;
+    let wire = Wire { timeout, retries: arguments.retries };
+    Ok(Summarizer::Endpoint(Endpoint { provider, model: model.to_owned(), base_url, key }, wire))
+}
+
+fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
+    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+    let (provider, model) = name.split_once(':').filter(|(_, model)| !model.is_empty()).ok_or_else(|| {
+        Failure::usage(format!("--model {name}: expected {EXTRACTIVE} or PROVIDER:MODEL, as in openai:gpt-4o-mini"))
+    })?;
+    let row = provider::by_name(provider).ok_or_else(|| {
+        Failure::usage(format!(
+            "--model {name}: there is no provider {provider}; there are {}; openai: with --base-url speaks to everything compatible",
+            names.join(", ")
+        ))
+    })?;
+    Ok((row, model))
+}
+
+/// The key from the environment. At the provider's own address there must be one; at another there may be, since many
+/// servers on one's own machine want none.
+fn key(arguments: &Arguments, provider: &Provider, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Secret>> {
+    let name = arguments.api_key_env.as_deref().unwrap_or(provider.key_variable);
+    match variable(name).filter(|key| !key.trim().is_empty()) {
+        Some(key) => Ok(Some(Secret::new(&key))),
+        None if arguments.api_key_env.is_none() && arguments.base_url.is_some() => Ok(None),
+        None => Err(Failure::usage(format!(
+            "the variable {name}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
+            provider.name
+        ))
+        .into()),
+    }
+}

@@ -1,0 +1,132 @@
+//! A summarizer that is a command: the prompt on its standard input, the summary from its standard output.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Characters of the command that an error message names it by.
+const NAMED: usize = 80;
+/// Characters of the end of its standard error that an error message shows.
+const SHOWN: usize = 300;
+
+/// Runs `command` with `sh -c` and gives what it printed.
+///
+/// # Errors
+/// It could not be started, took longer than `timeout`, or did not exit with 0; its last words are in the message.
+pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
+    let deadline = Instant::now() + timeout;
+    let name = super::shown(command, NAMED);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    in_own_group(&mut shell);
+    let mut child = shell
+        .spawn()
+        .map_err(|error| format!("`{name}` could not be started: {error}"))?;
+    // All three pipes move at once: a command may answer before it has read everything.
+    let stdin = child.stdin.take();
+    let prompt = prompt.to_owned();
+    thread::spawn(move || {
+        // A command that does not read its input to the end is free to.
+        let _ = stdin.map(|mut stdin| stdin.write_all(prompt.as_bytes()));
+    });
+    let stdout = collected(child.stdout.take());
+    let stderr = collected(child.stderr.take());
+    let finished = wait(&mut child, &stdout, deadline);
+    if finished.is_none() {
+        kill(&mut child);
+        return Err(format!("`{name}` took longer than --timeout {} seconds", timeout.as_secs_f64()));
+    }
+    let (status, output) = finished.unwrap_or_default();
+    let said = stderr.recv_timeout(Duration::from_millis(200)).unwrap_or_default();
+    if !status.success() {
+        return Err(format!("`{name}` ended with {status}{}", last_words(&said)));
+    }
+    String::from_utf8(output).map_err(|_| format!("`{name}` printed something that is not UTF-8"))
+}
+
+/// Reads a pipe to its end on a thread of its own.
+fn collected(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+    let (done, result) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        let _ = done.send(bytes);
+    });
+    result
+}
+
+/// The exit status and the output, if both are there before the deadline.
+fn wait(child: &mut Child, stdout: &Receiver<Vec<u8>>, deadline: Instant) -> Option<(ExitStatus, Vec<u8>)> {
+    let output = match stdout.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(output) => output,
+        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+    };
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some((status, output)),
+            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(5)),
+            _ => return None,
+        }
+    }
+}
+
+/// Gives the command a process group of its own, so that at the timeout nothing it started is left behind.
+#[cfg(unix)]
+fn in_own_group(command: &mut Command) {
+    std::os::unix::process::CommandExt::process_group(command, 0);
+}
+
+#[cfg(not(unix))]
+fn in_own_group(_command: &mut Command) {}
+
+fn kill(child: &mut Child) {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn last_words(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let clean = super::shown(text.trim(), usize::MAX);
+    let start = clean.char_indices().rev().nth(SHOWN).map_or(0, |(at, _)| at);
+    if clean.is_empty() { String::new() } else { format!(": {}", &clean[start..]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn the_prompt_goes_in_and_the_summary_comes_out() {
+        assert_eq!(run("tr a-z A-Z", "héllo", SOON), Ok("HéLLO".to_owned()));
+    }
+
+    #[test]
+    fn large_prompts_and_answers_do_not_wait_for_each_other() {
+        let prompt = "x".repeat(3_000_000);
+        assert_eq!(run("cat", &prompt, SOON).map(|answer| answer.len()), Ok(3_000_000));
+        assert_eq!(run("echo short", &prompt, SOON), Ok("short\n".to_owned()));
+    }
+
+    #[test]
+    fn failures_carry_the_last_words() {
+        let error = run("echo 'no\u{1b}[31m luck' >&2; exit 7", "", SOON).expect_err("exit 7");
+        assert!(error.ends_with("ended with exit status: 7: no[31m luck"), "{error}");
+        assert!(run("printf '\\377'", "", SOON).expect_err("not UTF-8").contains("not UTF-8"));
+    }
+
+    #[test]
+    fn what_takes_too_long_is_ended_with_all_it_started() {
+        let started = Instant::now();
+        let error = run("sleep 60 & sleep 60", "", Duration::from_millis(100)).expect_err("too long");
+        assert!(error.contains("--timeout 0.1"), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+}

@@ -1,0 +1,207 @@
+//! What a history offers for its summary: sentences and names, each with a section and a weight.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::transcript::{Arguments, Content, Message, PartKind, Role};
+
+use super::sentences::{artifacts, clipped, sentences, words};
+
+/// The sections of a summary, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    Intent,
+    Summary,
+    Artifacts,
+    NextSteps,
+}
+
+pub(super) const SECTIONS: [Section; 4] = [Section::Intent, Section::Summary, Section::Artifacts, Section::NextSteps];
+
+impl Section {
+    pub(super) fn heading(self) -> &'static str {
+        match self {
+            Section::Intent => "## Session intent",
+            Section::Summary => "## Summary",
+            Section::Artifacts => "## Artifacts",
+            Section::NextSteps => "## Next steps",
+        }
+    }
+}
+
+/// A line of a summary.
+#[derive(Debug)]
+pub(super) struct Note {
+    pub(super) section: Section,
+    pub(super) text: String,
+    /// How much it matters; what has none is only a last resort.
+    pub(super) weight: f64,
+    /// Its words, by which a note is known that says the same.
+    pub(super) words: BTreeSet<u64>,
+}
+
+impl Note {
+    fn new(section: Section, text: String, weight: f64) -> Self {
+        // Names are told apart by themselves: two files in one folder share most of their words.
+        let words = if section == Section::Artifacts { BTreeSet::new() } else { words(&text) };
+        Note { section, text, weight, words }
+    }
+
+    pub(super) fn line(&self) -> String {
+        format!("- {}", self.text)
+    }
+}
+
+/// Weights, from what an agent cannot go on without to what it can.
+const EARLIER_NOTE: f64 = 40.0;
+const FIRST_REQUEST: f64 = 50.0;
+const REQUEST: f64 = 20.0;
+const NEXT_STEP: f64 = 30.0;
+const ERROR: f64 = 6.0;
+const ARTIFACT: f64 = 5.0;
+const STATEMENT: f64 = 4.0;
+
+/// All notes of a history, in its order.
+pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
+    let last_statement = messages.iter().rposition(|message| message.role == Role::Assistant && any_text(message).is_some());
+    let first_request = messages.iter().position(|message| message.is_user_turn() && earlier_summary(message, prefix).is_none());
+    let frequency = frequencies(messages);
+    let mut notes = Vec::new();
+    let mut names: HashMap<String, (usize, usize)> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        // Later messages matter up to twice as much as the first.
+        let recency = 1.0 + index as f64 / messages.len() as f64;
+        if let Some(earlier) = earlier_summary(message, prefix) {
+            carry_on(&earlier, &mut notes);
+            continue;
+        }
+        names_in(message, index, &mut names);
+        let text = texts(message);
+        match message.role {
+            Role::User if message.is_user_turn() => {
+                let first = Some(index) == first_request;
+                notes.extend(sentences(&text).into_iter().enumerate().map(|(place, sentence)| {
+                    let base = if first { FIRST_REQUEST } else { REQUEST * recency };
+                    Note::new(Section::Intent, sentence, base / (1.0 + 0.3 * place as f64))
+                }));
+            }
+            Role::Assistant => {
+                let said = sentences(&text);
+                let count = said.len();
+                notes.extend(said.into_iter().enumerate().map(|(place, sentence)| {
+                    if Some(index) == last_statement && place + 1 == count {
+                        return Note::new(Section::NextSteps, sentence, NEXT_STEP);
+                    }
+                    let weight = STATEMENT * recency * importance(&sentence, &frequency);
+                    Note::new(Section::Summary, sentence, weight)
+                }));
+            }
+            _ => notes.extend(
+                text.lines().filter(|line| is_error(line)).map(|line| {
+                    Note::new(Section::Summary, clipped(line.trim()), ERROR * recency)
+                }),
+            ),
+        }
+    }
+    notes.extend(named(names, messages.len()));
+    notes
+}
+
+/// Any text of a message, where it has some.
+pub(super) fn any_text(message: &Message<'_>) -> Option<String> {
+    let text = texts(message);
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+fn texts(message: &Message<'_>) -> String {
+    message.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of an earlier summary without what it begins with.
+fn earlier_summary(message: &Message<'_>, prefix: &str) -> Option<String> {
+    let prefix = prefix.trim_end();
+    if prefix.is_empty() {
+        return None;
+    }
+    texts(message).strip_prefix(prefix).map(str::to_owned)
+}
+
+/// Takes the lines of an earlier summary into the sections they stood in.
+fn carry_on(earlier: &str, notes: &mut Vec<Note>) {
+    let mut section = Section::Summary;
+    for line in earlier.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(heading) = SECTIONS.into_iter().find(|section| section.heading().eq_ignore_ascii_case(line)) {
+            section = heading;
+        } else if section != Section::NextSteps {
+            // What was next then is done, dropped or said again by now.
+            notes.push(Note::new(section, clipped(line.trim_start_matches("- ")), EARLIER_NOTE));
+        }
+    }
+}
+
+fn is_error(line: &str) -> bool {
+    const SIGNS: [&str; 8] = ["error", "Error", "ERROR", "failed", "FAILED", "Exception", "panicked", "fatal"];
+    const LONGEST_LINE: usize = 2_000;
+    line.len() < LONGEST_LINE && SIGNS.iter().any(|sign| line.contains(sign))
+}
+
+/// Adds the names that stand in a message: in its text, and in what its calls are given.
+fn names_in(message: &Message<'_>, index: usize, names: &mut HashMap<String, (usize, usize)>) {
+    let mut add = |text: &str| {
+        for name in artifacts(text) {
+            match names.get_mut(name) {
+                Some((count, _)) => *count += 1,
+                None => {
+                    names.insert(name.to_owned(), (1, index));
+                }
+            }
+        }
+    };
+    add(&texts(message));
+    for call in &message.calls {
+        match call.arguments {
+            Arguments::Text(text) => add(&text.decode()),
+            Arguments::Value(value) => add(value.raw()),
+            Arguments::Absent => {}
+        }
+    }
+    if let Content::Parts(parts) = &message.content {
+        parts.iter().filter(|part| matches!(part.kind, PartKind::Media | PartKind::Other)).for_each(|part| add(part.json.raw()));
+    }
+}
+
+/// Notes for names: those that come up often weigh more; in the order of their first coming up.
+fn named(names: HashMap<String, (usize, usize)>, messages: usize) -> Vec<Note> {
+    let mut names: Vec<(String, (usize, usize))> = names.into_iter().collect();
+    names.sort_by(|a, b| (a.1.1, &a.0).cmp(&(b.1.1, &b.0)));
+    names
+        .into_iter()
+        .map(|(name, (count, first))| {
+            let recency = 1.0 + first as f64 / messages as f64;
+            Note::new(Section::Artifacts, name, ARTIFACT * (1.0 + (count as f64).ln()) * recency)
+        })
+        .collect()
+}
+
+/// How many sentences of the conversation have each word.
+fn frequencies(messages: &[&Message<'_>]) -> HashMap<u64, usize> {
+    let mut frequency = HashMap::new();
+    let spoken = messages.iter().filter(|message| matches!(message.role, Role::User | Role::Assistant));
+    for sentence in spoken.flat_map(|message| sentences(&texts(message))) {
+        for word in words(&sentence) {
+            *frequency.entry(word).or_insert(0) += 1;
+        }
+    }
+    frequency
+}
+
+/// How much a sentence is about what the conversation is about: the mean weight of its words, from 0 to about 3, and
+/// less for sentences of a few words.
+fn importance(sentence: &str, frequency: &HashMap<u64, usize>) -> f64 {
+    let words = words(sentence);
+    if words.is_empty() {
+        return 0.0;
+    }
+    let total: f64 = words.iter().map(|word| (1.0 + frequency.get(word).copied().unwrap_or(0) as f64).ln()).sum();
+    let length = words.len() as f64;
+    (total / length).min(3.0) * (length / (length + 3.0))
+}

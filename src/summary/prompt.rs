@@ -1,0 +1,221 @@
+//! The text a summarizer is sent: a template, and the history in the place of `{messages}`.
+
+use std::borrow::Cow;
+
+use crate::transcript::json::Json;
+use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Content, Message, PartKind, Role};
+
+const BUILT_IN: &str = include_str!("prompt.txt");
+/// English has about three words for four tokens.
+const WORDS_PER_TOKEN: f64 = 0.75;
+
+/// A prompt with a place for the history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    before: String,
+    after: String,
+}
+
+impl Template {
+    /// The template that asks for notes of at most so many tokens.
+    pub fn built_in(summary_tokens: u64) -> Self {
+        let words = ((summary_tokens as f64 * WORDS_PER_TOKEN) as u64).max(1);
+        let text = BUILT_IN.replace("{{WORDS}}", &words.to_string());
+        let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
+        Template { before: before.to_owned(), after: after.trim_end().to_owned() }
+    }
+
+    /// Reads a template: `{messages}` is the place of the history, `{{` and `}}` are braces.
+    ///
+    /// # Errors
+    /// What is wrong, to follow the name of the file: no place or several, another field, a brace that stands alone.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = vec![String::new()];
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '}']) {
+            let (plain, brace) = rest.split_at(at);
+            let last = parts.len() - 1;
+            parts[last].push_str(plain);
+            if let Some(after) = brace.strip_prefix("{{").or_else(|| brace.strip_prefix("}}")) {
+                parts[last].push_str(&brace[..1]);
+                rest = after;
+            } else if let Some(after) = brace.strip_prefix("{messages}") {
+                parts.push(String::new());
+                rest = after;
+            } else {
+                let shown: String = brace.chars().take(20).take_while(|c| *c != '\n').collect();
+                return Err(format!(
+                    "has `{shown}`, which is no field: {{messages}} is the only one, and a brace of the text is written twice"
+                ));
+            }
+        }
+        let last = parts.len() - 1;
+        parts[last].push_str(rest);
+        match <[String; 2]>::try_from(parts) {
+            Ok([before, after]) => Ok(Template { before, after }),
+            Err(parts) if parts.len() < 2 => {
+                Err("has no {messages}, which is where the history goes".to_owned())
+            }
+            Err(_) => Err("has {messages} more than once".to_owned()),
+        }
+    }
+
+    /// The prompt for a history.
+    pub fn fill(&self, history: &str) -> String {
+        [&self.before, history, &self.after].concat()
+    }
+}
+
+/// Messages as a summarizer reads them: one element each, with what could end an element early escaped.
+pub fn history<'a>(messages: impl IntoIterator<Item = &'a Message<'a>>) -> String {
+    let mut out = String::new();
+    for message in messages {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        element(message, &mut out);
+    }
+    out
+}
+
+fn element(message: &Message<'_>, out: &mut String) {
+    let role = message.role.openai_name();
+    out.push_str(&format!("<message role=\"{role}\""));
+    if let Some(name) = message.name {
+        attribute("name", name, out);
+    }
+    out.push_str(">\n");
+    if message.role == Role::Tool
+        && let Some(id) = message.answers.first().and_then(|answer| answer.id)
+    {
+        out.push_str("<tool_result");
+        attribute("call", id, out);
+        out.push_str(">\n");
+        content(&message.content, out);
+        out.push_str("</tool_result>\n");
+    } else {
+        content(&message.content, out);
+    }
+    for call in &message.calls {
+        out.push_str("<tool_call");
+        call.id.into_iter().for_each(|id| attribute("id", id, out));
+        call.name.into_iter().for_each(|name| attribute("name", name, out));
+        out.push('>');
+        match call.arguments {
+            Arguments::Text(text) => out.push_str(&escaped(&text.decode())),
+            Arguments::Value(value) => out.push_str(&escaped(value.raw())),
+            Arguments::Absent => {}
+        }
+        out.push_str("</tool_call>\n");
+    }
+    out.push_str("</message>");
+}
+
+fn content(content: &Content<'_>, out: &mut String) {
+    match content {
+        Content::Text(text) => line(&text.decode(), out),
+        Content::Parts(parts) => {
+            for part in parts {
+                match &part.kind {
+                    PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => line(&text.decode(), out),
+                    PartKind::Result(inner) => {
+                        out.push_str("<tool_result");
+                        part.json.get_text("tool_use_id").into_iter().for_each(|id| attribute("call", id, out));
+                        out.push_str(">\n");
+                        self::content(inner, out);
+                        out.push_str("</tool_result>\n");
+                    }
+                    // Calls are written with the message's own.
+                    PartKind::Call => {}
+                    PartKind::Image | PartKind::Media | PartKind::Other => placeholder(part.json, out),
+                }
+            }
+        }
+    }
+}
+
+/// What stands for a part that is no text: its type and size, never its bytes.
+fn placeholder(part: Json<'_>, out: &mut String) {
+    let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
+    line(&format!("[{kind}, {} bytes]", part.raw().len()), out);
+}
+
+fn line(text: &str, out: &mut String) {
+    if !text.is_empty() {
+        out.push_str(&escaped(text));
+        out.push('\n');
+    }
+}
+
+fn attribute(name: &str, value: Text<'_>, out: &mut String) {
+    let value = escaped(&value.decode()).replace('"', "&quot;").replace(['\n', '\r'], " ");
+    out.push_str(&format!(" {name}=\"{value}\""));
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::read;
+
+    #[test]
+    fn templates() {
+        let template = Template::parse("a {{x}} {messages} }}").expect("a template");
+        assert_eq!(template.fill("{H}"), "a {x} {H} }");
+        assert!(Template::parse("nothing").expect_err("no place").contains("has no {messages}"));
+        assert!(Template::parse("{messages}{messages}").expect_err("two places").contains("more than once"));
+        assert!(Template::parse("{messages} {other}").expect_err("a field").contains("`{other}`"));
+        assert!(Template::parse("{messages} }").expect_err("a brace").contains("`}`"));
+    }
+
+    #[test]
+    fn the_built_in_template_has_a_place_and_a_length() {
+        let prompt = Template::built_in(1024).fill("HISTORY");
+        assert!(prompt.contains("<record>\nHISTORY\n</record>"));
+        assert!(prompt.contains("at most 768 words"));
+        assert!(!prompt.contains('{'), "{prompt}");
+    }
+
+    fn rendered(source: &str) -> String {
+        history(&read(source, None, None).expect("a transcript").transcripts[0].messages)
+    }
+
+    #[test]
+    fn messages_cannot_leave_their_element() {
+        assert_eq!(
+            rendered(r#"[{"role":"user","content":"</message> & <b>"},{"role":"user","content":null}]"#),
+            "<message role=\"user\">\n&lt;/message&gt; &amp; &lt;b&gt;\n</message>\n<message role=\"user\">\n</message>"
+        );
+    }
+
+    #[test]
+    fn calls_and_results_are_shown_in_every_format() {
+        let openai = rendered(
+            r#"[{"role":"assistant","content":"c","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{\"a\":1}"}}]},
+                {"role":"tool","tool_call_id":"x","content":"r"}]"#,
+        );
+        let expected = "<message role=\"assistant\">\nc\n<tool_call id=\"x\" name=\"f\">{\"a\":1}</tool_call>\n</message>\n";
+        assert!(openai.starts_with(expected), "{openai}");
+        assert!(openai.ends_with("<tool_result call=\"x\">\nr\n</tool_result>\n</message>"), "{openai}");
+        let anthropic = rendered(
+            r#"[{"role":"assistant","content":[{"type":"text","text":"c"},{"type":"tool_use","id":"x","name":"f","input":{"a":1}}]},
+                {"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"r"}]},{"type":"text","text":"u"}]}]"#,
+        );
+        assert!(anthropic.starts_with(expected), "{anthropic}");
+        assert!(anthropic.ends_with("<tool_result call=\"x\">\nr\n</tool_result>\nu\n</message>"), "{anthropic}");
+    }
+
+    #[test]
+    fn media_are_named_and_not_sent() {
+        let data = "A".repeat(5_000);
+        let shown = rendered(&format!(
+            r#"[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{data}"}}}}]}}]"#
+        ));
+        assert!(shown.contains("[image_url, 5"), "{shown}");
+        assert!(shown.len() < 100);
+    }
+}

@@ -1,0 +1,47 @@
+//! The end of a history, where a summarizer is to be sent no more than so many tokens.
+
+use crate::tokens::{Counter, Tally};
+
+/// The last of `indices` whose messages have at most `limit` tokens together; none where even the last has more.
+pub fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) -> &'i [usize] {
+    let mut left = limit;
+    let first = indices.iter().rposition(|&index| match left.checked_sub(tally.message(index)) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    });
+    &indices[first.map_or(0, |too_large| too_large + 1)..]
+}
+
+/// The longest end of `text` that has at most `limit` tokens.
+pub fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let first = starts.partition_point(|&start| counter.count_text(&text[start..]) > limit);
+    &text[starts[first.min(starts.len() - 1)]..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::read;
+
+    #[test]
+    fn whole_messages_from_the_end() {
+        let message = r#"{"role":"user","content":"12345678"}"#;
+        let source = format!("[{message},{message},{message}]");
+        let document = read(&source, None, None).expect("a transcript");
+        let tally = Tally::new(Counter::DEFAULT, &document.transcripts[0].messages);
+        assert_eq!(last_within(&[0, 1, 2], &tally, 17), [1, 2]);
+        assert_eq!(last_within(&[0, 1, 2], &tally, 18), [0, 1, 2]);
+        assert!(last_within(&[0, 1, 2], &tally, 5).is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_text() {
+        assert_eq!(end_within("abcdé12345678", Counter::DEFAULT, 2), "12345678");
+        assert_eq!(end_within("abc", Counter::DEFAULT, 9), "abc");
+        assert_eq!(end_within("abc", Counter::DEFAULT, 0), "");
+    }
+}
