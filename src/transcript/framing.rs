@@ -24,7 +24,7 @@ pub enum Lines {
 pub struct Document<'a> {
     /// The source, byte order mark and all.
     pub source: &'a str,
-    /// Its conversations in order; at least one.
+    /// Its conversations in order.
     pub transcripts: Vec<Transcript<'a>>,
 }
 
@@ -97,6 +97,7 @@ pub fn read<'a>(
         let mut line = LineCounter::default();
         values
             .into_iter()
+            .filter(|value| !(one_of_many && is_logged_answer(*value)))
             .map(|value| {
                 let line = one_of_many.then(|| line.at(source, value.span().start));
                 List::find(source, value, line)?.read(source, from)
@@ -176,6 +177,11 @@ fn is_message(value: Json<'_>) -> bool {
     FORMATS.iter().any(|format| format.fit(value) != Fit::Foreign)
 }
 
+/// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.
+fn is_logged_answer(value: Json<'_>) -> bool {
+    value.get_text("type").is_some_and(|kind| kind.is("response")) && value.get("messages").is_none()
+}
+
 fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
     let (line, column) = position(source, value);
     ReadError::NoTranscript { line, column, found }
@@ -238,6 +244,13 @@ mod tests {
     fn one_conversation_a_line() {
         let source = format!("{{\"messages\":[{USER}]}}\n[]\n[{USER},{USER}]\n");
         assert_eq!(formats(&source), [("openai-chat", 1, Some(1)), ("openai-chat", 0, Some(2)), ("openai-chat", 2, Some(3))]);
+    }
+
+    #[test]
+    fn answers_in_a_log_of_requests_are_passed_over() {
+        let source = format!("{{\"type\":\"request\",\"messages\":[{USER}]}}\n{{\"type\":\"response\",\"outputs\":[]}}\n[{USER}]");
+        assert_eq!(formats(&source), [("openai-chat", 1, Some(1)), ("openai-chat", 1, Some(3))]);
+        assert!(read("{\"type\":\"response\",\"outputs\":[]}", None, None).is_err());
     }
 
     #[test]
