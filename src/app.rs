@@ -28,7 +28,8 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     let document = framing::read(&input.text, settings.from, settings.lines)
         .map_err(|error| Failure::unreadable(format!("{} {error}", input.spoken())))?;
     check_role(settings, &document)?;
-    let compacted = if settings.dry_run { dry_run(settings, &input, &document)? } else { compact(settings, &input, &document)? };
+    let compacted =
+        if settings.dry_run { dry_run(settings, &input, &document)? } else { compact(settings, &input, &document)? };
     Ok(if settings.exit_status && !compacted { Exit::NothingCompacted } else { Exit::Success })
 }
 
@@ -184,7 +185,8 @@ impl Work<'_, '_> {
     }
 
     fn prompt(&self) -> String {
-        let history = |indices: &[usize]| prompt::history(indices.iter().map(|&index| &self.transcript.messages[index]));
+        let history =
+            |indices: &[usize]| prompt::history(indices.iter().map(|&index| &self.transcript.messages[index]));
         let sent = self.sent();
         let text = match (sent, self.settings.trim_tokens) {
             // Even the last message is too large: its end is better than nothing.

@@ -21,7 +21,8 @@ Examples:
   tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff";
 
 fn after_help() -> String {
-    let codes: Vec<String> = exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {}  {meaning}", *exit as u8)).collect();
+    let codes: Vec<String> =
+        exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {}  {meaning}", *exit as u8)).collect();
     format!("{EXAMPLES}\n\nExit codes:\n{}", codes.join("\n"))
 }
 
@@ -121,7 +122,9 @@ pub struct Arguments {
 
     /// What the summary message begins with; a blank line follows unless TEXT ends in white space.
     #[arg(
-        long, value_name = "TEXT", default_value = "Here is a summary of the conversation to date:",
+        long,
+        value_name = "TEXT",
+        default_value = "Here is a summary of the conversation to date:",
         help_heading = "Summaries"
     )]
     pub summary_prefix: String,

@@ -1,11 +1,48 @@
-//! tcompact.
-pub mod transcript;
-pub mod tokens;
-pub mod plan;
-pub mod rewrite;
+//! tcompact shortens transcripts of LLM conversations: recent messages stay byte for byte, one summary message takes the
+//! place of what came before, and no tool call is parted from its result.
+//!
+//! # One idea: compaction is a splice
+//!
+//! A transcript is parsed only to learn where its messages stand. The result is the source with some ranges of bytes
+//! replaced, so everything nobody touched survives: the envelope, spacing, key order, the spelling of numbers, duplicate
+//! keys, unknown fields, line ends, a byte order mark.
+//!
+//! # The rooms follow the data
+//!
+//! ```text
+//! read -> transcript -> tokens -> plan -> summary -> rewrite -> write
+//! ```
+//!
+//! - [`transcript`]: what was read, as messages that know their place. Framing (JSON, JSONL, envelopes), telling the
+//!   format, and a file for each format.
+//! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
+//! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
+//! - [`summary`]: what to put there. The prompt, the embedded summarizer, endpoints, commands, and whether an answer is
+//!   taken.
+//! - [`rewrite`]: edits of the source and their application; the update of a LangGraph state.
+//! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
+//! - [`app`] strings these together; [`cli`] has the flags, [`settings`] what they mean, [`exit`] how it all ends.
+//!
+//! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
+//! Nothing is written until everything that can fail has not.
+//!
+//! # Registries
+//!
+//! A format is a file in [`transcript::format`], a row in [`transcript::format::FORMATS`] and a folder in `fixtures/`. A
+//! provider is a row in [`summary::provider::PROVIDERS`]. Help, tables and tests are drawn from these.
+//!
+//! # What is deliberately absent
+//!
+//! A model of the whole transcript: no message is ever written out again from what was read of it. Async code: requests
+//! are few, and threads will do. A build script: what is generated is committed, and a test says when it is stale.
+
 pub mod app;
 pub mod cli;
+pub mod exit;
+pub mod plan;
+pub mod rewrite;
 pub mod run;
 pub mod settings;
-pub mod exit;
 pub mod summary;
+pub mod tokens;
+pub mod transcript;

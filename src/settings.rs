@@ -190,7 +190,10 @@ fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) 
             .iter()
             .find_map(|(flag, value)| value.is_some().then_some(flag))
         {
-            return Err(Failure::usage(format!("{flag}: the embedded summarizer asks nobody; name a model with --model")).into());
+            return Err(Failure::usage(format!(
+                "{flag}: the embedded summarizer asks nobody; name a model with --model"
+            ))
+            .into());
         }
         return Ok(Summarizer::Extractive);
     }
@@ -220,7 +223,11 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
 
 /// The key from the environment. At the provider's own address there must be one; at another there may be, since many
 /// servers on one's own machine want none.
-fn key(arguments: &Arguments, provider: &Provider, variable: impl Fn(&str) -> Option<String>) -> Result<Option<Secret>> {
+fn key(
+    arguments: &Arguments,
+    provider: &Provider,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<Secret>> {
     let name = arguments.api_key_env.as_deref().unwrap_or(provider.key_variable);
     match variable(name).filter(|key| !key.trim().is_empty()) {
         Some(key) => Ok(Some(Secret::new(&key))),

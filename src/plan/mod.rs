@@ -115,9 +115,10 @@ fn not_worth_it(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, po
         [only] if is_summary(&messages[*only], policy) => {
             Some("nothing but an earlier summary stands before the cut".to_owned())
         }
-        _ if policy.smallest_summary > 0 && !tally.reaches(&summarized, policy.smallest_summary + 1) => {
-            Some(format!("what stands before the cut is too small for a summary to be smaller ({} tokens)", tally.sum(&summarized)))
-        }
+        _ if policy.smallest_summary > 0 && !tally.reaches(&summarized, policy.smallest_summary + 1) => Some(format!(
+            "what stands before the cut is too small for a summary to be smaller ({} tokens)",
+            tally.sum(&summarized)
+        )),
         _ => None,
     }
 }

@@ -128,8 +128,10 @@ mod tests {
     }
 
     fn calls(ids: &[&str]) -> String {
-        let calls: Vec<String> =
-            ids.iter().map(|id| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#)).collect();
+        let calls: Vec<String> = ids
+            .iter()
+            .map(|id| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#))
+            .collect();
         format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, calls.join(","))
     }
 

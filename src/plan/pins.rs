@@ -51,9 +51,12 @@ impl FromStr for Pin {
         match text.split_once(':') {
             None if text == "system" => Ok(Pin::System),
             None if text == "none" => Ok(Pin::None),
-            Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
-                format!("`{count}` is no number of messages from 1 on, as in first:2")
-            }),
+            Some(("first", count)) => count
+                .parse()
+                .ok()
+                .filter(|count| *count > 0)
+                .map(Pin::First)
+                .ok_or_else(|| format!("`{count}` is no number of messages from 1 on, as in first:2")),
             Some(("match", pattern)) => Regex::new(pattern).map(Pin::Match).map_err(|error| {
                 // The library's account ends with the line that says what is wrong.
                 let what = error.to_string();

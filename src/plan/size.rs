@@ -55,9 +55,10 @@ impl FromStr for Size {
                 _ => Err(format!("`{value}` is no fraction: a number above 0 and at most 1, as in fraction:0.8")),
             },
             _ => {
-                let near = KINDS.iter().copied().max_by(|a, b| {
-                    strsim::jaro_winkler(kind, a).total_cmp(&strsim::jaro_winkler(kind, b))
-                });
+                let near = KINDS
+                    .iter()
+                    .copied()
+                    .max_by(|a, b| strsim::jaro_winkler(kind, a).total_cmp(&strsim::jaro_winkler(kind, b)));
                 let hint = near.filter(|near| strsim::jaro_winkler(kind, near) > 0.8);
                 let hint = hint.map(|near| format!("; did you mean {near}:{value}?")).unwrap_or_default();
                 Err(format!("`{kind}` is none of messages, tokens, fraction, turns{hint}"))

@@ -95,14 +95,19 @@ fn a_cut_between_call_and_result_moves_to_before_the_call() {
     assert_eq!(cut("ua2rrau", Size::Messages(3)), (4, 2), "between two results of one message");
     assert_eq!(cut("uac2rrrau", Size::Messages(3)), (6, 2), "results far away, calls interleaved");
     let moved = planned("uacrau", &Policy { keep: Size::Messages(3), ..policy() });
-    assert_eq!(moved.moved_because.as_deref(), Some("a cut at 3 would part the call in message 2 from its result in message 3"));
+    assert_eq!(
+        moved.moved_because.as_deref(),
+        Some("a cut at 3 would part the call in message 2 from its result in message 3")
+    );
 }
 
 #[test]
 fn no_safe_cut_leaves_all_as_it_is() {
     let plan = planned("cuuuur", &Policy { keep: Size::Messages(2), ..policy() });
     assert_eq!((plan.wanted, plan.cutoff), (4, 0));
-    assert!(plan.reason.expect("a reason").starts_with("there is no safe cut: a cut at 4 would part the call in message 0"));
+    assert!(
+        plan.reason.expect("a reason").starts_with("there is no safe cut: a cut at 4 would part the call in message 0")
+    );
 }
 
 #[test]

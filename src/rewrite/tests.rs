@@ -42,7 +42,10 @@ fn pinned_messages_in_the_middle() {
 #[test]
 fn lines_of_messages() {
     assert_eq!(spliced(&format!("\u{feff}{A}\r\n{C}\r\n{C}\r\n{C}"), 3, &[0]), format!("\u{feff}{A}\r\n{S}\r\n{C}"));
-    assert_eq!(spliced(&format!("{C}{C}\n{C}\n"), 2, &[]), S.to_owned().replace(" — é", " \\u2014 \\u00e9") + &format!("\n{C}\n"));
+    assert_eq!(
+        spliced(&format!("{C}{C}\n{C}\n"), 2, &[]),
+        S.to_owned().replace(" — é", " \\u2014 \\u00e9") + &format!("\n{C}\n")
+    );
     assert_eq!(spliced(&format!("{C}\n{A}\n{C}\n"), 2, &[1]), format!("{A}\n{S}\n{C}\n"));
 }
 
@@ -89,7 +92,8 @@ fn an_update_removes_all_and_adds_what_is_there() {
     let source = format!("[{A},{C},{C}]");
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    let plan = Plan { triggered: true, fired: None, wanted: 2, cutoff: 2, moved_because: None, pinned: vec![0], reason: None };
+    let plan =
+        Plan { triggered: true, fired: None, wanted: 2, cutoff: 2, moved_because: None, pinned: vec![0], reason: None };
     let summary = summary_message(transcript, &plan, "S", SummaryRole::System);
     assert_eq!(
         update(transcript, &plan, &summary),

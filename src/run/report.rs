@@ -105,13 +105,17 @@ impl<'s> Said<'s> {
             return;
         }
         let dry_run = DryRun::new(source, transcript, plan, tally, self.settings);
-        let size = format!("{source}: {}, {} messages, {} tokens ({})", dry_run.format, dry_run.messages, dry_run.tokens, dry_run.counter);
+        let size = format!(
+            "{source}: {}, {} messages, {} tokens ({})",
+            dry_run.format, dry_run.messages, dry_run.tokens, dry_run.counter
+        );
         let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
         let decision = match &plan.reason {
             Some(reason) => format!("left as it is: {reason}"),
             None => {
                 let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
-                let pinned = if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
+                let pinned =
+                    if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
                 format!(
                     "cut at {}{}: {} tokens go, {} stay{pinned}",
                     plan.cutoff,
@@ -146,8 +150,13 @@ impl<'s> Said<'s> {
 
     /// That nobody said who was to write the summary.
     pub fn default_summarizer(self) {
-        if !self.settings.quiet && !self.settings.summarizer_chosen && matches!(self.settings.summarizer, Summarizer::Extractive) {
-            self.line("the embedded summarizer wrote this; --model names another (or extractive, which says so itself)");
+        if !self.settings.quiet
+            && !self.settings.summarizer_chosen
+            && matches!(self.settings.summarizer, Summarizer::Extractive)
+        {
+            self.line(
+                "the embedded summarizer wrote this; --model names another (or extractive, which says so itself)",
+            );
         }
     }
 

@@ -100,19 +100,25 @@ impl Wire {
 fn attempt(client: &Client, url: &str, key: Option<&Secret>, body: &Value) -> Result<String, Failed> {
     let mut request = client.post(url).header(CONTENT_TYPE, "application/json").body(body.to_string());
     if let Some(Secret(key)) = key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
-            .map_err(|_| Failed { message: "the key has characters that no header can carry".to_owned(), again: None })?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| Failed {
+            message: "the key has characters that no header can carry".to_owned(),
+            again: None,
+        })?;
         value.set_sensitive(true);
         request = request.header(AUTHORIZATION, value);
     }
-    let unsent = |error: reqwest::Error| Failed { message: format!("no answer from {url}: {}", causes(&error)), again: Some(None) };
+    let unsent = |error: reqwest::Error| Failed {
+        message: format!("no answer from {url}: {}", causes(&error)),
+        again: Some(None),
+    };
     let answer = request.send().map_err(|error| match error.is_builder() {
         true => Failed { message: format!("{url} is no address: {}", causes(&error)), again: None },
         false => unsent(error),
     })?;
     let status = answer.status();
     let asked = retry_after(&answer);
-    let body = read(answer).map_err(|what| Failed { message: format!("no whole answer from {url}: {what}"), again: Some(None) })?;
+    let body = read(answer)
+        .map_err(|what| Failed { message: format!("no whole answer from {url}: {what}"), again: Some(None) })?;
     if status.is_success() {
         return Ok(body);
     }

@@ -54,9 +54,7 @@ impl Template {
         parts[last].push_str(rest);
         match <[String; 2]>::try_from(parts) {
             Ok([before, after]) => Ok(Template { before, after }),
-            Err(parts) if parts.len() < 2 => {
-                Err("has no {messages}, which is where the history goes".to_owned())
-            }
+            Err(parts) if parts.len() < 2 => Err("has no {messages}, which is where the history goes".to_owned()),
             Err(_) => Err("has {messages} more than once".to_owned()),
         }
     }
@@ -118,7 +116,9 @@ fn content(content: &Content<'_>, out: &mut String) {
         Content::Parts(parts) => {
             for part in parts {
                 match &part.kind {
-                    PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => line(&text.decode(), out),
+                    PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => {
+                        line(&text.decode(), out)
+                    }
                     PartKind::Result(inner) => {
                         out.push_str("<tool_result");
                         part.json.get_text("tool_use_id").into_iter().for_each(|id| attribute("call", id, out));
@@ -198,7 +198,8 @@ mod tests {
             r#"[{"role":"assistant","content":"c","tool_calls":[{"id":"x","function":{"name":"f","arguments":"{\"a\":1}"}}]},
                 {"role":"tool","tool_call_id":"x","content":"r"}]"#,
         );
-        let expected = "<message role=\"assistant\">\nc\n<tool_call id=\"x\" name=\"f\">{\"a\":1}</tool_call>\n</message>\n";
+        let expected =
+            "<message role=\"assistant\">\nc\n<tool_call id=\"x\" name=\"f\">{\"a\":1}</tool_call>\n</message>\n";
         assert!(openai.starts_with(expected), "{openai}");
         assert!(openai.ends_with("<tool_result call=\"x\">\nr\n</tool_result>\n</message>"), "{openai}");
         let anthropic = rendered(

@@ -31,7 +31,8 @@ pub struct Model {
 impl Model {
     /// How a conversation is counted that the model is to read.
     pub fn counter(&self) -> Counter {
-        let older_gpt = ["gpt-3.5", "gpt-4-"].iter().any(|prefix| self.name.starts_with(prefix)) || self.name == "gpt-4";
+        let older_gpt =
+            ["gpt-3.5", "gpt-4-"].iter().any(|prefix| self.name.starts_with(prefix)) || self.name == "gpt-4";
         match self.provider {
             "openai" if older_gpt => Counter::Exact(Encoding::Cl100kBase),
             "openai" => Counter::Exact(Encoding::O200kBase),
@@ -101,8 +102,10 @@ fn near(name: &str) -> Vec<String> {
     const SHOWN: usize = 5;
     const LEAST: f64 = 0.8;
     let wanted = name.rsplit(':').next().unwrap_or(name).to_ascii_lowercase();
-    let mut scored: Vec<(f64, &'static str)> =
-        all().map(|model| (strsim::jaro_winkler(&wanted, model.name), model.name)).filter(|(score, _)| *score >= LEAST).collect();
+    let mut scored: Vec<(f64, &'static str)> = all()
+        .map(|model| (strsim::jaro_winkler(&wanted, model.name), model.name))
+        .filter(|(score, _)| *score >= LEAST)
+        .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     let mut names: Vec<String> = scored.into_iter().map(|(_, name)| name.to_owned()).collect();
     names.dedup();
@@ -130,11 +133,16 @@ mod tests {
         assert_eq!(find("gpt-4").expect("known").counter(), Counter::Exact(Encoding::Cl100kBase));
         assert_eq!(find("gpt-4.1").expect("known").counter(), Counter::Exact(Encoding::O200kBase));
         assert_eq!(find("claude-haiku-4-5").expect("known").counter(), Counter::Approx(3.3));
-        assert_eq!(find("openai/gpt-oss-20b").map(|model| model.provider), Err(NotFound::Several { full: vec![
-            "groq:openai/gpt-oss-20b (131072)".to_owned(),
-            "openrouter:openai/gpt-oss-20b (131072)".to_owned(),
-            "together:openai/gpt-oss-20b (128000)".to_owned(),
-        ] }));
+        assert_eq!(
+            find("openai/gpt-oss-20b").map(|model| model.provider),
+            Err(NotFound::Several {
+                full: vec![
+                    "groq:openai/gpt-oss-20b (131072)".to_owned(),
+                    "openrouter:openai/gpt-oss-20b (131072)".to_owned(),
+                    "together:openai/gpt-oss-20b (128000)".to_owned(),
+                ]
+            })
+        );
         assert_eq!(find("groq:openai/gpt-oss-20b").expect("known").context_window, 131_072);
     }
 

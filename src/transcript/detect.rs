@@ -75,15 +75,15 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
         _ => {}
     }
     let fitting: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.foreign.is_none()).collect();
-    let claimed = list
-        .envelope
-        .and_then(|envelope| fitting.iter().find(|candidate| candidate.format.claims_envelope(envelope)));
+    let claimed =
+        list.envelope.and_then(|envelope| fitting.iter().find(|candidate| candidate.format.claims_envelope(envelope)));
     claimed.or(fitting.first()).map(|candidate| candidate.format).ok_or_else(|| unknown(&candidates, &list.messages))
 }
 
 /// Names the message that the best candidate stumbles over.
 fn unknown<'a>(candidates: &[Candidate], messages: &[Json<'a>]) -> Problem<'a> {
-    let best = candidates.iter().max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign));
+    // The last of equals wins, and of equals the first format of the table is the likeliest.
+    let best = candidates.iter().rev().max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign));
     let (format, index) = best.and_then(|best| Some((best.format, best.foreign?))).unwrap_or((FORMATS[0], 0));
     let message = messages[index];
     let found = match format.message(message) {

@@ -131,11 +131,7 @@ impl<'a> List<'a> {
             [only] if only.kind() == Kind::Array => *only,
             _ => list,
         };
-        Ok(List {
-            envelope: (value.kind() == Kind::Object).then_some(value),
-            messages: list.items().collect(),
-            line,
-        })
+        Ok(List { envelope: (value.kind() == Kind::Object).then_some(value), messages: list.items().collect(), line })
     }
 
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
@@ -147,9 +143,9 @@ impl<'a> List<'a> {
             })?,
         };
         let message = |(index, json): (usize, &Json<'a>)| {
-            format.message(*json).map_err(|what| {
-                no_transcript(source, *json, format!("as {}, message {index} {what}", format.name()))
-            })
+            format
+                .message(*json)
+                .map_err(|what| no_transcript(source, *json, format!("as {}, message {index} {what}", format.name())))
         };
         let messages = self.messages.iter().enumerate().map(message).collect::<Result<Vec<Message<'a>>, _>>()?;
         Ok(Transcript { source, format, messages, line: self.line })
@@ -243,12 +239,17 @@ mod tests {
     #[test]
     fn one_conversation_a_line() {
         let source = format!("{{\"messages\":[{USER}]}}\n[]\n[{USER},{USER}]\n");
-        assert_eq!(formats(&source), [("openai-chat", 1, Some(1)), ("openai-chat", 0, Some(2)), ("openai-chat", 2, Some(3))]);
+        assert_eq!(
+            formats(&source),
+            [("openai-chat", 1, Some(1)), ("openai-chat", 0, Some(2)), ("openai-chat", 2, Some(3))]
+        );
     }
 
     #[test]
     fn answers_in_a_log_of_requests_are_passed_over() {
-        let source = format!("{{\"type\":\"request\",\"messages\":[{USER}]}}\n{{\"type\":\"response\",\"outputs\":[]}}\n[{USER}]");
+        let source = format!(
+            "{{\"type\":\"request\",\"messages\":[{USER}]}}\n{{\"type\":\"response\",\"outputs\":[]}}\n[{USER}]"
+        );
         assert_eq!(formats(&source), [("openai-chat", 1, Some(1)), ("openai-chat", 1, Some(3))]);
         assert!(read("{\"type\":\"response\",\"outputs\":[]}", None, None).is_err());
     }
@@ -266,7 +267,10 @@ mod tests {
         assert_eq!(message("{\"a\":}"), "is not JSON: expected value at line 1 column 6");
         assert!(message("17").contains("a number where a list of messages should be at line 1 column 1"));
         assert!(message("{\"rows\":[1]}").contains("(its keys: rows)"));
-        assert!(message(&format!("[{USER},\n 3]")).contains("message 1 is a number, not an object with a role at line 2 column 2"));
+        assert!(
+            message(&format!("[{USER},\n 3]"))
+                .contains("message 1 is a number, not an object with a role at line 2 column 2")
+        );
         assert!(message(&format!("[{USER}]\n7\n")).contains("line 2 column 1"));
     }
 

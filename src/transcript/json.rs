@@ -409,7 +409,10 @@ mod tests {
     fn what_python_writes_beyond_json_is_read() {
         let source = r#"[NaN, -Infinity, {"NaN": "Infinity \" NaN"}]"#;
         let array = values(source, 0).expect("as Python reads it")[0];
-        assert_eq!(array.items().map(|item| item.raw()).collect::<Vec<_>>(), ["NaN", "-Infinity", r#"{"NaN": "Infinity \" NaN"}"#]);
+        assert_eq!(
+            array.items().map(|item| item.raw()).collect::<Vec<_>>(),
+            ["NaN", "-Infinity", r#"{"NaN": "Infinity \" NaN"}"#]
+        );
         assert!(values("[nan]", 0).is_err());
         assert!(values("[\"\t\"]", 0).is_err(), "no control characters in strings of a transcript");
         assert_eq!(parse_arguments("{\"a\": \"\t\n\"}").map(|value| value.raw()), Some("{\"a\": \"\t\n\"}"));

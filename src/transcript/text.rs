@@ -51,7 +51,10 @@ impl<'a> Text<'a> {
         if !self.escaped {
             return Cow::Borrowed(self.raw);
         }
-        self.code_points().map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER)).collect::<String>().into()
+        self.code_points()
+            .map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect::<String>()
+            .into()
     }
 
     /// Length in code points, as Python's `len` counts; a half surrogate is one.
@@ -131,7 +134,9 @@ mod tests {
 
     #[test]
     fn half_surrogates_are_one_code_point_each() {
-        for (raw, points) in [(r"\ud83d", 1), (r"\ude00\ud83d", 2), (r"\ud83dx", 2), (r"\ud83d\ud83d\ude00", 2), (r"\ud83d\n", 2)] {
+        for (raw, points) in
+            [(r"\ud83d", 1), (r"\ude00\ud83d", 2), (r"\ud83dx", 2), (r"\ud83d\ud83d\ude00", 2), (r"\ud83d\n", 2)]
+        {
             let text = Text::escaped(raw);
             assert_eq!(text.code_point_count(), points, "{raw}");
             assert!(text.decode().contains('\u{fffd}'), "{raw}");

@@ -31,7 +31,8 @@ fn completions() {
         let (name, committed) = generated.file();
         let made = made(*generated);
         if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
-            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &made).expect("written");
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &made)
+                .expect("written");
         } else {
             let advice = "is stale: run `TCOMPACT_REGENERATE=1 cargo test generated` and commit it";
             assert!(committed.as_bytes() == made, "completions/{name} {advice}");

@@ -1,5 +1,14 @@
-//! The one integration binary: what tcompact promises, held against references that are not its own.
+//! The one integration binary: what tcompact promises, tried from outside and held against references not its own.
 
 mod approx_tokens;
+mod bad_input;
+mod contract;
+mod endpoint;
 mod exact_tokens;
+mod fixtures;
 mod generated;
+mod laws;
+mod program;
+mod purity;
+mod readme;
+mod server;

@@ -86,8 +86,12 @@ fn compose(notes: &[Note], chosen: &[usize]) -> String {
     let sections: Vec<String> = SECTIONS
         .into_iter()
         .filter_map(|section| {
-            let lines: Vec<String> =
-                in_order.iter().map(|&index| &notes[index]).filter(|note| note.section == section).map(Note::line).collect();
+            let lines: Vec<String> = in_order
+                .iter()
+                .map(|&index| &notes[index])
+                .filter(|note| note.section == section)
+                .map(Note::line)
+                .collect();
             (!lines.is_empty()).then(|| format!("{}\n{}", section.heading(), lines.join("\n")))
         })
         .collect();
@@ -161,15 +165,17 @@ mod tests {
 
     #[test]
     fn what_repeats_is_kept_once() {
-        let messages: Vec<String> =
-            (0..50).map(|_| r#"{"role":"assistant","content":"The build finished without any problem."}"#.to_owned()).collect();
+        let messages: Vec<String> = (0..50)
+            .map(|_| r#"{"role":"assistant","content":"The build finished without any problem."}"#.to_owned())
+            .collect();
         let text = summary(&format!("[{}]", messages.join(",")), Counter::DEFAULT, 500);
         assert_eq!(text.matches("The build finished").count(), 1, "{text}");
     }
 
     #[test]
     fn an_earlier_summary_is_carried_on() {
-        let earlier = format!("{PREFIX}\\n\\n## Session intent\\n- Port the parser to Rust.\\n\\n## Artifacts\\n- src/parser.rs");
+        let earlier =
+            format!("{PREFIX}\\n\\n## Session intent\\n- Port the parser to Rust.\\n\\n## Artifacts\\n- src/parser.rs");
         let source = format!(
             r#"[{{"role":"user","content":"{earlier}"}},{{"role":"user","content":"Now add tests for the lexer."}},
                {{"role":"assistant","content":"I added twelve tests for the lexer in tests/lexer.rs."}}]"#

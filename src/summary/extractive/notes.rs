@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::transcript::{Arguments, Content, Message, PartKind, Role};
+use crate::transcript::{Arguments, Message, Role};
 
 use super::sentences::{artifacts, clipped, sentences, words};
 
@@ -62,11 +62,13 @@ const STATEMENT: f64 = 4.0;
 
 /// All notes of a history, in its order.
 pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
-    let last_statement = messages.iter().rposition(|message| message.role == Role::Assistant && any_text(message).is_some());
-    let first_request = messages.iter().position(|message| message.is_user_turn() && earlier_summary(message, prefix).is_none());
+    let last_statement =
+        messages.iter().rposition(|message| message.role == Role::Assistant && any_text(message).is_some());
+    let first_request =
+        messages.iter().position(|message| message.is_user_turn() && earlier_summary(message, prefix).is_none());
     let frequency = frequencies(messages);
     let mut notes = Vec::new();
-    let mut names: HashMap<String, (usize, usize)> = HashMap::new();
+    let mut names: HashMap<String, Name> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         // Later messages matter up to twice as much as the first.
         let recency = 1.0 + index as f64 / messages.len() as f64;
@@ -96,9 +98,9 @@ pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
                 }));
             }
             _ => notes.extend(
-                text.lines().filter(|line| is_error(line)).map(|line| {
-                    Note::new(Section::Summary, clipped(line.trim()), ERROR * recency)
-                }),
+                text.lines()
+                    .filter(|line| is_error(line))
+                    .map(|line| Note::new(Section::Summary, clipped(line.trim()), ERROR * recency)),
             ),
         }
     }
@@ -144,40 +146,51 @@ fn is_error(line: &str) -> bool {
     line.len() < LONGEST_LINE && SIGNS.iter().any(|sign| line.contains(sign))
 }
 
+/// A name in the history.
+#[derive(Default)]
+struct Name {
+    /// How much was made of it, mention by mention.
+    mentions: f64,
+    first: usize,
+}
+
+/// A mention counts most where a tool is given the name, and least where it only goes by in a tool's output.
+const GIVEN: f64 = 2.0;
+const SPOKEN: f64 = 1.0;
+const IN_OUTPUT: f64 = 0.1;
+
 /// Adds the names that stand in a message: in its text, and in what its calls are given.
-fn names_in(message: &Message<'_>, index: usize, names: &mut HashMap<String, (usize, usize)>) {
-    let mut add = |text: &str| {
+fn names_in(message: &Message<'_>, index: usize, names: &mut HashMap<String, Name>) {
+    let mut add = |text: &str, mention: f64| {
         for name in artifacts(text) {
             match names.get_mut(name) {
-                Some((count, _)) => *count += 1,
+                Some(known) => known.mentions += mention,
                 None => {
-                    names.insert(name.to_owned(), (1, index));
+                    names.insert(name.to_owned(), Name { mentions: mention, first: index });
                 }
             }
         }
     };
-    add(&texts(message));
+    let speaks = message.role == Role::Assistant || message.is_user_turn();
+    add(&texts(message), if speaks { SPOKEN } else { IN_OUTPUT });
     for call in &message.calls {
         match call.arguments {
-            Arguments::Text(text) => add(&text.decode()),
-            Arguments::Value(value) => add(value.raw()),
+            Arguments::Text(text) => add(&text.decode(), GIVEN),
+            Arguments::Value(value) => add(value.raw(), GIVEN),
             Arguments::Absent => {}
         }
     }
-    if let Content::Parts(parts) = &message.content {
-        parts.iter().filter(|part| matches!(part.kind, PartKind::Media | PartKind::Other)).for_each(|part| add(part.json.raw()));
-    }
 }
 
-/// Notes for names: those that come up often weigh more; in the order of their first coming up.
-fn named(names: HashMap<String, (usize, usize)>, messages: usize) -> Vec<Note> {
-    let mut names: Vec<(String, (usize, usize))> = names.into_iter().collect();
-    names.sort_by(|a, b| (a.1.1, &a.0).cmp(&(b.1.1, &b.0)));
+/// Notes for names, in the order of their first coming up.
+fn named(names: HashMap<String, Name>, messages: usize) -> Vec<Note> {
+    let mut names: Vec<(String, Name)> = names.into_iter().collect();
+    names.sort_by(|a, b| (a.1.first, &a.0).cmp(&(b.1.first, &b.0)));
     names
         .into_iter()
-        .map(|(name, (count, first))| {
-            let recency = 1.0 + first as f64 / messages as f64;
-            Note::new(Section::Artifacts, name, ARTIFACT * (1.0 + (count as f64).ln()) * recency)
+        .map(|(text, name)| {
+            let recency = 1.0 + name.first as f64 / messages as f64;
+            Note::new(Section::Artifacts, text, ARTIFACT * (1.0 + name.mentions).ln() * recency)
         })
         .collect()
 }

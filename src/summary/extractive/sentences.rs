@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Characters of a sentence that are kept.
 const LONGEST: usize = 280;
 
-/// The sentences of a text: code blocks are left out, markers of lists and headings are taken off.
+/// The sentences of a text: code blocks and lines of markup are left out, markers of lists and headings are taken off.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -16,7 +16,8 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
             in_code = !in_code;
             continue;
         }
-        if in_code {
+        // Tags and comments frame what is said and do not say it.
+        if in_code || line.starts_with('<') {
             continue;
         }
         let line = line.trim_start_matches(['#', '-', '*', '>', '•', ' ']);
@@ -78,9 +79,12 @@ fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
 
 /// Names of files and addresses in a text, in order.
 pub(super) fn artifacts(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';' | '|' | '='))
-        .map(|word| word.trim_end_matches(['.', ':', '!', '?', '。', '，']))
-        .filter(|word| is_artifact(word))
+    text.split(|c: char| {
+        c.is_whitespace()
+            || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';' | '|' | '=')
+    })
+    .map(|word| word.trim_end_matches(['.', ':', '!', '?', '。', '，']))
+    .filter(|word| is_artifact(word))
 }
 
 fn is_artifact(word: &str) -> bool {
@@ -99,7 +103,8 @@ fn is_artifact(word: &str) -> bool {
     let name_like = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+@~:".contains(&byte));
     let file = word.rsplit('/').next().unwrap_or(word);
     let extension = file.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, extension)| extension);
-    let known = extension.is_some_and(|extension| EXTENSIONS.contains(&extension.split(':').next().unwrap_or(extension)));
+    let known =
+        extension.is_some_and(|extension| EXTENSIONS.contains(&extension.split(':').next().unwrap_or(extension)));
     let rooted = ["/", "./", "../", "~/"].iter().any(|root| word.starts_with(root));
     name_like && (known || rooted && word.matches('/').count() >= 2 && !word.contains("//"))
 }
@@ -127,6 +132,9 @@ mod tests {
     #[test]
     fn names_of_files_and_addresses() {
         let text = "see `src/main.rs:42`, /etc/hosts and ./run.sh (https://a.b/c?d=1). Not 1/2, and/or, e.g. this.";
-        assert_eq!(artifacts(text).collect::<Vec<_>>(), ["src/main.rs:42", "/etc/hosts", "./run.sh", "https://a.b/c?d"]);
+        assert_eq!(
+            artifacts(text).collect::<Vec<_>>(),
+            ["src/main.rs:42", "/etc/hosts", "./run.sh", "https://a.b/c?d"]
+        );
     }
 }

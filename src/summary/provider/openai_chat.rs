@@ -86,9 +86,14 @@ mod tests {
                 "usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}"#,
         );
         assert_eq!(whole, Ok(Reply { text: "s".to_owned(), cut_off: false, usage }));
-        let parts = response(r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"}]},"finish_reason":"length"}]}"#);
+        let parts = response(
+            r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"}]},"finish_reason":"length"}]}"#,
+        );
         assert_eq!(parts, Ok(Reply { text: "ab".to_owned(), cut_off: true, usage: None }));
-        assert_eq!(response(r#"{"choices":[{"message":{"content":null}}]}"#).map(|reply| reply.text), Ok(String::new()));
+        assert_eq!(
+            response(r#"{"choices":[{"message":{"content":null}}]}"#).map(|reply| reply.text),
+            Ok(String::new())
+        );
         assert_eq!(response(r#"{"choices":[]}"#), Err("the answer has no choices".to_owned()));
         assert!(response("<html>").expect_err("no JSON").starts_with("the answer is no chat completion"));
     }

@@ -191,7 +191,8 @@ mod tests {
 
     #[test]
     fn windows_do_not_change_the_count() {
-        let texts = ["a".repeat(4_000), "ab".repeat(2_000), "abcabd".repeat(700), "xyzzy plugh".replace(' ', "").repeat(300)];
+        let texts =
+            ["a".repeat(4_000), "ab".repeat(2_000), "abcabd".repeat(700), "xyzzy plugh".replace(' ', "").repeat(300)];
         for text in texts {
             let mut merger = Merger::new(&table::O200K_BASE);
             merger.merge(text.as_bytes());

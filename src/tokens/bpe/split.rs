@@ -21,7 +21,11 @@ pub(super) fn cl100k(text: &str) -> usize {
         Some(Class::Number) => number(text),
         Some(Class::Space | Class::Newline) => symbols(text, is_newline).unwrap_or_else(|| {
             let space = run(text, is_space);
-            if space == text.len() { space } else { through_last_newline(text, space).unwrap_or_else(|| all_but_last(text, space)) }
+            if space == text.len() {
+                space
+            } else {
+                through_last_newline(text, space).unwrap_or_else(|| all_but_last(text, space))
+            }
         }),
         _ => symbols(text, is_newline).unwrap_or(text.len()),
     }
@@ -54,7 +58,8 @@ fn word(text: &str) -> usize {
     // The sign before the word is taken where that leaves a word, and else tried as part of it: a mark can be both.
     let starts = if prefix > 0 { [Some(prefix), Some(0)] } else { [Some(0), None] };
     let ends_lower = |from: usize| ending_lower(&text[from..]).map(|length| from + length);
-    let all_upper = |from: usize| Some(run(&text[from..], is_upper)).filter(|length| *length > 0).map(|length| from + length);
+    let all_upper =
+        |from: usize| Some(run(&text[from..], is_upper)).filter(|length| *length > 0).map(|length| from + length);
     let end = starts.iter().flatten().copied().find_map(ends_lower);
     match end.or_else(|| starts.iter().flatten().copied().find_map(all_upper)) {
         Some(end) => end + contraction(&text[end..]),

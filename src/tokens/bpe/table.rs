@@ -188,7 +188,15 @@ mod generated {
 
     fn class_numbers() -> impl Fn(u32) -> u8 {
         let mut numbers = vec![0u8; 0x11_0000];
-        for (class, number) in [("[\\p{Lu}\\p{Lt}]", 1), ("\\p{Ll}", 2), ("[\\p{Lm}\\p{Lo}]", 3), ("\\p{M}", 4), ("\\p{N}", 5), ("\\s", 6), ("[\\r\\n]", 7)] {
+        for (class, number) in [
+            ("[\\p{Lu}\\p{Lt}]", 1),
+            ("\\p{Ll}", 2),
+            ("[\\p{Lm}\\p{Lo}]", 3),
+            ("\\p{M}", 4),
+            ("\\p{N}", 5),
+            ("\\s", 6),
+            ("[\\r\\n]", 7),
+        ] {
             let hir = regex_syntax::Parser::new().parse(class).expect("a class");
             let regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(ranges)) = hir.into_kind() else {
                 panic!("{class} is no class of characters");

@@ -37,7 +37,10 @@ impl Format for Anthropic {
                 fit = Fit::Own("thinking blocks");
             } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
                 fit = Fit::Own("media blocks with a source");
-            } else if ["container_upload", "search_result", "compaction", "tool_addition"].iter().any(|own| kind.is(own)) {
+            } else if ["container_upload", "search_result", "compaction", "tool_addition"]
+                .iter()
+                .any(|own| kind.is(own))
+            {
                 fit = Fit::Own("its content blocks");
             }
         }

@@ -167,7 +167,11 @@ fn calls(fields: Json<'_>) -> Vec<Call<'_>> {
         })
         .collect();
     let raw = fields.at(&["additional_kwargs", "tool_calls"]);
-    if canonical.is_empty() { raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect() } else { canonical }
+    if canonical.is_empty() {
+        raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect()
+    } else {
+        canonical
+    }
 }
 
 /// A call in the words of Chat Completions, as `additional_kwargs` keeps it.

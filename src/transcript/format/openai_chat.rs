@@ -30,6 +30,10 @@ const ROLES: [(&str, Role); 9] = [
 /// Block types that no other format in the table has.
 const OWN_BLOCKS: [&str; 4] = ["image_url", "input_audio", "refusal", "video_url"];
 
+/// Bedrock's blocks have no type; they are told by their only key.
+const BEDROCK_BLOCKS: [&str; 8] =
+    ["text", "toolUse", "toolResult", "image", "document", "video", "reasoningContent", "cachePoint"];
+
 impl Format for OpenAiChat {
     fn name(&self) -> &'static str {
         "openai-chat"
@@ -57,13 +61,14 @@ impl Format for OpenAiChat {
         if present(message, "function_call").is_some() {
             return Fit::Own("function_call");
         }
-        for (_, kind) in block_types(message) {
-            match kind {
-                // Bedrock's blocks have no type; they are told by their only key.
-                None => return Fit::Foreign,
-                Some(kind) if OWN_BLOCKS.iter().any(|own| kind.is(own)) => return Fit::Own("its content blocks"),
-                Some(_) => {}
-            }
+        let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
+        if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
+            return Fit::Own("its content blocks");
+        }
+        let bedrock = |block: Json<'_>| BEDROCK_BLOCKS.iter().any(|key| block.get(key).is_some());
+        let mut blocks = block_types(message).peekable();
+        if blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && bedrock(block)) {
+            return Fit::Foreign;
         }
         if message.get_text("reasoning_content").is_some() {
             return Fit::Own("reasoning_content");

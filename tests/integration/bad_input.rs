@@ -1,0 +1,184 @@
+//! Bad input gets a sentence and the right exit code, nothing on standard output, and no file is touched.
+
+use std::fs;
+
+use crate::program::{Run, path, piped, run, tcompact, with};
+
+/// A run that failed with `code`, said all of `words`, and wrote nothing.
+fn assert_fails(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!(run.code, code, "{run:?}");
+    assert_eq!(run.stdout, "", "{run:?}");
+    for word in words {
+        assert!(run.stderr.contains(word), "{word:?} is missing: {run:?}");
+    }
+}
+
+const GOOD: &str = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]"#;
+
+#[test]
+fn what_is_no_json_has_a_line_and_a_column() {
+    assert_fails(&piped(&[], "[\n {\"role\": }\n]"), 1, &["tcompact: standard input is not JSON", "line 2 column 11"]);
+    assert_fails(&piped(&[], GOOD.trim_end_matches(']')), 1, &["is not JSON", "EOF", "line 1"]);
+    assert_fails(
+        &piped(&[], &format!("{}\n{{\"role\"", GOOD.replace("},{", "}\n{").trim_matches(['[', ']']))),
+        1,
+        &["line 3"],
+    );
+}
+
+#[test]
+fn what_is_no_transcript_says_what_it_is() {
+    assert_fails(&piped(&[], "42"), 1, &["is not a transcript", "a number"]);
+    assert_fails(&piped(&[], "{\"users\": []}"), 1, &["is not a transcript", "its keys: users"]);
+    assert_fails(&piped(&[], "[1, 2]"), 1, &["is not a transcript", "message 0 is a number", "line 1 column 2"]);
+    assert_fails(
+        &piped(&[], "[{\"role\":\"user\",\"parts\":[{\"text\":\"x\"}]}]"),
+        1,
+        &["of no format", "--list formats"],
+    );
+}
+
+#[test]
+fn an_empty_file_is_no_transcript_and_an_empty_list_is_one() {
+    assert_fails(&piped(&[], ""), 1, &["standard input is empty"]);
+    assert_fails(&piped(&[], " \n\n"), 1, &["is empty"]);
+    let empty = piped(&[], "[ ]\n");
+    assert_eq!((empty.code, empty.stdout.as_str(), empty.stderr.as_str()), (0, "[ ]\n", ""));
+}
+
+#[test]
+fn bytes_that_are_no_utf8() {
+    assert_fails(&run(&mut tcompact(), b"[\n\"\xff\"]"), 1, &["it is not UTF-8 (line 2 column 2)"]);
+    assert_fails(&run(&mut tcompact(), b"\xff\xfe[\x00]\x00"), 1, &["UTF-16", "iconv"]);
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    assert_fails(&with(&["missing.json"]), 1, &["missing.json cannot be read: no such file or directory"]);
+    assert_fails(&with(&["openai-chat"]), 1, &["openai-chat cannot be read: it is a directory"]);
+}
+
+#[test]
+fn formats_and_sizes_that_do_not_parse() {
+    assert_fails(&piped(&["--from", "klingon"], GOOD), 2, &["--from klingon", "openai-chat, anthropic, langchain"]);
+    for (size, words) in [
+        ("tokens:-1", "no whole number from 1 on"),
+        ("fraction:1.5", "above 0 and at most 1"),
+        ("bogus:3", "none of messages, tokens, fraction, turns"),
+        ("message:3", "did you mean messages:3?"),
+        ("tokens:4000,", "a size is messages:N"),
+    ] {
+        assert_fails(&piped(&["--trigger", size], GOOD), 2, &["--trigger", size, words]);
+    }
+    assert_fails(&piped(&["--keep", "20"], GOOD), 2, &["--keep", "a size is messages:N"]);
+    assert_fails(&piped(&["--pin", "match:("], GOOD), 2, &["--pin", "no regular expression"]);
+    assert_fails(&piped(&["--pin", "none", "--pin", "system"], GOOD), 2, &["--pin none", "stands alone"]);
+    assert_fails(&piped(&["--counter", "bytes:0"], GOOD), 2, &["--counter", "bytes:4"]);
+}
+
+#[test]
+fn a_fraction_needs_a_window() {
+    assert_fails(
+        &piped(&["--trigger", "fraction:0.8"], GOOD),
+        2,
+        &["--trigger fraction:0.8", "--for", "--context-window"],
+    );
+    assert_fails(&piped(&["--keep", "fraction:0.1"], GOOD), 2, &["--keep fraction:0.1"]);
+    assert_eq!(piped(&["-n", "--keep", "fraction:0.1", "--context-window", "10"], GOOD).code, 0);
+}
+
+#[test]
+fn an_unknown_model_lists_near_names_and_is_never_guessed() {
+    assert_fails(&piped(&["--for", "gpt-4o-mimi"], GOOD), 2, &["--for gpt-4o-mimi", "near names are gpt-4o-mini"]);
+    assert_fails(&piped(&["--for", "openai/gpt-oss-120b"], GOOD), 2, &["groq:openai/gpt-oss-120b (131072)"]);
+}
+
+#[test]
+fn prompt_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "prompt.txt");
+    for (text, words) in
+        [("Summarize.", "has no {messages}"), ("{messages} {x}", "`{x}`"), ("{messages", "`{messages`")]
+    {
+        fs::write(&file, text).expect("written");
+        assert_fails(&piped(&["--prompt-file", &file], GOOD), 2, &["--prompt-file", "prompt.txt", words]);
+    }
+    assert_fails(&piped(&["--prompt-file", "nowhere.txt"], GOOD), 2, &["nowhere.txt cannot be read"]);
+}
+
+#[test]
+fn models_and_keys() {
+    assert_fails(
+        &piped(&["--model", "openai:gpt-4o-mini"], GOOD),
+        2,
+        &["OPENAI_API_KEY", "is not set", "--api-key-env"],
+    );
+    let named = ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH_VARIABLE"];
+    assert_fails(&piped(&named, GOOD), 2, &["NO_SUCH_VARIABLE"]);
+    assert_fails(&piped(&["--model", "gpt-4o-mini"], GOOD), 2, &["PROVIDER:MODEL"]);
+    assert_fails(&piped(&["--model", "acme:m"], GOOD), 2, &["no provider acme", "openai, deepseek"]);
+    assert_fails(&piped(&["--model", "extractive", "--base-url", "http://x"], GOOD), 2, &["--base-url"]);
+    assert_fails(&piped(&["--model", "openai:m", "--base-url", "localhost:1"], GOOD), 2, &["http://"]);
+}
+
+#[test]
+fn a_role_that_the_format_does_not_accept() {
+    let run = with(&["--summary-role", "system", "anthropic/tools.json"]);
+    assert_fails(&run, 2, &["--summary-role system", "anthropic", "user"]);
+}
+
+#[test]
+fn contradictory_messages_name_the_candidates() {
+    let mixed = r#"[{"role":"tool","tool_call_id":"a","content":"r"},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"r"}]}]"#;
+    assert_fails(&piped(&["-n"], mixed), 1, &["several ways", "--from openai-chat", "--from anthropic"]);
+    assert_eq!(piped(&["-n", "--from", "openai-chat"], mixed).stdout, "0\n");
+}
+
+#[test]
+fn the_output_is_never_the_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "chat.json");
+    fs::write(&file, GOOD).expect("written");
+    assert_fails(&with(&[&file, "-o", &file]), 2, &["is the input itself"]);
+    let link = path(folder.path(), "link.json");
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    assert_fails(&with(&[&file, "-o", &link]), 2, &["is the input itself"]);
+    assert_eq!(fs::read_to_string(&file).expect("read"), GOOD);
+}
+
+#[test]
+fn an_output_that_cannot_be_written_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let nowhere = path(folder.path(), "no/such/folder/out.json");
+    assert_fails(&piped(&["-o", &nowhere], GOOD), 1, &["out.json cannot be written"]);
+    assert_fails(&piped(&["-o", folder.path().to_str().expect("a path")], GOOD), 1, &["it is a directory"]);
+    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
+}
+
+#[test]
+fn a_failure_leaves_an_existing_output_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "out.json");
+    fs::write(&file, "before").expect("written");
+    assert_fails(&piped(&["-o", &file], "[{"), 1, &["is not JSON"]);
+    let failing = ["--summarizer-cmd", "exit 1", "--keep", "messages:2", "-o", &file, "openai-chat/plain.json"];
+    assert_fails(&with(&failing), 4, &["ended with exit status: 1"]);
+    assert_eq!(fs::read_to_string(&file).expect("read"), "before");
+    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 1);
+}
+
+/// Nothing here is worth more than an error, and none of it may panic or take long.
+#[test]
+fn hostile_shapes() {
+    let deep = 100_000;
+    let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
+    let in_call = format!(
+        r#"[{{"role":"user","content":"u"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#
+    );
+    assert_eq!(piped(&["-n", "--keep", "messages:1", "--accept", "any"], &in_call).stdout, "1\n");
+    assert_eq!(piped(&["-q"], &nested).code, 1);
+    assert_eq!(piped(&["-q", "--from", "langchain"], r#"[{"type":"human"}]"#).code, 1);
+    let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));
+    assert_eq!(piped(&["-n"], &keys).stdout, "0\n");
+}

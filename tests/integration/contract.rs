@@ -1,0 +1,173 @@
+//! The contract of the command line: the cases in `tests/cmd`, and what they cannot show.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::program::{path, piped, tcompact, with};
+
+#[test]
+fn cases() {
+    trycmd::TestCases::new().default_bin_name("tcompact").case("tests/cmd/*.trycmd").case("tests/cmd/*.toml");
+}
+
+#[test]
+fn a_dry_run_prints_one_integer_and_writes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = path(folder.path(), "out.json");
+    let text = fs::read_to_string(format!("{}/openai-chat/plain.json", crate::program::FIXTURES)).expect("a fixture");
+    for arguments in [vec!["-n", "--keep", "messages:2"], vec!["--dry-run", "--keep", "messages:2", "-o", &out]] {
+        let run = piped(&arguments, &text);
+        assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "5\n", ""));
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
+}
+
+#[test]
+fn the_plan_as_json_has_the_keys_of_the_contract() {
+    let run = with(&[
+        "-n",
+        "--json",
+        "--keep",
+        "messages:4",
+        "--trigger",
+        "tokens:10,messages:3",
+        "openai-chat/parallel-calls.json",
+    ]);
+    let plan: Value = serde_json::from_str(&run.stdout).expect("an object");
+    let keys: Vec<&str> = plan.as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(
+        keys,
+        [
+            "source",
+            "format",
+            "counter",
+            "messages",
+            "tokens",
+            "context_window",
+            "triggered",
+            "fired",
+            "wanted_cutoff",
+            "cutoff",
+            "moved_because",
+            "pinned",
+            "summarize",
+            "keep"
+        ]
+    );
+    assert_eq!(plan["source"], "openai-chat/parallel-calls.json");
+    assert_eq!(plan["fired"], "tokens:10,messages:3");
+    assert_eq!((&plan["wanted_cutoff"], &plan["cutoff"]), (&7.into(), &7.into()));
+    assert_eq!(plan["pinned"], serde_json::json!([0]));
+    assert_eq!((&plan["summarize"]["from"], &plan["summarize"]["to"]), (&1.into(), &7.into()));
+    let sum = plan["summarize"]["tokens"].as_u64().expect("tokens") + plan["keep"]["tokens"].as_u64().expect("tokens");
+    assert!(sum < plan["tokens"].as_u64().expect("tokens"), "the pinned message is in neither part");
+    let nothing: Value =
+        serde_json::from_str(&with(&["-n", "--json", "openai-chat/plain.json"]).stdout).expect("an object");
+    assert_eq!((&nothing["cutoff"], &nothing["moved_because"]), (&0.into(), &Value::Null));
+    assert_eq!(nothing["reason"], "the whole conversation is within --keep messages:20");
+}
+
+#[test]
+fn one_object_and_one_integer_a_conversation() {
+    let run = with(&["-n", "--keep", "messages:2", "openai-chat/conversations.jsonl"]);
+    assert_eq!(run.stdout, "5\n9\n0\n0\n");
+    let run = with(&["-n", "--json", "--keep", "messages:2", "openai-chat/conversations.jsonl"]);
+    let sources: Vec<String> = run
+        .stdout
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).expect("an object")["source"].as_str().expect("a source").to_owned()
+        })
+        .collect();
+    assert_eq!(sources, [1, 2, 3, 4].map(|line| format!("openai-chat/conversations.jsonl:{line}")));
+}
+
+#[test]
+fn no_trigger_no_change() {
+    for name in [
+        "openai-chat/crlf-bom.jsonl",
+        "openai-chat/half-surrogates.json",
+        "langchain/thread.json",
+        "anthropic/request.json",
+    ] {
+        let before = fs::read_to_string(format!("{}/{name}", crate::program::FIXTURES)).expect("a fixture");
+        let run = with(&["--trigger", "tokens:1m", "--keep", "messages:1", name]);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+        assert_eq!(run.stdout, before, "{name}");
+    }
+}
+
+#[test]
+fn exit_status_says_whether_anything_was_compacted() {
+    assert_eq!(with(&["-e", "-q", "--keep", "messages:2", "openai-chat/plain.json"]).code, 0);
+    let nothing = with(&["-e", "openai-chat/plain.json"]);
+    assert_eq!(nothing.code, 3);
+    assert!(nothing.stdout.starts_with("[{"), "the transcript is written all the same");
+    assert_eq!(with(&["-e", "-n", "openai-chat/plain.json"]).code, 3);
+    assert_eq!(with(&["-n", "openai-chat/plain.json"]).code, 0);
+}
+
+#[test]
+fn the_default_summarizer_is_named_once_and_not_when_it_was_chosen() {
+    let says = |arguments: &[&str]| {
+        with(&[&["--keep", "messages:2", "openai-chat/conversations.jsonl"], arguments].concat()).stderr
+    };
+    let said = says(&[]);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.contains("the embedded summarizer wrote this"), "{said}");
+    assert_eq!(says(&["--model", "extractive"]), "");
+    assert_eq!(says(&["--quiet"]), "");
+    assert!(says(&["--verbose"]).contains("conversations.jsonl:1: openai-chat, 7 messages"));
+}
+
+#[test]
+fn files_are_written_whole_and_keep_their_mode() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = path(folder.path(), "out.json");
+    fs::write(&out, "before").expect("written");
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o640)).expect("a mode");
+    let link = path(folder.path(), "link.json");
+    std::os::unix::fs::symlink(&out, &link).expect("a link");
+    let run = with(&["-q", "--keep", "messages:2", "-o", &link, "openai-chat/plain.json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""));
+    assert!(fs::read_to_string(&out).expect("read").contains("Here is a summary"));
+    assert_eq!(fs::metadata(&out).expect("there").permissions().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(&link).expect("there").is_symlink(), "the link stays one");
+    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 2, "no temporary file is left");
+    assert_eq!(with(&["-q", "-o", "/dev/null", "openai-chat/plain.json"]).code, 0, "a device stays one");
+    assert!(fs::metadata("/dev/null").is_ok_and(|metadata| !metadata.is_file()));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = tcompact()
+        .args(["-q", "counting/langchain.jsonl"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()), (Some(0), ""));
+}
+
+#[test]
+fn colour_is_for_terminals_unless_it_is_asked_for() {
+    assert!(!with(&["missing.json"]).stderr.contains('\u{1b}'));
+    assert!(with(&["--color", "always", "missing.json"]).stderr.starts_with("\u{1b}["));
+    assert!(!with(&["--color", "never", "missing.json"]).stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn an_update_is_what_a_reducer_takes() {
+    let run = with(&["-q", "--emit", "update", "--keep", "messages:2", "langchain/thread.json"]);
+    let update: Value = serde_json::from_str(&run.stdout).expect("an object");
+    let messages = update["messages"].as_array().expect("messages");
+    let types: Vec<&str> = messages.iter().filter_map(|message| message["type"].as_str()).collect();
+    assert_eq!(types, ["remove", "system", "human", "ai", "human"]);
+    assert_eq!(messages[0]["id"], "__remove_all__");
+    assert_eq!(with(&["--emit", "update", "langchain/thread.json"]).stdout, "null\n");
+}

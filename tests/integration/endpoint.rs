@@ -1,0 +1,220 @@
+//! Summaries from an endpoint: its good answers and its bad ones.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
+use crate::server::{Server, Step, completion};
+
+const KEY: &str = "sk-test-7f3a9c";
+
+/// Compacts a fixture with the server as the summarizer.
+fn ask(server: &Server, more: &[&str]) -> Run {
+    let arguments = ["--model", "openai:test-model", "--base-url", &server.url, "--keep", "messages:2"];
+    let run = run(tcompact().args(arguments).args(more).arg("openai-chat/plain.json").env("OPENAI_API_KEY", KEY), b"");
+    assert!(!format!("{run:?}").contains(KEY), "the key is shown: {run:?}");
+    run
+}
+
+fn assert_fails(run: &Run, code: i32, words: &[&str]) {
+    assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
+    for word in words {
+        assert!(run.stderr.contains(word), "{word:?} is missing: {run:?}");
+    }
+}
+
+fn status(code: u16, body: &str) -> Step {
+    // A wait of no seconds keeps the tests quick; how long the program waits by itself is a unit test.
+    Step::Answer(code, "retry-after: 0\r\n", body.to_owned())
+}
+
+fn summary_of(run: &Run) -> String {
+    assert_eq!(run.code, 0, "{run:?}");
+    let messages: Value = serde_json::from_str(&run.stdout).expect("messages");
+    messages[1]["content"].as_str().expect("a summary").to_owned()
+}
+
+#[test]
+fn a_good_answer_becomes_the_summary() {
+    let server = Server::start(vec![completion("  The hours were mended.\n", "stop")]);
+    let run = ask(&server, &["--summary-tokens", "77"]);
+    assert_eq!(summary_of(&run), "Here is a summary of the conversation to date:\n\nThe hours were mended.");
+    assert_eq!(run.stderr, "");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 1);
+    assert!(requests[0].head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", requests[0].head);
+    assert!(requests[0].head.contains(&format!("authorization: Bearer {KEY}\r\n")));
+    let body: Value = serde_json::from_str(&requests[0].body).expect("JSON");
+    assert_eq!((&body["model"], &body["max_tokens"]), (&"test-model".into(), &77.into()));
+    let prompt = body["messages"][0]["content"].as_str().expect("a prompt");
+    assert!(prompt.contains("## Session intent") && prompt.contains("Never change the prices"), "{prompt}");
+    assert!(!prompt.contains("garden shop's website"), "the pinned system message is not summarized");
+    assert!(!prompt.contains("24 December, and"), "what is kept is not summarized");
+}
+
+#[test]
+fn a_key_is_not_needed_on_ones_own_machine() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    let run = with(&[
+        "--model",
+        "openai:m",
+        "--base-url",
+        &format!("{}/", server.url),
+        "--keep",
+        "messages:2",
+        "openai-chat/plain.json",
+    ]);
+    assert!(summary_of(&run).ends_with("Short."));
+    assert!(!server.requests()[0].head.to_lowercase().contains("authorization"));
+}
+
+#[test]
+fn a_prompt_file_is_filled_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "prompt.txt");
+    fs::write(&file, "In {{one}} line:\n{messages}\nEnd.").expect("written");
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    assert_eq!(ask(&server, &["--prompt-file", &file]).code, 0);
+    let body: Value = serde_json::from_str(&server.requests()[0].body).expect("JSON");
+    let prompt = body["messages"][0]["content"].as_str().expect("a prompt");
+    assert!(prompt.starts_with("In {one} line:\n<message role=\"user\">\nThe opening hours"), "{prompt}");
+    assert!(prompt.ends_with("</message>\nEnd."), "{prompt}");
+}
+
+#[test]
+fn only_the_end_of_the_history_is_sent_where_it_is_trimmed() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    for (tokens, sent, not_sent) in
+        [("30", "prices stay as they are", "opening hours"), ("9", "ask for a change.", "prices stay")]
+    {
+        assert_eq!(ask(&server, &["--trim-tokens", tokens]).code, 0);
+        let prompt = server.requests().last().expect("a request").body.clone();
+        assert!(prompt.contains(sent), "{tokens}: {prompt}");
+        assert!(!prompt.contains(not_sent), "{tokens}: {prompt}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_to_repeat_is_not_repeated() {
+    for code in [400, 401, 403, 404] {
+        let body = format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}\\u001b[2J\"}}}}");
+        let server = Server::start(vec![status(code, &body)]);
+        let run = ask(&server, &[]);
+        assert_fails(&run, 4, &[&format!("answered {code}"), "Incorrect API key provided: [key]"]);
+        assert!(!run.stderr.contains('\u{1b}'), "{run:?}");
+        assert_eq!(server.requests().len(), 1, "{code}");
+    }
+}
+
+#[test]
+fn what_may_pass_is_tried_again() {
+    for code in [408, 409, 429, 500, 503] {
+        let server = Server::start(vec![status(code, "busy"), status(code, "busy"), completion("At last.", "stop")]);
+        assert!(summary_of(&ask(&server, &[])).ends_with("At last."), "{code}");
+        assert_eq!(server.requests().len(), 3, "{code}");
+    }
+    let server = Server::start(vec![status(500, "broken")]);
+    assert_fails(&ask(&server, &["--retries", "2"]), 4, &["answered 500", "broken", "tried 3 times"]);
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[test]
+fn connections_that_break_are_tried_again() {
+    for step in [Step::HangUp, Step::CutShort] {
+        let server = Server::start(vec![step, completion("At last.", "stop")]);
+        assert!(summary_of(&ask(&server, &["--retries", "1"])).ends_with("At last."));
+    }
+    let nobody =
+        ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "--keep", "messages:2"];
+    assert_fails(
+        &with(&[&nobody[..], &["openai-chat/plain.json"]].concat()),
+        4,
+        &["no answer from http://127.0.0.1:9/v1"],
+    );
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let server = Server::start(vec![Step::Silence]);
+    let started = Instant::now();
+    assert_fails(&ask(&server, &["--timeout", "0.3", "--retries", "1"]), 4, &["no answer from"]);
+    assert!(started.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn a_redirect_takes_the_key_nowhere() {
+    let other = Server::start(vec![completion("Stolen.", "stop")]);
+    let location: &'static str = Box::leak(format!("location: {}/chat/completions\r\n", other.url).into_boxed_str());
+    let server = Server::start(vec![Step::Answer(307, location, String::new())]);
+    assert_fails(&ask(&server, &[]), 4, &["answered 307"]);
+    assert!(other.requests().is_empty());
+}
+
+#[test]
+fn answers_that_are_none() {
+    for (body, words) in [
+        ("", "no chat completion"),
+        ("<html>busy</html>", "no chat completion"),
+        ("{\"choices\":[]}", "no choices"),
+        ("{\"error\":\"odd\"}", "no chat completion"),
+    ] {
+        let server = Server::start(vec![Step::Answer(200, "", body.to_owned())]);
+        assert_fails(&ask(&server, &[]), 4, &[words]);
+    }
+}
+
+#[test]
+fn summaries_that_are_refused() {
+    let long = "word ".repeat(400);
+    for (step, words) in [
+        (completion(" \n", "stop"), "the summary is empty"),
+        (completion("Half of a", "length"), "cut off by its length limit"),
+        (completion(&long, "stop"), "no smaller than what it replaces"),
+    ] {
+        let server = Server::start(vec![step.clone()]);
+        assert_fails(&ask(&server, &[]), 5, &[words]);
+        let taken = ask(&server, &["--accept", "any"]);
+        assert_eq!(taken.code, 0, "{taken:?}");
+    }
+}
+
+#[test]
+fn on_error_says_what_is_done_instead() {
+    let server = Server::start(vec![status(401, "{\"error\":{\"message\":\"no\"}}")]);
+    let before = fs::read_to_string(format!("{FIXTURES}/openai-chat/plain.json")).expect("a fixture");
+    let passed = ask(&server, &["--on-error", "passthrough"]);
+    assert_eq!((passed.code, passed.stdout), (0, before));
+    assert!(passed.stderr.contains("answered 401") && passed.stderr.contains("left as it is"), "{}", passed.stderr);
+    let embedded = ask(&server, &["--on-error", "extractive"]);
+    assert!(summary_of(&embedded).contains("## Session intent"), "{embedded:?}");
+    let error = ask(&server, &["--on-error", "embed"]);
+    assert!(summary_of(&error).contains("Error generating summary: http://127.0.0.1"), "{error:?}");
+    let refusing = Server::start(vec![completion("", "stop")]);
+    assert!(summary_of(&ask(&refusing, &["--on-error", "extractive"])).contains("## Session intent"));
+    assert_eq!(ask(&server, &["--on-error", "passthrough", "--exit-status"]).code, 3);
+}
+
+#[test]
+fn nothing_is_asked_where_nothing_is_done() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    assert_eq!(ask(&server, &["--dry-run"]).stdout, "5\n");
+    assert_eq!(ask(&server, &["--trigger", "messages:100"]).code, 0);
+    let small = r#"[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]"#;
+    let run = piped(&["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1"], small);
+    assert_eq!((run.code, run.stdout.as_str()), (0, small), "too small for any summary to be smaller");
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_command_can_be_the_summarizer() {
+    let with_command =
+        |command: &str| with(&["--keep", "messages:2", "--summarizer-cmd", command, "openai-chat/plain.json"]);
+    let run = with_command("grep -c 'role=' | sed 's/$/ messages/'");
+    assert!(summary_of(&run).ends_with("\n\n4 messages"), "{run:?}");
+    assert_fails(&with_command("echo 'no luck' >&2; exit 3"), 4, &["exit status: 3", "no luck"]);
+    assert_fails(&with_command("true"), 5, &["the summary is empty"]);
+    let slow = ["--timeout", "0.2", "--summarizer-cmd", "sleep 30", "--keep", "messages:2", "openai-chat/plain.json"];
+    assert_fails(&with(&slow), 4, &["`sleep 30` took longer than --timeout 0.2"]);
+}

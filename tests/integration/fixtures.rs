@@ -1,0 +1,80 @@
+//! Every fixture, cut at every place: what is outside the splice stays to the byte, and no pair is parted. Goldens show
+//! one cut of each in full.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tcompact::transcript::format::{self, FORMATS};
+use tcompact::transcript::framing::read;
+
+use crate::laws::{Rules, assert_laws};
+use crate::program::{FIXTURES, path, run, tcompact};
+
+/// The fixtures of each format, in order.
+fn all() -> Vec<(&'static str, PathBuf)> {
+    let mut found = Vec::new();
+    for format in FORMATS {
+        let folder = Path::new(FIXTURES).join(format.name());
+        let mut files: Vec<PathBuf> = fs::read_dir(&folder)
+            .unwrap_or_else(|_| panic!("fixtures/{} is missing", format.name()))
+            .map(|entry| entry.expect("an entry").path())
+            .filter(|path| path.is_file())
+            .collect();
+        files.sort();
+        assert!(!files.is_empty(), "fixtures/{} is empty", format.name());
+        found.extend(files.into_iter().map(|file| (format.name(), file)));
+    }
+    found.push(("openai-chat", Path::new(FIXTURES).join("agent-session.json")));
+    found
+}
+
+#[test]
+fn the_format_is_told_by_looking() {
+    for (name, file) in all() {
+        let text = fs::read_to_string(&file).expect("a fixture");
+        let document = read(&text, None, None).unwrap_or_else(|error| panic!("{} {error}", file.display()));
+        for transcript in &document.transcripts {
+            assert_eq!(transcript.format.name(), name, "{}", file.display());
+        }
+    }
+}
+
+#[test]
+fn every_cut_of_every_fixture_keeps_the_laws() {
+    for (name, file) in all() {
+        let text = fs::read_to_string(&file).expect("a fixture");
+        let format = format::by_name(name);
+        let longest =
+            read(&text, format, None).expect("a transcript").transcripts.iter().map(|one| one.messages.len()).max();
+        for keep in 1..=longest.unwrap_or(0) as u64 {
+            for size in [format!("messages:{keep}"), format!("turns:{keep}"), format!("tokens:{}", keep * 40)] {
+                for pin in ["system", "first:2", "match:2", "none"] {
+                    assert_laws(
+                        &text,
+                        format,
+                        &Rules { keep: size.parse().expect("a size"), pin: pin.parse().expect("a rule") },
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn goldens() {
+    for (_, file) in all() {
+        let name = file.strip_prefix(FIXTURES).expect("in the folder").to_str().expect("UTF-8");
+        let run = run(tcompact().args(["-q", "--keep", "messages:3", name]), b"");
+        assert_eq!(run.code, 0, "{name}: {run:?}");
+        let golden = path(Path::new(FIXTURES), &format!("expected/{name}"));
+        if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
+            fs::create_dir_all(Path::new(&golden).parent().expect("a folder")).expect("made");
+            fs::write(&golden, &run.stdout).expect("written");
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        assert_eq!(
+            run.stdout, expected,
+            "{name}: run `TCOMPACT_REGENERATE=1 cargo test goldens` and read what changed"
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! Running the built program.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The folder of the fixtures.
+pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A command of the built program without the variables of the person who runs the tests.
+pub(crate) fn tcompact() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tcompact"));
+    for variable in
+        ["OPENAI_API_KEY", "NO_COLOR", "CLICOLOR_FORCE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"]
+    {
+        command.env_remove(variable);
+    }
+    command.current_dir(FIXTURES);
+    command
+}
+
+/// Runs `command` with `input` on its standard input.
+pub(crate) fn run(command: &mut Command, input: &[u8]) -> Run {
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = input.to_vec();
+    // A program that finds its arguments wrong does not read.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().expect("it ends");
+    writer.join().expect("the writer ends");
+    Run {
+        code: output.status.code().expect("an exit code"),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+/// Runs tcompact with arguments and nothing on its standard input.
+pub(crate) fn with(arguments: &[&str]) -> Run {
+    run(tcompact().args(arguments), b"")
+}
+
+/// Runs tcompact with arguments and a text on its standard input.
+pub(crate) fn piped(arguments: &[&str], input: &str) -> Run {
+    run(tcompact().args(arguments), input.as_bytes())
+}
+
+/// A path inside a folder, as a string.
+pub(crate) fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a UTF-8 path").to_owned()
+}

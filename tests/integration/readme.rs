@@ -1,0 +1,59 @@
+//! The commands of the README, run as a reader would.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn every_command_of_the_readme_works() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).expect("the README");
+    let folder = tempfile::tempdir().expect("a folder");
+    let copied = Command::new("cp").arg("-r").arg(root.join("fixtures")).arg(folder.path()).status();
+    assert!(copied.expect("cp is there").success());
+    let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
+    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let mut tried = 0;
+    for block in readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+        // Building is what the test run has just done; endpoints need one.
+        if block.contains("cargo ") || block.contains("_API_KEY") || block.contains("localhost") {
+            continue;
+        }
+        let script = format!("set -e\n{block}");
+        let output =
+            Command::new("bash").args(["-c", &script]).current_dir(folder.path()).env("PATH", &search).output();
+        let output = output.expect("bash is there");
+        assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
+        tried += 1;
+    }
+    assert!(tried >= 3, "{tried} blocks of commands");
+}
+
+/// What `cargo run --release --` is given in the README, given to the program that was built for this test.
+#[test]
+fn the_first_command_of_the_readme_runs_the_main_job() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README");
+    let line = readme.lines().find_map(|line| line.strip_prefix("cargo run --release -- ")).expect("the command");
+    let arguments: Vec<&str> = line.split(" > ").next().expect("arguments").split_whitespace().collect();
+    let output = Command::new(env!("CARGO_BIN_EXE_tcompact"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Here is a summary of the conversation to date:"));
+}
+
+#[test]
+fn the_tables_of_the_readme_are_those_of_the_program() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README");
+    for (exit, meaning) in tcompact::exit::MEANINGS {
+        assert!(readme.contains(&format!("| {} | {meaning} |", exit as u8)), "exit code {}", exit as u8);
+    }
+    for format in tcompact::transcript::format::FORMATS {
+        assert!(readme.contains(&format!("| `{}` | {} |", format.name(), format.about())), "{}", format.name());
+    }
+    for provider in tcompact::summary::provider::PROVIDERS {
+        assert!(readme.contains(&format!("`{}:`", provider.name)), "{}", provider.name);
+    }
+}

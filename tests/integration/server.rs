@@ -1,0 +1,103 @@
+//! A server on this machine that answers as it is told, and remembers what it was sent.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// What the server does with one request.
+#[derive(Clone)]
+pub(crate) enum Step {
+    /// Answers with a status, more headers, and a body.
+    Answer(u16, &'static str, String),
+    /// Says nothing, for longer than anybody waits.
+    Silence,
+    /// Ends the connection without an answer.
+    HangUp,
+    /// Promises more than it sends.
+    CutShort,
+}
+
+/// One request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// A server that follows its steps, the last one for ever.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    requests: Arc<Mutex<Vec<Request>>>,
+}
+
+impl Server {
+    pub(crate) fn start(steps: Vec<Step>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
+        let seen = Arc::clone(&requests);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let seen = Arc::clone(&seen);
+                let steps = steps.clone();
+                thread::spawn(move || serve(stream, &steps, &seen));
+            }
+        });
+        Server { url, requests }
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.requests.lock().expect("not poisoned").clone()
+    }
+}
+
+fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
+    let mut reader = BufReader::new(stream.try_clone().expect("a handle"));
+    while let Some(request) = read(&mut reader) {
+        let number = {
+            let mut seen = seen.lock().expect("not poisoned");
+            seen.push(request);
+            seen.len() - 1
+        };
+        let mut stream = &stream;
+        match steps.get(number).or(steps.last()) {
+            Some(Step::Answer(status, headers, body)) => {
+                let length = body.len();
+                let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    return;
+                }
+            }
+            Some(Step::Silence) => thread::sleep(Duration::from_secs(60)),
+            Some(Step::CutShort) => {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"choices\"");
+                return;
+            }
+            Some(Step::HangUp) | None => return,
+        }
+    }
+}
+
+fn read(reader: &mut impl BufRead) -> Option<Request> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some(Request { head, body: String::from_utf8_lossy(&body).into_owned() })
+}
+
+/// The answer of a model that says `text`.
+pub(crate) fn completion(text: &str, finish_reason: &str) -> Step {
+    let body = serde_json::json!({
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish_reason}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    });
+    Step::Answer(200, "content-type: application/json\r\n", body.to_string())
+}
