@@ -95,6 +95,7 @@ fn compact(settings: &Settings, input: &Input, document: &Document<'_>) -> Resul
     output::write(&text, settings.output.as_deref())?;
     if any {
         Said::new(settings).default_summarizer();
+        Said::new(settings).prompt_not_used();
     }
     Ok(any)
 }

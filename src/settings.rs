@@ -49,6 +49,8 @@ pub struct Settings {
     pub summarizer_chosen: bool,
     /// The prompt.
     pub template: Template,
+    /// Whether the user gave it.
+    pub template_chosen: bool,
     /// How much of the end of the history the summarizer is sent, in tokens.
     pub trim_tokens: Option<u64>,
     /// The size asked of the summary, in tokens.
@@ -94,6 +96,7 @@ impl Settings {
             summarizer: summarizer(&arguments, variable)?,
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
             template: template(&arguments)?,
+            template_chosen: arguments.prompt_file.is_some(),
             path: arguments.path.filter(|path| path.as_os_str() != "-"),
             lines: arguments.lines,
             triggers,

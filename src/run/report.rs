@@ -160,6 +160,18 @@ impl<'s> Said<'s> {
         }
     }
 
+    /// That the embedded summarizer takes no prompt, where the user gave one.
+    pub fn prompt_not_used(self) {
+        if !self.settings.quiet
+            && self.settings.template_chosen
+            && matches!(self.settings.summarizer, Summarizer::Extractive)
+        {
+            self.line(
+                "the embedded summarizer takes no prompt, so --prompt-file is not used; name a model with --model",
+            );
+        }
+    }
+
     fn line(self, text: &str) {
         anstream::eprintln!("tcompact: {text}");
     }

@@ -39,9 +39,17 @@ impl<'m, 'a> Tally<'m, 'a> {
         indices.iter().map(|&index| self.message(index)).sum()
     }
 
-    /// Whether some messages together have at least `limit` tokens. Counts none where the bounds tell, and else from the
-    /// last (whose counts are asked for again by the cutoff) until it is certain.
+    /// Whether some messages together have at least `limit` tokens. Counts from the last (whose counts are asked for again
+    /// by the cutoff) until it is certain, and none where the bounds tell.
     pub fn reaches(&self, indices: &[usize], limit: u64) -> bool {
+        if !self.has_bounds() {
+            let mut sum = 0;
+            return limit == 0
+                || indices.iter().rev().any(|&index| {
+                    sum += self.message(index);
+                    sum >= limit
+                });
+        }
         let bounds: Vec<(u64, u64)> = indices.iter().map(|&index| self.bounds(index)).collect();
         let mut least: u64 = bounds.iter().map(|(least, _)| least).sum();
         let mut most: u64 = bounds.iter().map(|(_, most)| most).sum();
@@ -61,7 +69,7 @@ impl<'m, 'a> Tally<'m, 'a> {
     pub fn suffix_within(&self, limit: u64) -> usize {
         let mut left = limit;
         for index in (0..self.messages.len()).rev() {
-            if self.bounds(index).0 > left {
+            if self.has_bounds() && self.bounds(index).0 > left {
                 return index + 1;
             }
             match left.checked_sub(self.message(index)) {
@@ -77,15 +85,15 @@ impl<'m, 'a> Tally<'m, 'a> {
         self.known.iter().filter(|known| known.get().is_some()).count()
     }
 
+    /// Whether bounds are cheaper to have than the count itself.
+    fn has_bounds(&self) -> bool {
+        matches!(self.counter, Counter::Exact(_))
+    }
+
     fn bounds(&self, index: usize) -> (u64, u64) {
-        match (self.known[index].get(), self.counter) {
-            (Some(known), _) => (known, known),
-            (None, Counter::Exact(_)) => self.counter.bounds(&self.messages[index]),
-            // Counting is as cheap as bounding.
-            (None, _) => {
-                let count = self.message(index);
-                (count, count)
-            }
+        match self.known[index].get() {
+            Some(known) => (known, known),
+            None => self.counter.bounds(&self.messages[index]),
         }
     }
 }

@@ -120,6 +120,10 @@ fn the_default_summarizer_is_named_once_and_not_when_it_was_chosen() {
     assert!(said.contains("the embedded summarizer wrote this"), "{said}");
     assert_eq!(says(&["--model", "extractive"]), "");
     assert_eq!(says(&["--quiet"]), "");
+    let folder = tempfile::tempdir().expect("a folder");
+    let prompt = path(folder.path(), "prompt.txt");
+    fs::write(&prompt, "{messages}").expect("written");
+    assert!(says(&["--model", "extractive", "--prompt-file", &prompt]).contains("--prompt-file is not used"));
     assert!(says(&["--verbose"]).contains("conversations.jsonl:1: openai-chat, 7 messages"));
 }
 

@@ -88,9 +88,10 @@ pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
             }
             Role::Assistant => {
                 let said = sentences(&text);
-                let count = said.len();
+                // Where nothing looks ahead, the last thing said is where the work stands.
+                let ahead = said.iter().rposition(|sentence| looks_ahead(sentence)).or(said.len().checked_sub(1));
                 notes.extend(said.into_iter().enumerate().map(|(place, sentence)| {
-                    if Some(index) == last_statement && place + 1 == count {
+                    if Some(index) == last_statement && Some(place) == ahead {
                         return Note::new(Section::NextSteps, sentence, NEXT_STEP);
                     }
                     let weight = STATEMENT * recency * importance(&sentence, &frequency);
@@ -140,10 +141,18 @@ fn carry_on(earlier: &str, notes: &mut Vec<Note>) {
     }
 }
 
+fn looks_ahead(sentence: &str) -> bool {
+    const SIGNS: [&str; 12] =
+        ["next", "will", "'ll ", "then", "now ", "let me", "let's", "remain", "still", "todo", "接下来", "下一步"];
+    let lower = sentence.to_lowercase();
+    SIGNS.iter().any(|sign| lower.contains(sign))
+}
+
+/// Whether a line of a tool's output reports an error; the lines of a diff only show code that could.
 fn is_error(line: &str) -> bool {
     const SIGNS: [&str; 8] = ["error", "Error", "ERROR", "failed", "FAILED", "Exception", "panicked", "fatal"];
     const LONGEST_LINE: usize = 2_000;
-    line.len() < LONGEST_LINE && SIGNS.iter().any(|sign| line.contains(sign))
+    line.len() < LONGEST_LINE && !line.starts_with(['+', '-']) && SIGNS.iter().any(|sign| line.contains(sign))
 }
 
 /// A name in the history.

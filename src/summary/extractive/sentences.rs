@@ -37,11 +37,14 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
     found
 }
 
+/// Letters that a sentence needs to say something ("Yes, do." does not); a character of a script without spaces is three.
+const FEWEST: usize = 8;
+
 /// Keeps what has enough in it to say something.
 fn push(sentence: &str, found: &mut Vec<String>) {
     let sentence = sentence.trim();
     let letters = sentence.chars().filter(|c| c.is_alphanumeric()).map(|c| if c < '\u{2e80}' { 1 } else { 3 });
-    if letters.sum::<usize>() >= 4 {
+    if letters.sum::<usize>() >= FEWEST {
         found.push(clipped(sentence));
     }
 }
@@ -81,7 +84,10 @@ fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
 pub(super) fn artifacts(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| {
         c.is_whitespace()
-            || matches!(c, '"' | '\'' | '`' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';' | '|' | '=')
+            || matches!(
+                c,
+                '"' | '\'' | '`' | '\\' | '(' | ')' | '[' | ']' | '{' | '}' | '<' | '>' | ',' | ';' | '|' | '='
+            )
     })
     .map(|word| word.trim_end_matches(['.', ':', '!', '?', '。', '，']))
     .filter(|word| is_artifact(word))
@@ -116,8 +122,8 @@ mod tests {
     #[test]
     fn sentences_end_where_they_end() {
         assert_eq!(
-            sentences("# Title here\n- Version 1.2 is out. Use it!\n```\ncode.here();\n```\n他走了。他回来了"),
-            ["Title here", "Version 1.2 is out.", "Use it!", "他走了。", "他回来了"]
+            sentences("# Title here\n- Version 1.2 is out. Yes! Use it now!\n```\ncode.here();\n```\n他走了。他回来了"),
+            ["Title here", "Version 1.2 is out.", "Use it now!", "他走了。", "他回来了"]
         );
         assert!(sentences("... - !\n\n").is_empty());
     }
