@@ -14,9 +14,10 @@ use crate::settings::Settings;
 use crate::summary::acceptance;
 use crate::summary::{Reply, Summarizer, ask, command, extractive, prompt, trim};
 use crate::tokens::{Counter, Tally};
+use crate::transcript::Transcript;
 use crate::transcript::format::Format;
 use crate::transcript::framing::{self, Document};
-use crate::transcript::{Transcript, json};
+use crate::transcript::json::{self, Object};
 
 /// Does what the settings say.
 ///
@@ -244,7 +245,7 @@ fn policy(settings: &Settings, format: &'static dyn Format) -> Policy {
 fn message_tokens(format: &dyn Format, counter: Counter, message: &serde_json::Value) -> u64 {
     let written = message.to_string();
     let parsed = json::values(&written, 0).ok().and_then(|values| values.first().copied());
-    parsed.and_then(|json| format.message(json).ok()).map_or(0, |message| counter.count(&message))
+    parsed.and_then(|json| format.message(&Object::of(json)).ok()).map_or(0, |message| counter.count(&message))
 }
 
 /// The name of a conversation: its source, and its line where the source holds one a line.

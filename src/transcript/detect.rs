@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::format::{FORMATS, Fit, Format};
 use super::framing::List;
-use super::json::Json;
+use super::json::{Json, Object};
 
 /// Two or more formats that each have evidence for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,8 +56,9 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     let mut candidates: Vec<Candidate> =
         FORMATS.iter().map(|format| Candidate { format: *format, own: None, foreign: None }).collect();
     for (index, message) in list.messages.iter().enumerate() {
+        let message = Object::of(*message);
         for candidate in &mut candidates {
-            match candidate.format.fit(*message) {
+            match candidate.format.fit(&message) {
                 Fit::Own(what) => candidate.own = candidate.own.or(Some((index, what))),
                 Fit::Foreign => candidate.foreign = candidate.foreign.or(Some(index)),
                 Fit::Plain => {}
@@ -86,7 +87,7 @@ fn unknown<'a>(candidates: &[Candidate], messages: &[Json<'a>]) -> Problem<'a> {
     let best = candidates.iter().rev().max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign));
     let (format, index) = best.and_then(|best| Some((best.format, best.foreign?))).unwrap_or((FORMATS[0], 0));
     let message = messages[index];
-    let found = match format.message(message) {
+    let found = match format.message(&Object::of(message)) {
         Err(what) => format!("message {index} {what}"),
         Ok(_) => format!("message {index} is of no format that --list formats names"),
     };

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::detect;
 use super::format::{FORMATS, Fit, Format};
-use super::json::{self, Json, Kind, SyntaxError};
+use super::json::{self, Json, Kind, Object, SyntaxError};
 use super::{Message, Transcript};
 
 /// How the lines of a JSONL file are read.
@@ -144,7 +144,7 @@ impl<'a> List<'a> {
         };
         let message = |(index, json): (usize, &Json<'a>)| {
             format
-                .message(*json)
+                .message(&Object::of(*json))
                 .map_err(|what| no_transcript(source, *json, format!("as {}, message {index} {what}", format.name())))
         };
         let messages = self.messages.iter().enumerate().map(message).collect::<Result<Vec<Message<'a>>, _>>()?;
@@ -170,7 +170,8 @@ impl LineCounter {
 
 /// Whether a value is a message by itself, in whatever format, and not a conversation.
 fn is_message(value: Json<'_>) -> bool {
-    FORMATS.iter().any(|format| format.fit(value) != Fit::Foreign)
+    let value = Object::of(value);
+    FORMATS.iter().any(|format| format.fit(&value) != Fit::Foreign)
 }
 
 /// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.

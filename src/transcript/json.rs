@@ -250,6 +250,31 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
+/// An object whose members have been found, for those who ask for several of them.
+#[derive(Clone)]
+pub struct Object<'a> {
+    /// The value itself, which need not be an object; then there are no members.
+    pub json: Json<'a>,
+    members: Vec<(Text<'a>, Json<'a>)>,
+}
+
+impl<'a> Object<'a> {
+    /// Finds the members of a value, in one pass over it.
+    pub fn of(json: Json<'a>) -> Self {
+        Object { json, members: json.entries().collect() }
+    }
+
+    /// The member called `key`; the last one where it stands twice.
+    pub fn get(&self, key: &str) -> Option<Json<'a>> {
+        self.members.iter().rev().find(|(name, _)| name.is(key)).map(|(_, value)| *value)
+    }
+
+    /// The member called `key` if it is a string.
+    pub fn get_text(&self, key: &str) -> Option<Text<'a>> {
+        self.get(key)?.text()
+    }
+}
+
 /// A piece of a value as it is passed over.
 #[derive(Debug, Clone, Copy)]
 pub enum Token<'a> {

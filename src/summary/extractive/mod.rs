@@ -1,6 +1,6 @@
 //! The embedded summarizer: no network, no model, the same text for the same history.
 //!
-//! It takes sentences and names from the history ([`notes`]) and fills four sections with the weightiest of them until
+//! It takes sentences and names from the history (`notes`) and fills four sections with the weightiest of them until
 //! the budget is spent. It makes nothing up, and it never exceeds the budget.
 
 mod notes;

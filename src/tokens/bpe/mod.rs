@@ -1,7 +1,6 @@
 //! Exact token counts: OpenAI's `o200k_base` and `cl100k_base`, as Python's tiktoken counts with `encode_ordinary`.
 //!
-//! Text is split into pieces ([`split`]), and each piece is merged pair by pair into the entries of a vocabulary
-//! ([`table`]). Both work on tables that are used where they lie in the program, so nothing is loaded and nothing built.
+//! Text is split into pieces (`split`), and each piece is merged pair by pair into the entries of a vocabulary (`table`). Both work on tables that are used where they lie in the program, so nothing is loaded and nothing built.
 //! Names of special tokens, such as `<|endoftext|>`, are text here: a transcript is data.
 //!
 //! What is deliberately absent: the tokens themselves. Only their number is ever asked for.

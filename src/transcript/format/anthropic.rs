@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::json::{Json, Kind};
+use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 use super::{Fit, Format, SummaryRole, block_types, common_block, content};
@@ -24,7 +24,7 @@ impl Format for Anthropic {
         "Messages API"
     }
 
-    fn fit(&self, message: Json<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> Fit {
         if role(message).is_none() || message.get("content").is_none() || message.get("tool_calls").is_some() {
             return Fit::Foreign;
         }
@@ -52,14 +52,15 @@ impl Format for Anthropic {
             || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"))
     }
 
-    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String> {
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
         if json.kind() != Kind::Object {
             return Err(format!("is {}, not an object with a role", json.kind().noun()));
         }
-        let role = role(json).ok_or("has no role of the Messages API (user, assistant, system)")?;
+        let role = role(message).ok_or("has no role of the Messages API (user, assistant, system)")?;
         let mut calls = Vec::new();
         let mut answers = Vec::new();
-        for (block, kind) in block_types(json) {
+        for (block, kind) in block_types(message) {
             let Some(kind) = kind else { continue };
             if is_call(kind) {
                 calls.push(Call {
@@ -72,7 +73,7 @@ impl Format for Anthropic {
                 answers.push(Answer { id: block.get_text("tool_use_id") });
             }
         }
-        Ok(Message { json, role, name: None, content: content(json.get("content"), block), calls, answers })
+        Ok(Message { json, role, name: None, content: content(message.get("content"), block), calls, answers })
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -84,7 +85,7 @@ impl Format for Anthropic {
     }
 }
 
-fn role(message: Json<'_>) -> Option<Role> {
+fn role(message: &Object<'_>) -> Option<Role> {
     let role = message.get_text("role")?;
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)]
         .into_iter()

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::json::{Json, Kind};
+use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
 use super::{Fit, Format, REMOVE_ALL, SummaryRole, common_block, content, name, present};
@@ -41,9 +41,11 @@ impl Format for LangChain {
         "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values"
     }
 
-    fn fit(&self, message: Json<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> Fit {
         match encoding(message) {
-            Some(_) if is_removal(message) || fields(message).is_some() => Fit::Own("the type of its messages"),
+            Some(encoding) if is_removal(message) || role_of(message, encoding).is_some() => {
+                Fit::Own("the type of its messages")
+            }
             _ => Fit::Foreign,
         }
     }
@@ -52,15 +54,16 @@ impl Format for LangChain {
         false
     }
 
-    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String> {
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
         if json.kind() != Kind::Object {
             return Err(format!("is {}, not a message", json.kind().noun()));
         }
-        if is_removal(json) {
+        if is_removal(message) {
             return Err("is an instruction to remove a message, so the list is an update and no state".to_owned());
         }
-        let (role, fields) = fields(json).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
-        let developer = fields.at(&["additional_kwargs", "__openai_role__"]).and_then(|role| role.text());
+        let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
+        let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
         let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
         let answers = match role {
             Role::Tool => vec![Answer { id: fields.get_text("tool_call_id") }],
@@ -70,9 +73,9 @@ impl Format for LangChain {
         Ok(Message {
             json,
             role,
-            name: name(fields),
+            name: name(&fields),
             content: content(fields.get("content"), block),
-            calls: if role == Role::Assistant { calls(fields) } else { Vec::new() },
+            calls: if role == Role::Assistant { calls(&fields) } else { Vec::new() },
             answers,
         })
     }
@@ -101,7 +104,7 @@ impl Format for LangChain {
             fields.insert("tool_calls".to_owned(), json!([]));
             fields.insert("invalid_tool_calls".to_owned(), json!([]));
         }
-        match neighbour.and_then(encoding).unwrap_or(Encoding::Dump) {
+        match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
             Encoding::Dump => fields,
             Encoding::Dict => json!({"type": kind, "data": fields}),
             Encoding::Constructor => {
@@ -118,7 +121,7 @@ impl Format for LangChain {
     }
 }
 
-fn encoding(message: Json<'_>) -> Option<Encoding> {
+fn encoding(message: &Object<'_>) -> Option<Encoding> {
     let kind = message.get_text("type")?;
     if kind.is("constructor") && message.get("lc").is_some() && message.get("kwargs").is_some() {
         Some(Encoding::Constructor)
@@ -131,21 +134,32 @@ fn encoding(message: Json<'_>) -> Option<Encoding> {
     }
 }
 
-fn is_removal(message: Json<'_>) -> bool {
+fn is_removal(message: &Object<'_>) -> bool {
     message.get_text("type").is_some_and(|kind| kind.is("remove"))
 }
 
-/// The role, and the object that holds the message's fields.
-fn fields(message: Json<'_>) -> Option<(Role, Json<'_>)> {
-    let kind = message.get_text("type")?;
-    match encoding(message)? {
-        Encoding::Dict => Some((role(kind)?, message.get("data")?)),
-        Encoding::Dump => Some((role(kind)?, message)),
-        Encoding::Constructor => {
-            let class = message.get("id")?.items().last()?.text()?;
-            Some((role(class)?, message.get("kwargs")?))
-        }
+/// The role that a message's type, or the class of its constructor, names.
+fn role_of(message: &Object<'_>, encoding: Encoding) -> Option<Role> {
+    match encoding {
+        Encoding::Dict | Encoding::Dump => role(message.get_text("type")?),
+        Encoding::Constructor => role(message.get("id")?.items().last()?.text()?),
     }
+}
+
+/// The role, and the object that holds the message's fields.
+fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
+    let encoding = encoding(message)?;
+    let fields = match encoding {
+        Encoding::Dict => Object::of(message.get("data")?),
+        Encoding::Dump => message.clone(),
+        Encoding::Constructor => Object::of(message.get("kwargs")?),
+    };
+    Some((role_of(message, encoding)?, fields))
+}
+
+/// A member of the fields that are no fields of the class.
+fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
+    fields.get("additional_kwargs")?.get(key)
 }
 
 /// The role behind `human`, `HumanMessage` or `HumanMessageChunk`.
@@ -155,7 +169,7 @@ fn role(name: Text<'_>) -> Option<Role> {
     TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
 }
 
-fn calls(fields: Json<'_>) -> Vec<Call<'_>> {
+fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
     let canonical: Vec<Call<'_>> = present(fields, "tool_calls")
         .into_iter()
         .flat_map(|calls| calls.items())
@@ -166,7 +180,7 @@ fn calls(fields: Json<'_>) -> Vec<Call<'_>> {
             place: CallPlace::List,
         })
         .collect();
-    let raw = fields.at(&["additional_kwargs", "tool_calls"]);
+    let raw = additional(fields, "tool_calls");
     if canonical.is_empty() {
         raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect()
     } else {

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 
-use super::json::{Json, Kind};
+use super::json::{Json, Kind, Object};
 use super::text::Text;
 use super::{Content, Message, Part, PartKind};
 
@@ -28,7 +28,7 @@ pub trait Format: Sync + Debug {
     fn about(&self) -> &'static str;
 
     /// How well a value fits the format.
-    fn fit(&self, message: Json<'_>) -> Fit;
+    fn fit(&self, message: &Object<'_>) -> Fit;
 
     /// Whether the object around the messages speaks for the format, where the messages themselves do not.
     fn claims_envelope(&self, envelope: Json<'_>) -> bool;
@@ -37,7 +37,7 @@ pub trait Format: Sync + Debug {
     ///
     /// # Errors
     /// What the value is instead, to follow "message 3".
-    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String>;
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
     /// The roles a summary may be given, the default first.
     fn summary_roles(&self) -> &'static [SummaryRole];
@@ -134,7 +134,7 @@ fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 }
 
 /// The values of `block.type` in a message's content.
-fn block_types<'a>(message: Json<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> {
+fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> {
     message
         .get("content")
         .into_iter()
@@ -144,11 +144,11 @@ fn block_types<'a>(message: Json<'a>) -> impl Iterator<Item = (Json<'a>, Option<
 }
 
 /// The member `key`, unless it is null.
-fn present<'a>(json: Json<'a>, key: &str) -> Option<Json<'a>> {
-    json.get(key).filter(|value| value.kind() != Kind::Null)
+fn present<'a>(message: &Object<'a>, key: &str) -> Option<Json<'a>> {
+    message.get(key).filter(|value| value.kind() != Kind::Null)
 }
 
 /// A name that is there and not empty.
-fn name(json: Json<'_>) -> Option<Text<'_>> {
-    json.get_text("name").filter(|name| !name.is_empty())
+fn name<'a>(message: &Object<'a>) -> Option<Text<'a>> {
+    message.get_text("name").filter(|name| !name.is_empty())
 }

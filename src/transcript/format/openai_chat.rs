@@ -6,7 +6,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::json::{Json, Kind};
+use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
 use super::{Fit, Format, SummaryRole, block_types, common_block, content, name, present};
@@ -43,7 +43,7 @@ impl Format for OpenAiChat {
         "Chat Completions messages and their clones (DeepSeek, Qwen, Mistral, Cohere v2, Groq, litellm)"
     }
 
-    fn fit(&self, message: Json<'_>) -> Fit {
+    fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(role) = role(message) else { return Fit::Foreign };
         let carries = ["content", "tool_calls", "function_call"].iter().any(|key| message.get(key).is_some());
         if !carries {
@@ -82,11 +82,12 @@ impl Format for OpenAiChat {
             .any(|key| envelope.get(key).is_some())
     }
 
-    fn message<'a>(&self, json: Json<'a>) -> Result<Message<'a>, String> {
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
         if json.kind() != Kind::Object {
             return Err(format!("is {}, not an object with a role", json.kind().noun()));
         }
-        let role = match (role(json), json.get_text("role")) {
+        let role = match (role(message), message.get_text("role")) {
             (Some(role), _) => role,
             (None, Some(_)) => Role::Other,
             (None, None) => return Err("has no role".to_owned()),
@@ -94,10 +95,10 @@ impl Format for OpenAiChat {
         Ok(Message {
             json,
             role,
-            name: name(json),
-            content: content(json.get("content"), block),
-            calls: calls(json),
-            answers: answers(json, role),
+            name: name(message),
+            content: content(message.get("content"), block),
+            calls: calls(message),
+            answers: answers(message, role),
         })
     }
 
@@ -110,7 +111,7 @@ impl Format for OpenAiChat {
     }
 }
 
-fn role(message: Json<'_>) -> Option<Role> {
+fn role(message: &Object<'_>) -> Option<Role> {
     let role = message.get_text("role")?;
     ROLES.iter().find(|(name, _)| role.is(name)).map(|(_, role)| *role)
 }
@@ -125,12 +126,12 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
-fn calls(json: Json<'_>) -> Vec<Call<'_>> {
-    let tool_calls = json.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(tool_call);
-    let function_call = present(json, "function_call")
+fn calls<'a>(message: &Object<'a>) -> Vec<Call<'a>> {
+    let tool_calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(tool_call);
+    let function_call = present(message, "function_call")
         .into_iter()
         .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function) });
-    let in_content = block_types(json)
+    let in_content = block_types(message)
         .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call")))
         .map(|(block, _)| call(None, None, block.get("value"), CallPlace::Content));
     tool_calls.chain(function_call).chain(in_content).collect()
@@ -159,16 +160,16 @@ fn call<'a>(id: Option<Text<'a>>, name: Option<Text<'a>>, arguments: Option<Json
     Call { id, name, arguments, place }
 }
 
-fn answers(json: Json<'_>, role: Role) -> Vec<Answer<'_>> {
+fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
     match role {
         Role::Tool => {
-            let listed: Vec<Answer<'_>> = json
+            let listed: Vec<Answer<'_>> = message
                 .get("tool_call_ids")
                 .into_iter()
                 .flat_map(|ids| ids.items())
                 .map(|id| Answer { id: id.text() })
                 .collect();
-            if listed.is_empty() { vec![Answer { id: json.get_text("tool_call_id") }] } else { listed }
+            if listed.is_empty() { vec![Answer { id: message.get_text("tool_call_id") }] } else { listed }
         }
         Role::Function => vec![Answer { id: None }],
         _ => Vec::new(),
