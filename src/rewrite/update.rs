@@ -19,7 +19,8 @@ pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: &Value) -> Stri
     let as_it_was = |index: usize| transcript.messages[index].json.raw().to_owned();
     let pinned = plan.pinned.iter().map(|&index| as_it_was(index));
     let kept = (plan.cutoff..transcript.messages.len()).map(as_it_was);
-    let messages: Vec<String> = std::iter::once(style.write(&transcript.format.remove_all()))
+    let neighbour = transcript.messages.first().map(|message| message.json);
+    let messages: Vec<String> = std::iter::once(style.write(&transcript.format.remove_all(neighbour)))
         .chain(pinned)
         .chain([style.write(summary)])
         .chain(kept)

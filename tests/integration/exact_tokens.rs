@@ -6,6 +6,8 @@ use proptest::prelude::*;
 use tcompact::tokens::bpe::Encoding;
 use tiktoken_rs::CoreBPE;
 
+use crate::program::cases;
+
 static REFERENCES: LazyLock<[(Encoding, CoreBPE); 2]> = LazyLock::new(|| {
     [
         (Encoding::O200kBase, tiktoken_rs::o200k_base().expect("o200k_base")),
@@ -40,7 +42,7 @@ fn awkward_text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(cases(4_000))]
 
     #[test]
     fn awkward_texts(text in awkward_text()) {
@@ -54,7 +56,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(cases(40))]
 
     #[test]
     fn long_words_over_small_alphabets(text in "[ab]{200,3000}|[a-z]{200,3000}|[A-Za-z0-9+/]{200,3000}|[中文的是了]{200,800}") {

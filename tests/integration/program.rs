@@ -58,3 +58,9 @@ pub(crate) fn piped(arguments: &[&str], input: &str) -> Run {
 pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a UTF-8 path").to_owned()
 }
+
+/// A configuration for property tests with so many cases, or as many as `PROPTEST_CASES` says.
+pub(crate) fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
+    proptest::prelude::ProptestConfig { cases, ..Default::default() }
+}

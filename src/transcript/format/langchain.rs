@@ -98,26 +98,30 @@ impl Format for LangChain {
             "name": null,
             "id": null,
         });
-        if role == SummaryRole::Assistant
-            && let Some(fields) = fields.as_object_mut()
-        {
-            fields.insert("tool_calls".to_owned(), json!([]));
-            fields.insert("invalid_tool_calls".to_owned(), json!([]));
+        if role == SummaryRole::Assistant {
+            fields["tool_calls"] = json!([]);
+            fields["invalid_tool_calls"] = json!([]);
         }
-        match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
-            Encoding::Dump => fields,
-            Encoding::Dict => json!({"type": kind, "data": fields}),
-            Encoding::Constructor => {
-                json!({"lc": 1, "type": "constructor", "id": class_path(neighbour, class), "kwargs": fields})
-            }
-        }
+        encoded(kind, class, fields, neighbour)
     }
 
-    fn remove_all(&self) -> Value {
-        json!({
+    fn remove_all(&self, neighbour: Option<Json<'_>>) -> Value {
+        let fields = json!({
             "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
             "id": REMOVE_ALL,
-        })
+        });
+        encoded("remove", "RemoveMessage", fields, neighbour)
+    }
+}
+
+/// The fields of a new message, put where its neighbour has its own.
+fn encoded(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
+    match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
+        Encoding::Dump => fields,
+        Encoding::Dict => json!({"type": kind, "data": fields}),
+        Encoding::Constructor => {
+            json!({"lc": 1, "type": "constructor", "id": class_path(neighbour, class), "kwargs": fields})
+        }
     }
 }
 

@@ -45,8 +45,8 @@ pub trait Format: Sync + Debug {
     /// A summary message, written as `neighbour` is where the format has several ways.
     fn summary(&self, text: &str, role: SummaryRole, neighbour: Option<Json<'_>>) -> Value;
 
-    /// The entry that tells a `LangGraph` reducer to drop all messages it has.
-    fn remove_all(&self) -> Value {
+    /// The entry that tells a `LangGraph` reducer to drop all messages it has, written as `neighbour` is.
+    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Value {
         serde_json::json!({"role": "remove", "content": "", "id": REMOVE_ALL})
     }
 }
