@@ -12,7 +12,7 @@ use crate::run::output;
 use crate::run::report::{DryRun, Said};
 use crate::settings::Settings;
 use crate::summary::acceptance;
-use crate::summary::{Reply, Summarizer, ask, command, extractive, prompt, trim};
+use crate::summary::{Reply, Summarizer, Usage, ask, command, extractive, prompt, trim};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;
 use crate::transcript::format::Format;
@@ -24,7 +24,7 @@ use crate::transcript::json::{self, Object};
 /// # Errors
 /// What stopped it. Nothing has been written then.
 pub fn run(settings: &Settings) -> Result<Exit> {
-    output::check(settings.path.as_deref(), settings.output.as_deref())?;
+    output::check(settings.path.as_deref(), settings.output.as_deref().filter(|_| !settings.dry_run))?;
     let input = input::read(settings.path.as_deref())?;
     let document = framing::read(&input.text, settings.from, settings.lines)
         .map_err(|error| Failure::unreadable(format!("{} {error}", input.spoken())))?;
@@ -117,20 +117,14 @@ fn conversation(settings: &Settings, source: &str, transcript: &Transcript<'_>) 
         return Ok(None);
     }
     let work = Work { settings, transcript, tally: &tally, summarized: plan.summarized(), plan: &plan };
-    let text = match work.summary().and_then(|reply| work.accepted(reply)) {
-        Ok(text) => text,
-        Err(failed) => {
-            said.failed(source, &failed.message, settings.on_error);
-            match settings.on_error {
-                OnError::Fail => return Err(Failure::new(failed.exit, format!("{source}: {}", failed.message)).into()),
-                OnError::Passthrough => return Ok(None),
-                OnError::Extractive => work.extractive(),
-                OnError::Embed => format!("Error generating summary: {}", failed.message),
-            }
-        }
+    let accepted = match work.summary().and_then(|reply| work.accepted(reply)) {
+        Ok(accepted) => Some(accepted),
+        Err(failed) => work.instead(source, &failed)?,
     };
+    let Some(Accepted { text, usage }) = accepted else { return Ok(None) };
     let message = work.message(&text);
-    said.summarized(source, work.summarized.len(), message_tokens(transcript.format, settings.counter, &message));
+    let tokens = message_tokens(transcript.format, settings.counter, &message);
+    said.summarized(source, work.summarized.len(), tokens, usage);
     Ok(Some(Compacted { plan, message }))
 }
 
@@ -149,15 +143,22 @@ struct NoSummary {
     message: String,
 }
 
+/// A summary that was taken.
+struct Accepted {
+    text: String,
+    /// What the provider counts.
+    usage: Option<Usage>,
+}
+
 impl Work<'_, '_> {
     /// Has the summarizer write a summary.
     fn summary(&self) -> Result<Reply, NoSummary> {
         let failed = |message: String| NoSummary { exit: Exit::SummarizerFailed, message };
         let settings = self.settings;
         match &settings.summarizer {
-            Summarizer::Extractive => Ok(Reply { text: self.extractive(), ..Reply::default() }),
+            Summarizer::Extractive => Ok(self.extractive()),
             Summarizer::Endpoint(endpoint, wire) => {
-                ask(endpoint, *wire, &self.prompt(), settings.summary_tokens).map_err(failed)
+                ask(endpoint, wire, &self.prompt(), settings.summary_tokens).map_err(failed)
             }
             Summarizer::Command(line, timeout) => command::run(line, &self.prompt(), *timeout)
                 .map(|text| Reply { text, ..Reply::default() })
@@ -165,15 +166,42 @@ impl Work<'_, '_> {
         }
     }
 
-    /// The text of a reply, if it is taken.
-    fn accepted(&self, reply: Reply) -> Result<String, NoSummary> {
+    /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
+    fn instead(&self, source: &str, failed: &NoSummary) -> Result<Option<Accepted>> {
+        let said = Said::new(self.settings);
+        if matches!(self.settings.summarizer, Summarizer::Extractive) {
+            // That is no error of anybody's: some histories have nothing to say.
+            said.left(source, &failed.message);
+            return Ok(None);
+        }
+        said.failed(source, &failed.message, self.settings.on_error);
+        match self.settings.on_error {
+            OnError::Fail => Err(Failure::new(failed.exit, format!("{source}: {}", failed.message)).into()),
+            OnError::Passthrough => Ok(None),
+            OnError::Embed => {
+                let text = format!("Error generating summary: {}", failed.message);
+                Ok(Some(Accepted { text, usage: None }))
+            }
+            OnError::Extractive => Ok(match self.accepted(self.extractive()) {
+                Ok(accepted) => Some(accepted),
+                Err(failed) => {
+                    said.left(source, &failed.message);
+                    None
+                }
+            }),
+        }
+    }
+
+    /// A reply, if it is taken.
+    fn accepted(&self, reply: Reply) -> Result<Accepted, NoSummary> {
         let text = reply.text.trim().to_owned();
+        let usage = reply.usage;
         if self.settings.accept == Accept::Any {
-            return Ok(text);
+            return Ok(Accepted { text, usage });
         }
         let after = message_tokens(self.transcript.format, self.settings.counter, &self.message(&text));
         match acceptance::judge(&text, reply.cut_off, after, self.tally.sum(&self.summarized)) {
-            Ok(()) => Ok(text),
+            Ok(()) => Ok(Accepted { text, usage }),
             Err(refusal) => Err(NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string() }),
         }
     }
@@ -190,18 +218,22 @@ impl Work<'_, '_> {
         let history =
             |indices: &[usize]| prompt::history(indices.iter().map(|&index| &self.transcript.messages[index]));
         let sent = self.sent();
-        let text = match (sent, self.settings.trim_tokens) {
+        let text = match (sent.is_empty(), self.settings.trim_tokens, self.summarized.last()) {
             // Even the last message is too large: its end is better than nothing.
-            ([], Some(limit)) => trim::end_within(&history(&self.summarized), self.settings.counter, limit).to_owned(),
+            (true, Some(limit), Some(&last)) => {
+                let end = |text: &str| trim::end_within(text, self.settings.counter, limit).to_owned();
+                prompt::end_of(&self.transcript.messages[last], end)
+            }
             _ => history(sent),
         };
         self.settings.template.fill(&text)
     }
 
     /// The embedded summarizer's text, so large that the message is smaller than what it replaces.
-    fn extractive(&self) -> String {
+    fn extractive(&self) -> Reply {
         let settings = self.settings;
-        let sent = if self.sent().is_empty() { &self.summarized } else { self.sent() };
+        let last = self.summarized.len() - 1;
+        let sent = if self.sent().is_empty() { &self.summarized[last..] } else { self.sent() };
         let messages: Vec<_> = sent.iter().map(|&index| &self.transcript.messages[index]).collect();
         let replaced = self.tally.sum(&self.summarized);
         let frame = message_tokens(self.transcript.format, settings.counter, &self.message(""));
@@ -211,7 +243,7 @@ impl Work<'_, '_> {
             let after = message_tokens(self.transcript.format, settings.counter, &self.message(&text));
             // Escapes and merges at the seams can cost a token or two more than the parts do.
             if after < replaced || limit == 0 {
-                return text;
+                return Reply { text, ..Reply::default() };
             }
             limit = limit.saturating_sub(after - replaced + 1);
         }
@@ -224,9 +256,13 @@ impl Work<'_, '_> {
     }
 }
 
+/// A history is only worth summarizing if a summary of this length would be smaller.
+const SMALLEST_SUMMARY: &str = "A few words on it.";
+
 /// The planner's rules for conversations of a format.
 fn policy(settings: &Settings, format: &'static dyn Format) -> Policy {
-    let smallest = format.summary(&format!("{}.", settings.summary_prefix), settings.summary_role, None);
+    let smallest = format!("{}{SMALLEST_SUMMARY}", settings.summary_prefix);
+    let smallest = format.summary(&smallest, settings.summary_role, None);
     Policy {
         triggers: settings.triggers.clone(),
         keep: settings.keep,

@@ -8,7 +8,7 @@ use clap::{ArgAction, Parser, ValueEnum, ValueHint};
 
 use crate::exit;
 use crate::plan::pins::Pin;
-use crate::plan::size::Size;
+use crate::plan::size::{Size, whole};
 use crate::tokens::Counter;
 use crate::transcript::format::SummaryRole;
 use crate::transcript::framing::Lines;
@@ -68,7 +68,7 @@ pub struct Arguments {
     pub for_model: Option<String>,
 
     /// The context window in tokens, over any table.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Rules")]
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Rules")]
     pub context_window: Option<u64>,
 
     /// How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N`
@@ -111,7 +111,7 @@ pub struct Arguments {
 
     /// The size asked of the summary, in tokens; the embedded summarizer never exceeds it.
     #[arg(
-        long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..),
+        long, value_name = "N", default_value = "1024", value_parser = whole,
         help_heading = "Summaries"
     )]
     pub summary_tokens: u64,
@@ -206,11 +206,7 @@ impl std::str::FromStr for TrimTokens {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse()) {
-            ("none", _) => Ok(TrimTokens(None)),
-            (_, Ok(tokens @ 1..)) => Ok(TrimTokens(Some(tokens))),
-            _ => Err("expected a number of tokens from 1 on, or none".to_owned()),
-        }
+        if text == "none" { Ok(TrimTokens(None)) } else { whole(text).map(|tokens| TrimTokens(Some(tokens))) }
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Exit {
     SummaryRefused = 5,
 }
 
-/// What each code means, for `--help` and the manual page; a batch and `--check` have codes of their own.
+/// What each code means, for `--help` and the manual page.
 pub const MEANINGS: [(Exit, &str); 6] = [
     (Exit::Success, "done, or nothing to do"),
     (Exit::Unreadable, "a file could not be read or written, or the input is no transcript"),

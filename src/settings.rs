@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
+use reqwest::Url;
 
 use crate::cli::{Accept, Arguments, Emit, OnError, Pairs};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
+use crate::run::input::plain;
 use crate::summary::Summarizer;
 use crate::summary::http::{Secret, Wire};
 use crate::summary::prompt::Template;
@@ -111,7 +113,7 @@ impl Settings {
             summary_prefix: prefix(arguments.summary_prefix),
             on_error: arguments.on_error,
             accept: arguments.accept,
-            output: arguments.output,
+            output: arguments.output.filter(|path| path.as_os_str() != "-"),
             emit: arguments.emit,
             dry_run: arguments.dry_run,
             json: arguments.json,
@@ -177,9 +179,11 @@ fn prefix(text: String) -> String {
 
 fn template(arguments: &Arguments) -> Result<Template> {
     let Some(path) = &arguments.prompt_file else { return Ok(Template::built_in(arguments.summary_tokens)) };
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("--prompt-file {} cannot be read: {error}", path.display())))?;
-    Ok(Template::parse(&text).map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())))?)
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::usage(format!("--prompt-file {} cannot be read: {}", path.display(), plain(&error)))
+    })?;
+    Ok(Template::parse(text.trim_start_matches('\u{feff}'))
+        .map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())))?)
 }
 
 fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) -> Result<Summarizer> {
@@ -201,13 +205,25 @@ fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) 
         return Ok(Summarizer::Extractive);
     }
     let (provider, model) = provider_and_model(name)?;
-    let base_url = arguments.base_url.as_deref().unwrap_or(provider.base_url).trim_end_matches('/').to_owned();
-    if !["http://", "https://"].iter().any(|scheme| base_url.starts_with(scheme)) {
-        return Err(Failure::usage(format!("--base-url {base_url}: an address begins with http:// or https://")).into());
-    }
+    let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
     let key = key(arguments, provider, variable)?;
-    let wire = Wire { timeout, retries: arguments.retries };
+    let wire = Wire::new(timeout, arguments.retries);
     Ok(Summarizer::Endpoint(Endpoint { provider, model: model.to_owned(), base_url, key }, wire))
+}
+
+/// An address that a path can be put behind, and that holds no secret: it is shown in messages.
+fn base_url(text: &str) -> Result<String> {
+    let wrong = |what: &str| Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1"));
+    let url = Url::parse(text).map_err(|_| wrong("an address begins with http:// or https:// and has a host"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err(wrong("an address begins with http:// or https:// and has a host").into());
+    }
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
+        return Err(
+            wrong("an address has no user, password, query or fragment; the key comes from the environment").into()
+        );
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
@@ -233,8 +249,13 @@ fn key(
 ) -> Result<Option<Secret>> {
     let name = arguments.api_key_env.as_deref().unwrap_or(provider.key_variable);
     match variable(name).filter(|key| !key.trim().is_empty()) {
-        Some(key) => Ok(Some(Secret::new(&key))),
+        Some(key) => match Secret::new(&key) {
+            Some(secret) => Ok(Some(secret)),
+            None => Err(Failure::usage(format!("the variable {name} holds characters that no key can have")).into()),
+        },
         None if arguments.api_key_env.is_none() && arguments.base_url.is_some() => Ok(None),
+        // Nobody is asked.
+        None if arguments.dry_run => Ok(None),
         None => Err(Failure::usage(format!(
             "the variable {name}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
             provider.name

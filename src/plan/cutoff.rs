@@ -12,11 +12,11 @@ use super::{Policy, is_turn};
 pub(super) fn wanted(messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &Policy) -> usize {
     let last = messages.len() - 1;
     match policy.keep {
-        Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)),
+        Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)).min(last),
         Size::Turns(keep) => {
             let keep = usize::try_from(keep).unwrap_or(usize::MAX);
             let mut starts = (0..messages.len()).rev().filter(|&index| is_turn(&messages[index], policy));
-            starts.nth(keep - 1).unwrap_or(0)
+            starts.nth(keep.saturating_sub(1)).unwrap_or(0)
         }
         Size::Tokens(_) | Size::Fraction(_) => {
             let limit = policy.keep.in_tokens(policy.context_window).unwrap_or(u64::MAX);
@@ -28,13 +28,13 @@ pub(super) fn wanted(messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &P
 /// The cut nearest to `wanted` that parts no call from its result and leaves no orphaned result at the front of what is
 /// kept, and why it is not `wanted` itself; 0 where there is none.
 ///
-/// Orphaned results at the cut go with what is summarized. For every other reason the cut moves towards the beginning,
-/// so that more is kept than was asked for, and never less.
-pub(super) fn strict(pairing: &Pairing, wanted: usize) -> (usize, Option<String>) {
-    let messages = pairing.orphaned.len();
+/// Messages at the cut that are nothing but orphaned results go with what is summarized. For every other reason the cut
+/// moves towards the beginning, so that more is kept than was asked for, and never less.
+pub(super) fn strict(messages: &[Message<'_>], pairing: &Pairing, wanted: usize) -> (usize, Option<String>) {
     let whole = pairing.whole_cuts();
-    let past_orphans = (wanted..messages).find(|&cut| !pairing.orphaned[cut]);
-    if let Some(cut) = past_orphans.filter(|&cut| whole[cut]) {
+    let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
+    let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
+    if let Some(cut) = past_orphans.filter(|&cut| whole[cut] && !pairing.orphaned[cut]) {
         let why = format!("message {wanted} is a result whose call is nowhere");
         return (cut, (cut != wanted).then_some(why));
     }

@@ -47,7 +47,7 @@ pub struct Plan {
     pub cutoff: usize,
     /// Why the cut is not where it was wanted.
     pub moved_because: Option<String>,
-    /// Messages before the cut that stay, in order.
+    /// Indices of the messages before the cut that stay, in order.
     pub pinned: Vec<usize>,
     /// Why nothing is replaced.
     pub reason: Option<String>,
@@ -93,14 +93,14 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
         return plan.nothing(format!("the whole conversation is within --keep {}", policy.keep));
     }
     let pairing = Pairing::of(messages);
-    let (cut, moved_because) = cutoff::strict(&pairing, plan.wanted);
+    let (cut, moved_because) = cutoff::strict(messages, &pairing, plan.wanted);
     if cut == 0 {
         let why = moved_because.unwrap_or_default();
         return plan.nothing(format!("there is no safe cut: {why}, and so on to the beginning"));
     }
     plan.cutoff = cut;
     plan.moved_because = moved_because;
-    plan.pinned = pins::pinned(&policy.pins, messages, &pairing, cut);
+    plan.pinned = pins::pinned(transcript, policy, &pairing, cut);
     match not_worth_it(&plan, messages, tally, policy) {
         Some(reason) => plan.nothing(reason),
         None => plan,

@@ -1,13 +1,14 @@
 //! Messages before the cut that stay: which ones, and what they bring along.
 
-use std::fmt;
 use std::str::FromStr;
 
 use regex::Regex;
 
-use crate::transcript::Message;
+use crate::transcript::Transcript;
+use crate::transcript::format::SummaryRole;
 
 use super::pairs::Pairing;
+use super::{Policy, is_summary};
 
 /// A rule by which messages stay.
 #[derive(Debug, Clone)]
@@ -23,23 +24,16 @@ pub enum Pin {
 }
 
 impl Pin {
-    fn holds(&self, index: usize, message: &Message<'_>) -> bool {
+    fn holds(&self, index: usize, transcript: &Transcript<'_>, policy: &Policy) -> bool {
+        let message = &transcript.messages[index];
         match self {
-            Pin::System => message.role.is_system(),
             Pin::First(count) => index < *count,
-            Pin::Match(regex) => message.content.texts().iter().any(|text| regex.is_match(&text.decode())),
             Pin::None => false,
-        }
-    }
-}
-
-impl fmt::Display for Pin {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Pin::System => write!(out, "system"),
-            Pin::First(count) => write!(out, "first:{count}"),
-            Pin::Match(regex) => write!(out, "match:{regex}"),
-            Pin::None => write!(out, "none"),
+            // An earlier summary is carried on by the next, and does not stand beside it for ever.
+            _ if is_summary(message, policy) => false,
+            // Where no summary may be a system message in front, no other message may either.
+            Pin::System => message.role.is_system() && transcript.format.summary_roles().contains(&SummaryRole::System),
+            Pin::Match(regex) => message.content.texts().iter().any(|text| regex.is_match(&text.decode())),
         }
     }
 }
@@ -69,10 +63,9 @@ impl FromStr for Pin {
 
 /// The indices below `cutoff` that stay, in order. A pinned call keeps its results and a pinned result its call, and so
 /// on along the bonds, so that nothing that stays is left without its other half.
-pub fn pinned(pins: &[Pin], messages: &[Message<'_>], pairing: &Pairing, cutoff: usize) -> Vec<usize> {
-    let head = &messages[..cutoff];
-    let mut stays: Vec<bool> =
-        head.iter().enumerate().map(|(index, message)| pins.iter().any(|pin| pin.holds(index, message))).collect();
+pub fn pinned(transcript: &Transcript<'_>, policy: &Policy, pairing: &Pairing, cutoff: usize) -> Vec<usize> {
+    let holds = |index| policy.pins.iter().any(|pin| pin.holds(index, transcript, policy));
+    let mut stays: Vec<bool> = (0..cutoff).map(holds).collect();
     let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
     for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
         others[call].push(result);

@@ -68,7 +68,10 @@ impl FromStr for Size {
 }
 
 /// A whole number from 1 on, with `k` for thousands and `m` for millions.
-fn whole(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What the text is instead.
+pub(crate) fn whole(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
         Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),

@@ -118,6 +118,33 @@ fn orphans_at_the_cut_go_with_the_summary() {
 }
 
 #[test]
+fn a_users_words_are_not_lost_with_an_orphaned_result() {
+    let mixed = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"r"},{"type":"text","text":"Do it."}]},
+        {"role":"assistant","content":"a"}]"#;
+    let document = read(mixed, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let rules = Policy { keep: Size::Messages(2), ..policy() };
+    let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules);
+    assert_eq!((plan.wanted, plan.cutoff), (2, 1));
+}
+
+#[test]
+fn sizes_of_nothing_keep_the_last_message() {
+    assert_eq!(cut("uaua", Size::Messages(0)), (3, 3));
+    assert_eq!(cut("uaua", Size::Turns(0)), (2, 2));
+}
+
+#[test]
+fn an_earlier_summary_is_not_pinned() {
+    let system_summary = conversation("suauau").replacen("rules", "Summary: of old", 1);
+    let document = read(&system_summary, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let rules = Policy { keep: Size::Messages(2), pins: vec![Pin::System], ..policy() };
+    assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules).pinned, [0usize; 0]);
+}
+
+#[test]
 fn a_pending_call_at_the_end_stays() {
     assert_eq!(cut("uauac", Size::Messages(1)), (4, 4));
     assert_eq!(cut("uaua2r", Size::Messages(1)), (5, 4));

@@ -72,15 +72,12 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &Value) -> Vec<
     edits
 }
 
-/// Puts `text` between two messages, with the separator that stands there, or after the last with the one before it.
+/// Puts `text` before a message, with the separator that stands there; after the last, with the one before that.
 fn insertion(source: &str, spans: &[Range<usize>], at: usize, text: &str) -> Edit {
     let separator = |after: usize| &source[spans[after - 1].end..spans[after].start];
-    if at < spans.len() {
-        let place = spans[at].start;
-        Edit { range: place..place, text: format!("{text}{}", separator(at)) }
-    } else {
-        let place = spans[at - 1].end;
-        Edit { range: place..place, text: format!("{}{text}", separator(at - 1)) }
+    match spans.get(at) {
+        Some(next) => Edit { range: next.start..next.start, text: format!("{text}{}", separator(at)) },
+        None => Edit { range: spans[at - 1].end..spans[at - 1].end, text: format!("{}{text}", separator(at - 1)) },
     }
 }
 

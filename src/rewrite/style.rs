@@ -7,7 +7,7 @@ use serde_json::Value;
 use serde_json::ser::{Formatter, Serializer};
 
 use crate::transcript::Transcript;
-use crate::transcript::json::{Json, Kind};
+use crate::transcript::json::Json;
 
 /// A layout of JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Style {
     colon: String,
     /// What stands between two members on one line: `, `, `,`.
     comma: String,
+    /// What stands inside the braces of an object on one line.
+    padding: String,
     /// How lines are broken, where they are.
     lines: Option<Lines>,
     /// Whether characters beyond ASCII are escaped.
@@ -35,7 +37,8 @@ struct Lines {
 impl Style {
     /// One line, with spaces after colons and commas.
     pub fn spaced() -> Self {
-        Style { colon: ": ".to_owned(), comma: ", ".to_owned(), lines: None, ascii: false }
+        let padding = String::new();
+        Style { colon: ": ".to_owned(), comma: ", ".to_owned(), padding, lines: None, ascii: false }
     }
 
     /// The layout of the message at `index`, or of the last.
@@ -51,7 +54,7 @@ impl Style {
     fn of(object: Json<'_>) -> Self {
         let mut style = Style::spaced();
         let mut entries = object.entries();
-        let Some((key, first)) = entries.next().filter(|_| object.kind() == Kind::Object) else { return style };
+        let Some((key, first)) = entries.next() else { return style };
         let raw = object.raw();
         let start = object.span().start;
         // An object's text is its brackets, keys with quotes, values, and the gaps between them.
@@ -64,6 +67,7 @@ impl Style {
             style.comma = raw[value_end..next_key].to_owned();
         }
         let opening = &raw[1..key_at];
+        style.padding = opening.to_owned();
         if let Some(at) = opening.rfind('\n') {
             let last = object.entries().last().map_or(value_end, |(_, value)| value.span().end - start);
             let closing = &raw[last..raw.len() - 1];
@@ -106,8 +110,10 @@ impl Layout<'_> {
 
     fn close<W: Write + ?Sized>(&mut self, out: &mut W, bracket: &[u8]) -> io::Result<()> {
         self.depth -= 1;
-        if !self.empty {
+        if !self.empty && self.style.lines.is_some() {
             self.line(out)?;
+        } else if !self.empty && bracket == b"}" {
+            out.write_all(self.style.padding.as_bytes())?;
         }
         self.empty = false;
         out.write_all(bracket)
@@ -156,6 +162,9 @@ impl Formatter for Layout<'_> {
     }
 
     fn begin_object_key<W: Write + ?Sized>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        if first && self.style.lines.is_none() {
+            out.write_all(self.style.padding.as_bytes())?;
+        }
         self.element(out, first)
     }
 

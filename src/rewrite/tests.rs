@@ -29,7 +29,7 @@ const S: &str = r#"{"role":"user","content":"S — é"}"#;
 fn the_head_of_a_list() {
     assert_eq!(spliced(&format!(" [{A},{B} , {C}]\r\n"), 2, &[]), format!(" [{S} , {C}]\r\n"));
     assert_eq!(spliced(&format!("[{A},{B}, {C}]"), 2, &[0]), format!("[{A},{S}, {C}]"));
-    assert_eq!(spliced(&format!("[{A},{B}]"), 2, &[]), "[{\"role\":\"user\", \"content\":\"S — é\"}]");
+    assert_eq!(spliced(&format!("[{A},{B}]"), 2, &[]), "[{ \"role\":\"user\", \"content\":\"S — é\" }]");
 }
 
 #[test]

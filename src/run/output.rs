@@ -11,20 +11,27 @@ use crate::exit::Failure;
 
 use super::input::plain;
 
-/// Refuses an output that is the input itself, before anything is done.
+/// Refuses an output that is the input itself or that cannot be written, before anything is done or paid for.
 ///
 /// # Errors
-/// They are the same file.
+/// Which of the two, and what to do.
 pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
+    let Some(output) = output else { return Ok(()) };
     let same = |a: &Path, b: &Path| fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b);
-    match (input, output) {
-        (Some(input), Some(output)) if same(input, output) && output.is_file() => Err(Failure::usage(format!(
-            "--output {} is the input itself; write to another file and rename it",
-            output.display()
-        ))
-        .into()),
-        _ => Ok(()),
+    if input.is_some_and(|input| same(input, output) && output.is_file()) {
+        let message = format!("--output {} is the input itself; write to another file and rename it", output.display());
+        return Err(Failure::usage(message).into());
     }
+    match Target::of(output) {
+        // The file for trying goes as it came.
+        Ok(Target::File(path)) => Ok(new_file_beside(&path).map(drop).map_err(|error| unwritable(output, &error))?),
+        Ok(Target::Device(_)) => Ok(()),
+        Err(error) => Err(unwritable(output, &error).into()),
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::unreadable(format!("{} cannot be written: {}", path.display(), plain(error)))
 }
 
 /// Writes to a file, or to standard output where there is none.
@@ -42,53 +49,57 @@ pub fn write(text: &str, output: Option<&Path>) -> Result<()> {
                 _ => Ok(()),
             }
         }
-        Some(path) => Ok(replace(path, text).map_err(|error| {
-            Failure::unreadable(format!("{} cannot be written: {}", path.display(), plain(&error)))
-        })?),
+        Some(path) => Ok(replace(path, text).map_err(|error| unwritable(path, &error))?),
     }
 }
 
-/// Puts a new file in the place of `path` once it is complete. What is no regular file (a device, a pipe) is written to
-/// as it is, since there is nothing in it to lose.
+/// Where a result goes.
+enum Target {
+    /// A file that is there or will be; links are followed, so that they stay links.
+    File(PathBuf),
+    /// A device or a pipe: written to as it is, since there is nothing in it to lose.
+    Device(PathBuf),
+}
+
+impl Target {
+    fn of(path: &Path) -> io::Result<Self> {
+        let path = match (fs::canonicalize(path), fs::read_link(path)) {
+            (Ok(real), _) => real,
+            (Err(_), Ok(nowhere)) => folder(path).join(nowhere),
+            (Err(_), Err(_)) => path.to_owned(),
+        };
+        match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory")),
+            Ok(metadata) if !metadata.is_file() => Ok(Target::Device(path)),
+            _ => Ok(Target::File(path)),
+        }
+    }
+}
+
+/// Puts a new file in the place of `path` once it is complete.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    // A link is followed, so that it stays one.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let existing = fs::metadata(&path).ok();
-    if existing.as_ref().is_some_and(|metadata| metadata.is_dir()) {
-        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory"));
-    }
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        return fs::write(&path, text);
-    }
-    let mut file = NamedTempFile::with_prefix_in(".tcompact-", folder(&path))?;
+    let path = match Target::of(path)? {
+        Target::Device(path) => return fs::write(path, text),
+        Target::File(path) => path,
+    };
+    let mut file = new_file_beside(&path)?;
     file.write_all(text.as_bytes())?;
-    let permissions = existing.map_or_else(new_file_permissions, |metadata| Some(metadata.permissions()));
-    if let Some(permissions) = permissions {
-        file.as_file().set_permissions(permissions)?;
+    if let Ok(metadata) = fs::metadata(&path) {
+        file.as_file().set_permissions(metadata.permissions())?;
     }
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
 }
 
-fn folder(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent.as_os_str().is_empty() => PathBuf::from("."),
-        Some(parent) => parent.to_owned(),
-        None => PathBuf::from("."),
-    }
+/// A file in the same folder, so that it can take the other's place in one step, with the mode of any new file.
+fn new_file_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.prefix(".tcompact-").tempfile_in(folder(path))
 }
 
-/// What a new file gets: readable as the user's mask says, where temporary files are the user's alone.
-#[cfg(unix)]
-fn new_file_permissions() -> Option<fs::Permissions> {
-    use std::os::unix::fs::PermissionsExt;
-    let mask = rustix::process::umask(rustix::fs::Mode::empty());
-    rustix::process::umask(mask);
-    Some(fs::Permissions::from_mode(0o666 & !mask.bits()))
-}
-
-#[cfg(not(unix))]
-fn new_file_permissions() -> Option<fs::Permissions> {
-    None
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,11 +1,13 @@
 //! What is said about a conversation: the object of `--dry-run --json`, and the lines of `-v` on standard error.
 
+use std::io::Write;
+
 use serde::Serialize;
 
 use crate::cli::OnError;
 use crate::plan::Plan;
 use crate::settings::Settings;
-use crate::summary::Summarizer;
+use crate::summary::{Summarizer, Usage};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 
@@ -62,7 +64,7 @@ impl<'r> DryRun<'r> {
             format: transcript.format.name(),
             counter: tally.counter().to_string(),
             messages,
-            tokens: tally.sum(&all) + settings.overhead_tokens,
+            tokens: tally.sum(&all).saturating_add(settings.overhead_tokens),
             context_window: settings.context_window,
             triggered: plan.triggered,
             fired: plan.fired.as_deref().map(clause),
@@ -128,10 +130,20 @@ impl<'s> Said<'s> {
         self.line(&format!("{size}{fired}; {decision}"));
     }
 
-    /// What was put in the place of the history.
-    pub fn summarized(self, source: &str, messages: usize, tokens: u64) {
+    /// What was put in the place of the history, and what the provider counts.
+    pub fn summarized(self, source: &str, messages: usize, tokens: u64, usage: Option<Usage>) {
         if self.settings.verbose {
-            self.line(&format!("{source}: {messages} messages became a summary of {tokens} tokens"));
+            let counted = usage
+                .map(|usage| format!("; the provider counts {} tokens in and {} out", usage.input, usage.output))
+                .unwrap_or_default();
+            self.line(&format!("{source}: {messages} messages became a summary of {tokens} tokens{counted}"));
+        }
+    }
+
+    /// That the embedded summarizer found nothing that would be smaller than what it replaces.
+    pub fn left(self, source: &str, why: &str) {
+        if self.settings.verbose {
+            self.line(&format!("{source}: left as it is: {why}"));
         }
     }
 
@@ -143,9 +155,7 @@ impl<'s> Said<'s> {
             OnError::Extractive => "the embedded summarizer is used instead",
             OnError::Embed => "the summary is this message, and the history is gone",
         };
-        if !self.settings.quiet {
-            self.line(&format!("{source}: {message}; {instead}"));
-        }
+        self.line(&format!("{source}: {message}; {instead}"));
     }
 
     /// That nobody said who was to write the summary.
@@ -173,6 +183,7 @@ impl<'s> Said<'s> {
     }
 
     fn line(self, text: &str) {
-        anstream::eprintln!("tcompact: {text}");
+        // Where nobody can be told, the work goes on.
+        let _ = writeln!(anstream::stderr(), "tcompact: {text}");
     }
 }

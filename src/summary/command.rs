@@ -2,7 +2,8 @@
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,10 +12,14 @@ const NAMED: usize = 80;
 /// Characters of the end of its standard error that an error message shows.
 const SHOWN: usize = 300;
 
+/// Bytes that are read of what a command prints; a summary has a few thousand.
+const MOST_OUTPUT: u64 = 16 << 20;
+
 /// Runs `command` with `sh -c` and gives what it printed.
 ///
 /// # Errors
-/// It could not be started, took longer than `timeout`, or did not exit with 0; its last words are in the message.
+/// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0; its last words are in
+/// the message.
 pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let name = super::shown(command, NAMED);
@@ -22,6 +27,7 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
     shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     in_own_group(&mut shell);
     let mut child = shell.spawn().map_err(|error| format!("`{name}` could not be started: {error}"))?;
+    end_with_us(child.id());
     // All three pipes move at once: a command may answer before it has read everything.
     let stdin = child.stdin.take();
     let prompt = prompt.to_owned();
@@ -32,11 +38,17 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
     let stdout = collected(child.stdout.take());
     let stderr = collected(child.stderr.take());
     let finished = wait(&mut child, &stdout, deadline);
-    if finished.is_none() {
-        kill(&mut child);
-        return Err(format!("`{name}` took longer than --timeout {} seconds", timeout.as_secs_f64()));
-    }
-    let (status, output) = finished.unwrap_or_default();
+    RUNNING.store(NOBODY, Ordering::SeqCst);
+    let (status, output) = match finished {
+        Ok(finished) => finished,
+        Err(stopped) => {
+            kill(&mut child);
+            return Err(match stopped {
+                Stopped::TooLate => format!("`{name}` took longer than --timeout {} seconds", timeout.as_secs_f64()),
+                Stopped::TooMuch => format!("`{name}` printed more than {MOST_OUTPUT} bytes"),
+            });
+        }
+    };
     let said = stderr.recv_timeout(Duration::from_millis(200)).unwrap_or_default();
     if !status.success() {
         return Err(format!("`{name}` ended with {status}{}", last_words(&said)));
@@ -44,30 +56,52 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
     String::from_utf8(output).map_err(|_| format!("`{name}` printed something that is not UTF-8"))
 }
 
-/// Reads a pipe to its end on a thread of its own.
+/// Why a command is not waited for any longer.
+enum Stopped {
+    TooLate,
+    TooMuch,
+}
+
+/// Reads a pipe to its end, or to more than anybody should print, on a thread of its own.
 fn collected(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     let (done, result) = channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+        let _ = pipe.map(|pipe| pipe.take(MOST_OUTPUT + 1).read_to_end(&mut bytes));
         let _ = done.send(bytes);
     });
     result
 }
 
 /// The exit status and the output, if both are there before the deadline.
-fn wait(child: &mut Child, stdout: &Receiver<Vec<u8>>, deadline: Instant) -> Option<(ExitStatus, Vec<u8>)> {
-    let output = match stdout.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(output) => output,
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
-    };
+fn wait(child: &mut Child, stdout: &Receiver<Vec<u8>>, deadline: Instant) -> Result<(ExitStatus, Vec<u8>), Stopped> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let output = stdout.recv_timeout(left).map_err(|_| Stopped::TooLate)?;
+    if output.len() as u64 > MOST_OUTPUT {
+        return Err(Stopped::TooMuch);
+    }
     loop {
         match child.try_wait() {
-            Ok(Some(status)) => return Some((status, output)),
+            Ok(Some(status)) => return Ok((status, output)),
             Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(5)),
-            _ => return None,
+            _ => return Err(Stopped::TooLate),
         }
     }
+}
+
+/// The group of the command that runs, or [`NOBODY`].
+static RUNNING: AtomicU32 = AtomicU32::new(NOBODY);
+const NOBODY: u32 = 0;
+
+/// Has an interrupt end the command as well, which a terminal would not tell: it is in a group of its own.
+fn end_with_us(group: u32) {
+    const INTERRUPTED: i32 = 130;
+    RUNNING.store(group, Ordering::SeqCst);
+    // Fails only where it has been set before.
+    let _ = ctrlc::set_handler(|| {
+        kill_group(RUNNING.load(Ordering::SeqCst));
+        std::process::exit(INTERRUPTED);
+    });
 }
 
 /// Gives the command a process group of its own, so that at the timeout nothing it started is left behind.
@@ -80,13 +114,21 @@ fn in_own_group(command: &mut Command) {
 fn in_own_group(_command: &mut Command) {}
 
 fn kill(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
+    kill_group(child.id());
     let _ = child.kill();
     let _ = child.wait();
 }
+
+#[cfg(unix)]
+fn kill_group(group: u32) {
+    // No process has the number 0, and there is no such group.
+    if let Some(group) = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn kill_group(_group: u32) {}
 
 fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
@@ -111,6 +153,11 @@ mod tests {
         let prompt = "x".repeat(3_000_000);
         assert_eq!(run("cat", &prompt, SOON).map(|answer| answer.len()), Ok(3_000_000));
         assert_eq!(run("echo short", &prompt, SOON), Ok("short\n".to_owned()));
+    }
+
+    #[test]
+    fn what_prints_without_end_is_ended() {
+        assert!(run("yes", "", SOON).expect_err("too much").contains("printed more than"));
     }
 
     #[test]

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
+use std::sync::OnceLock;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -18,8 +19,10 @@ use super::shown;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// A server that asks to wait longer than this is given up.
+const LONGEST_ASKED: Duration = Duration::from_secs(600);
 /// Bytes of an answer that are read; a summary has a few thousand.
-const LARGEST_ANSWER: u64 = 16 << 20;
+const LARGEST_ANSWER: usize = 16 << 20;
 /// Characters of a provider's error that are shown.
 const SHOWN: usize = 300;
 
@@ -28,9 +31,11 @@ const SHOWN: usize = 300;
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key, without the white space around it that a file or a copy may have brought along.
-    pub fn new(key: &str) -> Self {
-        Secret(key.trim().to_owned())
+    /// Takes a key, without the white space around it that a file or a copy may have brought along; nothing if it has
+    /// characters that no header can carry.
+    pub fn new(key: &str) -> Option<Self> {
+        let key = key.trim();
+        key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
     }
 }
 
@@ -40,13 +45,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How requests are sent.
-#[derive(Debug, Clone, Copy)]
+/// How requests are sent, and the client that sends them once there is one.
+#[derive(Debug)]
 pub struct Wire {
-    /// How long one request may take as a whole.
-    pub timeout: Duration,
-    /// How often one is tried again.
-    pub retries: u32,
+    timeout: Duration,
+    retries: u32,
+    client: OnceLock<Client>,
 }
 
 /// Why one attempt failed.
@@ -56,35 +60,48 @@ struct Failed {
     again: Option<Option<Duration>>,
 }
 
+impl Secret {
+    /// A text without the key, where it repeats it.
+    pub fn hidden_in(&self, text: &str) -> String {
+        if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[key]") }
+    }
+}
+
 impl Wire {
+    /// Requests that may take `timeout` each, and are tried again `retries` times.
+    pub fn new(timeout: Duration, retries: u32) -> Self {
+        Wire { timeout, retries, client: OnceLock::new() }
+    }
+
     /// Posts a JSON body and gives the body of the answer.
     ///
     /// # Errors
     /// The last attempt's error; the key is not in it, even where the server repeats it.
     pub fn post(&self, url: &str, key: Option<&Secret>, body: &Value) -> Result<String, String> {
-        let hidden = |message: String| match key {
-            Some(Secret(key)) if !key.is_empty() => message.replace(key, "[key]"),
-            _ => message,
+        let client = match self.client.get() {
+            Some(client) => client,
+            None => {
+                let client = self.build()?;
+                self.client.get_or_init(|| client)
+            }
         };
-        let client = self.client().map_err(hidden)?;
         let mut tried = 0;
         loop {
-            match attempt(&client, url, key, body) {
+            match attempt(client, url, key, body, self.timeout) {
                 Ok(answer) => return Ok(answer),
-                Err(Failed { message, again: Some(asked) }) if tried < self.retries => {
-                    let _ = message;
+                Err(Failed { again: Some(asked), .. }) if tried < self.retries && asked <= Some(LONGEST_ASKED) => {
                     tried += 1;
-                    thread::sleep(asked.unwrap_or_else(|| backoff(tried)).min(LONGEST_WAIT));
+                    thread::sleep(asked.unwrap_or_else(|| backoff(tried)));
                 }
                 Err(Failed { message, .. }) => {
                     let after = if tried > 0 { format!(" (tried {} times)", tried + 1) } else { String::new() };
-                    return Err(hidden(format!("{message}{after}")));
+                    return Err(format!("{message}{after}"));
                 }
             }
         }
     }
 
-    fn client(&self) -> Result<Client, String> {
+    fn build(&self) -> Result<Client, String> {
         // Fails only where a provider is installed already, and then there is one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Client::builder()
@@ -97,7 +114,14 @@ impl Wire {
     }
 }
 
-fn attempt(client: &Client, url: &str, key: Option<&Secret>, body: &Value) -> Result<String, Failed> {
+fn attempt(
+    client: &Client,
+    url: &str,
+    key: Option<&Secret>,
+    body: &Value,
+    timeout: Duration,
+) -> Result<String, Failed> {
+    let deadline = Instant::now() + timeout;
     let mut request = client.post(url).header(CONTENT_TYPE, "application/json").body(body.to_string());
     if let Some(Secret(key)) = key {
         let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| Failed {
@@ -117,28 +141,39 @@ fn attempt(client: &Client, url: &str, key: Option<&Secret>, body: &Value) -> Re
     })?;
     let status = answer.status();
     let asked = retry_after(&answer);
-    let body = read(answer)
+    let body = read(answer, deadline)
         .map_err(|what| Failed { message: format!("no whole answer from {url}: {what}"), again: Some(None) })?;
     if status.is_success() {
         return Ok(body);
     }
     let again = matches!(status.as_u16(), 408 | 409 | 429 | 500..=599).then_some(asked);
+    let body = key.map_or_else(|| body.clone(), |key| key.hidden_in(&body));
     Err(Failed { message: format!("{url} answered {status}{}", said(&body)), again })
 }
 
-fn read(answer: Response) -> Result<String, String> {
+/// Reads a body. The client's own timeout is for each read, so that an answer in drops would never run into it.
+fn read(mut answer: Response, deadline: Instant) -> Result<String, String> {
     let mut body = Vec::new();
-    answer.take(LARGEST_ANSWER + 1).read_to_end(&mut body).map_err(|error| causes(&error))?;
-    if body.len() as u64 > LARGEST_ANSWER {
-        return Err(format!("it has more than {LARGEST_ANSWER} bytes"));
+    let mut buffer = [0; 16 << 10];
+    loop {
+        let count = answer.read(&mut buffer).map_err(|error| causes(&error))?;
+        body.extend_from_slice(&buffer[..count]);
+        if count == 0 {
+            return Ok(String::from_utf8_lossy(&body).into_owned());
+        }
+        if body.len() > LARGEST_ANSWER {
+            return Err(format!("it has more than {LARGEST_ANSWER} bytes"));
+        }
+        if Instant::now() > deadline {
+            return Err("it took longer than --timeout".to_owned());
+        }
     }
-    Ok(String::from_utf8_lossy(&body).into_owned())
 }
 
 /// The wait a server asks for, in seconds.
 fn retry_after(answer: &Response) -> Option<Duration> {
-    let seconds: u64 = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Some(Duration::from_secs(seconds))
+    let seconds: f64 = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// Twice as long each time, and a little more or less, so that clients that failed together do not come back together.
@@ -149,10 +184,10 @@ fn backoff(tried: u32) -> Duration {
 }
 
 /// What a provider says in the body of an error: its message where it has one, and always short.
-fn said(body: &str) -> String {
+pub(super) fn said(body: &str) -> String {
     let message = serde_json::from_str::<Value>(body).ok().and_then(|value| {
         let error = value.get("error").unwrap_or(&value);
-        error.get("message").or(Some(error)).and_then(Value::as_str).map(str::to_owned)
+        error.get("message").unwrap_or(error).as_str().map(str::to_owned)
     });
     let text = shown(message.as_deref().unwrap_or(body).trim(), SHOWN);
     if text.is_empty() { String::new() } else { format!(": {text}") }
@@ -179,7 +214,10 @@ mod tests {
 
     #[test]
     fn a_key_does_not_print() {
-        assert_eq!(format!("{:?}", Secret::new("sk-live")), "[key]");
+        let key = Secret::new(" sk-live\n").expect("a key");
+        assert_eq!(format!("{key:?}"), "[key]");
+        assert_eq!(key.hidden_in("no sk-live here"), "no [key] here");
+        assert!(Secret::new("two\nlines").is_none());
     }
 
     #[test]

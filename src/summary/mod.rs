@@ -14,7 +14,7 @@ use http::Wire;
 use provider::Endpoint;
 
 /// Who writes summaries.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Summarizer {
     /// The embedded one.
     Extractive,
@@ -39,19 +39,22 @@ pub struct Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// Of the prompt.
-    pub input: Option<u64>,
+    pub input: u64,
     /// Of the answer.
-    pub output: Option<u64>,
+    pub output: u64,
 }
 
 /// Sends a prompt to an endpoint.
 ///
 /// # Errors
 /// What went wrong, for good.
-pub fn ask(endpoint: &Endpoint, wire: Wire, prompt: &str, summary_tokens: u64) -> Result<Reply, String> {
+pub fn ask(endpoint: &Endpoint, wire: &Wire, prompt: &str, summary_tokens: u64) -> Result<Reply, String> {
     let url = endpoint.url();
     let body = wire.post(&url, endpoint.key.as_ref(), &endpoint.request(prompt, summary_tokens))?;
-    endpoint.response(&body).map_err(|what| format!("{url}: {what}"))
+    endpoint.response(&body).map_err(|what| {
+        let body = endpoint.key.as_ref().map_or_else(|| body.clone(), |key| key.hidden_in(&body));
+        format!("{url} gave no summary: {what}{}", http::said(&body))
+    })
 }
 
 /// Foreign text as it can be shown in a message: at most `most` characters, on one line, nothing a terminal would obey.

@@ -77,6 +77,12 @@ pub fn history<'a>(messages: impl IntoIterator<Item = &'a Message<'a>>) -> Strin
     out
 }
 
+/// One message of which only the end is shown: its text, cut by `end`.
+pub fn end_of(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
+    let text = message.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+    format!("<message role=\"{}\">\n{}\n</message>", message.role.openai_name(), escaped(&end(&text)))
+}
+
 fn element(message: &Message<'_>, out: &mut String) {
     let role = message.role.openai_name();
     out.push_str(&format!("<message role=\"{role}\""));

@@ -14,7 +14,7 @@ const MESSAGE_TOKENS: u64 = 3;
 
 /// The tokens of one message, with this many characters a token.
 pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
-    let mut chars = message.role.openai_name().len();
+    let mut chars = message.role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
     let mut media = 0;
     let mut scratch = String::new();
     match &message.content {

@@ -12,130 +12,97 @@ use crate::transcript::text::Text;
 
 use super::not_printable::NOT_PRINTABLE;
 
-/// Appends `repr` of a value, reading it once from left to right.
+/// Appends `repr` of a value. The cost is linear in its length, however deep it is and however often a key repeats.
 pub fn repr(value: Json<'_>, out: &mut String) {
-    let mut open: Vec<Open<'_>> = Vec::new();
-    for token in value.tokens() {
+    let tokens: Vec<Token<'_>> = value.tokens().collect();
+    let ends = ends(&tokens);
+    let mut todo = vec![Step::Value(0)];
+    while let Some(step) = todo.pop() {
+        match step {
+            Step::Text(text) => out.push_str(text),
+            Step::Key(key) => {
+                string(key, out);
+                out.push_str(": ");
+            }
+            Step::Value(at) => match tokens[at] {
+                Token::Scalar(value) => scalar(value, out),
+                Token::Open(Kind::Object) => {
+                    out.push('{');
+                    todo.push(Step::Text("}"));
+                    let members = members(&tokens, &ends, at);
+                    for (index, (key, value)) in members.into_iter().enumerate().rev() {
+                        todo.extend([Step::Value(value), Step::Key(key)]);
+                        todo.extend((index > 0).then_some(Step::Text(", ")));
+                    }
+                }
+                Token::Open(_) | Token::Close => {
+                    out.push('[');
+                    todo.push(Step::Text("]"));
+                    for (index, item) in items(&ends, at).into_iter().enumerate().rev() {
+                        todo.push(Step::Value(item));
+                        todo.extend((index > 0).then_some(Step::Text(", ")));
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// What is still to be written, the next last.
+enum Step<'a> {
+    Text(&'static str),
+    Key(Text<'a>),
+    /// The value whose first token this is.
+    Value(usize),
+}
+
+/// For each token, the one after the value that begins with it.
+fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
+    let mut ends: Vec<usize> = (1..=tokens.len()).collect();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Open(Kind::Object) => {
-                begin_value(&mut open, out);
-                out.push('{');
-                open.push(Open::Dict(Dict::at(out.len())));
+            Token::Open(_) => open.push(at),
+            Token::Close => {
+                if let Some(opened) = open.pop() {
+                    ends[opened] = at + 1;
+                }
             }
-            Token::Open(_) => {
-                begin_value(&mut open, out);
-                out.push('[');
-                open.push(Open::List { start: out.len() });
-            }
-            Token::Close => match open.pop() {
-                Some(Open::Dict(dict)) => {
-                    dict.settle(out);
-                    out.push('}');
-                    end_value(&mut open, out);
-                }
-                _ => {
-                    out.push(']');
-                    end_value(&mut open, out);
-                }
-            },
-            Token::Scalar(scalar_value) => match (open.last_mut(), scalar_value.text()) {
-                (Some(Open::Dict(dict)), Some(key)) if dict.wants_key => dict.key(key, out),
-                _ => {
-                    begin_value(&mut open, out);
-                    scalar(scalar_value, out);
-                    end_value(&mut open, out);
-                }
-            },
+            Token::Scalar(_) => {}
         }
     }
+    ends
 }
 
-/// A list or dict that is being written.
-enum Open<'a> {
-    List {
-        /// Where its elements begin in the output.
-        start: usize,
-    },
-    Dict(Dict<'a>),
-}
-
-/// A dict that is being written, members of equal keys one after the other until it is closed.
-struct Dict<'a> {
-    /// Where its members begin in the output.
-    start: usize,
-    wants_key: bool,
-    members: Vec<Member>,
-    /// The first and the last member of each key, in the order of the first ones.
-    distinct: Vec<(usize, usize)>,
-    index: HashMap<Cow<'a, str>, usize>,
-}
-
-/// Where a member stands in the output.
-struct Member {
-    key: usize,
-    value: usize,
-    end: usize,
-}
-
-impl<'a> Dict<'a> {
-    fn at(start: usize) -> Self {
-        Dict { start, wants_key: true, members: Vec::new(), distinct: Vec::new(), index: HashMap::new() }
+/// The first tokens of a list's elements.
+fn items(ends: &[usize], open: usize) -> Vec<usize> {
+    let close = ends[open] - 1;
+    let mut items = Vec::new();
+    let mut at = open + 1;
+    while at < close {
+        items.push(at);
+        at = ends[at];
     }
+    items
+}
 
-    fn key(&mut self, key: Text<'a>, out: &mut String) {
-        if !self.members.is_empty() {
-            out.push_str(", ");
-        }
-        let at = out.len();
-        string(key, out);
-        out.push_str(": ");
-        let member = self.members.len();
-        match self.index.entry(key.decode()) {
-            Entry::Occupied(known) => self.distinct[*known.get()].1 = member,
+/// The keys of an object and the first tokens of their values. A key that stands twice keeps its first place and its
+/// last value.
+fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'a>, usize)> {
+    let mut members: Vec<(Text<'a>, usize)> = Vec::new();
+    let mut places: HashMap<Cow<'a, str>, usize> = HashMap::new();
+    for pair in items(ends, open).chunks_exact(2) {
+        let (&[_, value], Token::Scalar(name)) = (pair, tokens[pair[0]]) else { continue };
+        let Some(name) = name.text() else { continue };
+        match places.entry(name.decode()) {
+            Entry::Occupied(place) => members[*place.get()].1 = value,
             Entry::Vacant(new) => {
-                new.insert(self.distinct.len());
-                self.distinct.push((member, member));
+                new.insert(members.len());
+                members.push((name, value));
             }
         }
-        self.members.push(Member { key: at, value: out.len(), end: out.len() });
-        self.wants_key = false;
     }
-
-    /// A key that stands twice keeps its first place and its last value.
-    fn settle(&self, out: &mut String) {
-        if self.distinct.len() == self.members.len() {
-            return;
-        }
-        let mut settled = String::new();
-        for (first, last) in &self.distinct {
-            let (first, last) = (&self.members[*first], &self.members[*last]);
-            if !settled.is_empty() {
-                settled.push_str(", ");
-            }
-            settled.push_str(&out[first.key..first.value]);
-            settled.push_str(&out[last.value..last.end]);
-        }
-        out.truncate(self.start);
-        out.push_str(&settled);
-    }
-}
-
-/// Writes the comma before an element of a list.
-fn begin_value(open: &mut [Open<'_>], out: &mut String) {
-    if let Some(Open::List { start }) = open.last()
-        && out.len() > *start
-    {
-        out.push_str(", ");
-    }
-}
-
-fn end_value(open: &mut [Open<'_>], out: &str) {
-    if let Some(Open::Dict(dict)) = open.last_mut() {
-        dict.wants_key = true;
-        if let Some(member) = dict.members.last_mut() {
-            member.end = out.len();
-        }
-    }
+    members
 }
 
 /// Appends `repr` of a number, a string, a boolean or null.
@@ -249,6 +216,13 @@ mod tests {
         ] {
             assert_eq!(of(json), python, "{json}");
         }
+    }
+
+    #[test]
+    fn keys_that_repeat_at_every_level_cost_no_more() {
+        let depth = 50_000;
+        let deep = format!("{}1{}", "{\"a\":0,\"a\":".repeat(depth), "}".repeat(depth));
+        assert_eq!(of(&deep).len(), "{'a': }".len() * depth + 1);
     }
 
     #[test]

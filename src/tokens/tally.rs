@@ -81,7 +81,8 @@ impl<'m, 'a> Tally<'m, 'a> {
     }
 
     /// The number of messages that had to be counted so far.
-    pub fn counted(&self) -> usize {
+    #[cfg(test)]
+    fn counted(&self) -> usize {
         self.known.iter().filter(|known| known.get().is_some()).count()
     }
 

@@ -68,6 +68,8 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     let evident: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.own.is_some()).collect();
     match evident.as_slice() {
         [one] if one.foreign.is_none() => return Ok(one.format),
+        // A plainer format would read all of it, and pass over what the evidence is.
+        [_] => return Err(unknown(&candidates, &list.messages)),
         [_, _, ..] => {
             let candidates =
                 evident.iter().filter_map(|one| one.own.map(|(at, what)| (one.format.name(), at, what))).collect();
@@ -122,6 +124,20 @@ mod tests {
     }
 
     #[test]
+    fn fields_without_a_value_are_no_evidence() {
+        let calls =
+            r#"{"role":"assistant","tool_calls":null,"content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
+        assert_eq!(told(&format!("[{calls}]")), "anthropic");
+        assert_eq!(told(r#"[{"role":"assistant","tool_calls":[],"content":"a"}]"#), "openai-chat");
+    }
+
+    #[test]
+    fn evidence_is_not_passed_over_for_a_plainer_format() {
+        let odd = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"exit","content":""}]"#;
+        assert!(told(odd).starts_with("is not a transcript: message 1"), "{}", told(odd));
+    }
+
+    #[test]
     fn contradictory_evidence_names_the_candidates() {
         let mixed = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},
                         {"role":"tool","tool_call_id":"x","content":"r"}]"#;
@@ -138,6 +154,10 @@ mod tests {
             r#"[{"role":"user","content":[{"text":"bedrock"}]}]"#,
             r#"[{"from":"human","value":"sharegpt"}]"#,
             r#"[{"role":"admin","name":"a row of a table"}]"#,
+            r#"[{"role":"user","content":[{"type":"input_text","text":"responses"}]}]"#,
+            r#"[{"role":"user","content":"ai-sdk"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a"}]}]"#,
+            r#"[{"role":"user","content":"ai-sdk","parts":[{"type":"text","text":"x"}]}]"#,
+            r#"[{"role":"assistant","content":"inspect","tool_calls":[{"id":"a","function":"f","arguments":{}}]}]"#,
         ] {
             assert!(told(foreign).starts_with("is not a transcript"), "{foreign}: {}", told(foreign));
         }

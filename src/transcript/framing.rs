@@ -45,7 +45,12 @@ pub enum ReadError {
         found: String,
     },
     /// Its messages could be of several formats.
-    Ambiguous(detect::Ambiguity),
+    Ambiguous {
+        /// The line of the conversation, where the source holds one a line.
+        line: Option<usize>,
+        /// The candidates.
+        ambiguity: detect::Ambiguity,
+    },
 }
 
 impl fmt::Display for ReadError {
@@ -58,7 +63,10 @@ impl fmt::Display for ReadError {
             ReadError::NoTranscript { line, column, found } => {
                 write!(out, "is not a transcript: {found} at line {line} column {column}")
             }
-            ReadError::Ambiguous(ambiguity) => write!(out, "could be read in several ways: {ambiguity}"),
+            ReadError::Ambiguous { line, ambiguity } => {
+                let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();
+                write!(out, "could be read in several ways{at}: {ambiguity}")
+            }
         }
     }
 }
@@ -85,10 +93,10 @@ pub fn read<'a>(
 ) -> Result<Document<'a>, ReadError> {
     let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let values = json::values(source, mark).map_err(ReadError::Syntax)?;
-    let Some(first) = values.first() else { return Err(ReadError::Empty) };
+    let Some(&first) = values.first() else { return Err(ReadError::Empty) };
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
-        None => is_message(*first),
+        None => is_message(first),
     };
     let transcripts = if as_messages {
         vec![List { envelope: None, messages: values, line: None }.read(source, from)?]
@@ -97,13 +105,18 @@ pub fn read<'a>(
         let mut line = LineCounter::default();
         values
             .into_iter()
-            .filter(|value| !(one_of_many && is_logged_answer(*value)))
-            .map(|value| {
+            .filter_map(|value| {
                 let line = one_of_many.then(|| line.at(source, value.span().start));
-                List::find(source, value, line)?.read(source, from)
+                match List::find(source, value, line) {
+                    Err(_) if one_of_many && is_logged_answer(value) => None,
+                    list => Some(list.and_then(|list| list.read(source, from))),
+                }
             })
             .collect::<Result<_, _>>()?
     };
+    if transcripts.is_empty() {
+        return Err(no_transcript(source, first, "answers without their requests".to_owned()));
+    }
     Ok(Document { source, transcripts })
 }
 
@@ -138,7 +151,7 @@ impl<'a> List<'a> {
         let format = match from {
             Some(format) => format,
             None => detect::format(self).map_err(|problem| match problem {
-                detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous(ambiguity),
+                detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
                 detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
             })?,
         };
@@ -176,7 +189,7 @@ fn is_message(value: Json<'_>) -> bool {
 
 /// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.
 fn is_logged_answer(value: Json<'_>) -> bool {
-    value.get_text("type").is_some_and(|kind| kind.is("response")) && value.get("messages").is_none()
+    value.get_text("type").is_some_and(|kind| kind.is("response"))
 }
 
 fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
@@ -252,7 +265,11 @@ mod tests {
             "{{\"type\":\"request\",\"messages\":[{USER}]}}\n{{\"type\":\"response\",\"outputs\":[]}}\n[{USER}]"
         );
         assert_eq!(formats(&source), [("openai-chat", 1, Some(1)), ("openai-chat", 1, Some(3))]);
-        assert!(read("{\"type\":\"response\",\"outputs\":[]}", None, None).is_err());
+        let answer = "{\"type\":\"response\",\"outputs\":[]}";
+        assert!(read(answer, None, None).is_err());
+        assert!(read(&format!("{answer}\n{answer}"), None, None).is_err());
+        let with_messages = format!("[{USER}]\n{{\"type\":\"response\",\"body\":{{\"messages\":[{USER}]}}}}");
+        assert_eq!(formats(&with_messages).len(), 2);
     }
 
     #[test]

@@ -68,8 +68,10 @@ pub struct SyntaxError {
 /// The first place that is not JSON.
 pub fn values(source: &str, from: usize) -> Result<Vec<Json<'_>>, SyntaxError> {
     values_checked(source, source, from).or_else(|error| {
-        let as_strict = strict(source, Controls::Refused);
-        values_checked(source, &as_strict, from).map_err(|_| error)
+        // What Python writes beyond JSON is rare, and a file is read a second time only where it is not JSON.
+        let beyond =
+            memchr::memmem::find(source.as_bytes(), b"NaN").or(memchr::memmem::find(source.as_bytes(), b"Infinity"));
+        if beyond.is_none() { Err(error) } else { values_checked(source, &strict(source, Controls::Refused), from) }
     })
 }
 
@@ -98,7 +100,9 @@ fn strict(text: &str, controls: Controls) -> String {
     let mut rest = text;
     let (mut in_string, mut after_backslash) = (false, false);
     while let Some(c) = rest.chars().next() {
-        let literal = BEYOND.iter().find(|(beyond, _)| !in_string && rest.starts_with(beyond));
+        let begins =
+            out.ends_with(['[', ':', ',', ' ', '\t', '\n', '\r']) || out.ends_with('-') && c == 'I' || out.is_empty();
+        let literal = BEYOND.iter().find(|(beyond, _)| begins && !in_string && rest.starts_with(beyond));
         if let Some((beyond, same_length)) = literal {
             out.push_str(same_length);
             rest = &rest[beyond.len()..];
@@ -127,15 +131,6 @@ fn values_checked<'a>(source: &'a str, checked: &str, from: usize) -> Result<Vec
         done = end;
     }
     Ok(found)
-}
-
-/// The one value that `text` is, or nothing if it is not exactly one.
-#[cfg(test)]
-pub(crate) fn parse(text: &str) -> Option<Json<'_>> {
-    match values(text, 0).ok()?.as_slice() {
-        [one] => Some(*one),
-        _ => None,
-    }
 }
 
 impl SyntaxError {
@@ -387,7 +382,7 @@ mod tests {
     use super::*;
 
     fn one(text: &str) -> Json<'_> {
-        parse(text).expect("valid JSON")
+        values(text, 0).expect("valid JSON")[0]
     }
 
     #[test]
@@ -438,7 +433,10 @@ mod tests {
             array.items().map(|item| item.raw()).collect::<Vec<_>>(),
             ["NaN", "-Infinity", r#"{"NaN": "Infinity \" NaN"}"#]
         );
-        assert!(values("[nan]", 0).is_err());
+        for none in ["[nan]", "[1NaN]", "[-NaN]", "[1Infinity]"] {
+            assert!(values(none, 0).is_err(), "{none}");
+        }
+        assert_eq!(values("[NaN]\n[1,]", 0).expect_err("not JSON").line, 2);
         assert!(values("[\"\t\"]", 0).is_err(), "no control characters in strings of a transcript");
         assert_eq!(parse_arguments("{\"a\": \"\t\n\"}").map(|value| value.raw()), Some("{\"a\": \"\t\n\"}"));
     }

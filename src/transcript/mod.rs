@@ -74,6 +74,8 @@ pub struct Message<'a> {
     pub json: Json<'a>,
     /// Who speaks.
     pub role: Role,
+    /// The role as it is spelled, where it is none of the known ones.
+    pub role_name: Option<Text<'a>>,
     /// The speaker's name, where one is given and is not empty.
     pub name: Option<Text<'a>>,
     /// What is said.
@@ -163,6 +165,8 @@ pub enum CallPlace {
     FunctionCall,
     /// Among the parts of the content.
     Content,
+    /// In the list of calls that could not be parsed.
+    Invalid,
 }
 
 /// What a tool is given.

@@ -7,7 +7,7 @@ use tcompact::transcript::json;
 
 /// Recorded with `count_tokens_approximately` of langchain-core 1.7.2 on Python 3.11, a conversation a line: generated
 /// messages as Chat Completions dicts, `messages_to_dict`, `model_dump` and `dumps`, with the tokens of each message at
-/// 4 and at 3.3 characters a token.
+/// 4 and at 3.3 characters a token. `TCOMPACT_COUNTS` names another file of the same kind.
 #[test]
 fn every_message_counts_as_langchain_counts_it() {
     let path = std::env::var("TCOMPACT_COUNTS").unwrap_or_else(|_| "fixtures/counting/langchain.jsonl".to_owned());

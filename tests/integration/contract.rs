@@ -10,7 +10,7 @@ use crate::program::{path, piped, tcompact, with};
 
 #[test]
 fn cases() {
-    trycmd::TestCases::new().default_bin_name("tcompact").case("tests/cmd/*.trycmd").case("tests/cmd/*.toml");
+    trycmd::TestCases::new().default_bin_name("tcompact").case("tests/cmd/*.trycmd");
 }
 
 #[test]

@@ -294,6 +294,7 @@ proptest! {
         let larger = match keep {
             Size::Messages(n) => Size::Messages(n + 1),
             Size::Tokens(n) => Size::Tokens(n + 1),
+            Size::Turns(n) => Size::Turns(n + 1),
             other => other,
         };
         let cutoff = |keep| compacted(&source, None, &policy(&Rules { keep, pin: Pin::None })).0[0].clone();

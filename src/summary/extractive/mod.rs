@@ -14,7 +14,7 @@ use crate::transcript::Message;
 use notes::{Note, SECTIONS, Section};
 
 /// Summarizes `messages` in at most `limit` tokens. `prefix` is what an earlier summary begins with: its lines are
-/// carried on and not summarized as talk. Empty only where no text is there or the limit is 0.
+/// carried on and not summarized as talk. Empty only where the limit is too small for a character.
 pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
     let notes = notes::collect(messages, prefix);
     let mut chosen = choose(&notes, counter, limit);
@@ -72,8 +72,10 @@ fn choose(notes: &[Note], counter: Counter, limit: u64) -> Vec<usize> {
 /// Whether most of a note's words stand in one that is taken already.
 fn says_again(words: &BTreeSet<u64>, said: &[&BTreeSet<u64>]) -> bool {
     const SAME: f64 = 0.7;
+    /// Notes that a new one is compared with, the weightiest: more would cost their number times that of all notes.
+    const COMPARED: usize = 256;
     !words.is_empty()
-        && said.iter().any(|other| {
+        && said.iter().take(COMPARED).any(|other| {
             let shared = words.intersection(other).count() as f64;
             shared / words.len().min(other.len()).max(1) as f64 >= SAME
         })
@@ -101,7 +103,9 @@ fn compose(notes: &[Note], chosen: &[usize]) -> String {
 /// For budgets too small for a heading: as much of the weightiest note, or else of any text, as fits.
 fn first_words(notes: &[Note], messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
     let best = notes.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|note| note.text.clone());
-    let text = best.or_else(|| messages.iter().find_map(|message| notes::any_text(message))).unwrap_or_default();
+    let text = best
+        .or_else(|| messages.iter().find_map(|message| notes::any_text(message)))
+        .unwrap_or_else(|| notes::without_text(messages));
     let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
     let fitting = ends.partition_point(|&end| counter.count_text(&text[..end]) <= limit);
     let end = fitting.checked_sub(1).map_or(0, |last| ends[last]);
@@ -184,6 +188,14 @@ mod tests {
         assert!(text.contains("- Port the parser to Rust."), "{text}");
         assert!(text.contains("- src/parser.rs"), "{text}");
         assert!(!text.contains("Here is a summary"), "{text}");
+    }
+
+    #[test]
+    fn a_history_without_text_is_named_for_what_it_is() {
+        let source = r#"[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a/b"}}]},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"look","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"1","content":""}]"#;
+        assert_eq!(summary(source, Counter::DEFAULT, 100), "3 messages without text: 1 image, calls of look.");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::transcript::{Arguments, Message, Role};
+use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
 use super::sentences::{artifacts, clipped, sentences, words};
 
@@ -113,6 +113,29 @@ pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
 pub(super) fn any_text(message: &Message<'_>) -> Option<String> {
     let text = texts(message);
     (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+/// What there is to say of messages that have no text.
+pub(super) fn without_text(messages: &[&Message<'_>]) -> String {
+    let media = |message: &&Message<'_>| match &message.content {
+        Content::Parts(parts) => {
+            parts.iter().filter(|part| matches!(part.kind, PartKind::Image | PartKind::Media)).count()
+        }
+        Content::Text(_) => 0,
+    };
+    let images: usize = messages.iter().map(media).sum();
+    let mut tools: Vec<String> = Vec::new();
+    for name in messages.iter().flat_map(|message| &message.calls).filter_map(|call| call.name) {
+        let name = name.decode().into_owned();
+        if !tools.contains(&name) && tools.len() < 10 {
+            tools.push(name);
+        }
+    }
+    let images = (images > 0).then(|| format!("{images} image{}", if images == 1 { "" } else { "s" }));
+    let tools = (!tools.is_empty()).then(|| format!("calls of {}", tools.join(", ")));
+    let what: Vec<String> = images.into_iter().chain(tools).collect();
+    let colon = if what.is_empty() { "" } else { ": " };
+    format!("{} messages without text{colon}{}.", messages.len(), what.join(", "))
 }
 
 fn texts(message: &Message<'_>) -> String {

@@ -1,12 +1,13 @@
 //! Cutting text into sentences, words and names.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Characters of a sentence that are kept.
 const LONGEST: usize = 280;
 
-/// The sentences of a text: code blocks and lines of markup are left out, markers of lists and headings are taken off.
+/// The sentences of a text: code blocks and tags are left out, markers of lists and headings are taken off.
 pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut in_code = false;
@@ -16,10 +17,10 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
             in_code = !in_code;
             continue;
         }
-        // Tags and comments frame what is said and do not say it.
-        if in_code || line.starts_with('<') {
+        if in_code {
             continue;
         }
+        let line = without_tags(line);
         let line = line.trim_start_matches(['#', '-', '*', '>', '•', ' ']);
         let mut start = 0;
         let mut chars = line.char_indices().peekable();
@@ -35,6 +36,30 @@ pub(super) fn sentences(text: &str) -> Vec<String> {
         push(&line[start..], &mut found);
     }
     found
+}
+
+/// A line without the tags and comments that frame what it says; one that only begins like a tag is left as it is.
+fn without_tags(line: &str) -> Cow<'_, str> {
+    if !line.starts_with('<') && !line.ends_with('>') {
+        return Cow::Borrowed(line);
+    }
+    let mut kept = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at);
+        kept.push_str(before);
+        rest = match tag.find('>') {
+            Some(end) => &tag[end + 1..],
+            // A comment that ends on another line.
+            None if tag.starts_with("<!--") => "",
+            None => {
+                kept.push_str(tag);
+                ""
+            }
+        };
+    }
+    kept.push_str(rest);
+    Cow::Owned(kept.trim().to_owned())
 }
 
 /// Letters that a sentence needs to say something ("Yes, do." does not); a character of a script without spaces is three.
@@ -126,6 +151,16 @@ mod tests {
             ["Title here", "Version 1.2 is out.", "Use it now!", "他走了。", "他回来了"]
         );
         assert!(sentences("... - !\n\n").is_empty());
+    }
+
+    #[test]
+    fn tags_frame_sentences_and_are_none() {
+        assert_eq!(
+            sentences(
+                "<task>Fix the parser.</task>\n<uploaded_files>\n<!-- a hint\n1 < 2 holds here\n<b>Bold</b> words here"
+            ),
+            ["Fix the parser.", "1 < 2 holds here", "Bold words here"]
+        );
     }
 
     #[test]

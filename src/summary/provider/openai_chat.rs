@@ -1,9 +1,9 @@
 //! Chat Completions: `POST {base}/chat/completions`.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::summary::{Reply, Usage};
+use crate::transcript::json::{self, Json, Kind};
 
 /// What follows the base address.
 pub(super) const PATH: &str = "/chat/completions";
@@ -14,56 +14,40 @@ pub(super) fn request(model: &str, prompt: &str, summary_tokens: u64, length_key
     body
 }
 
-#[derive(Deserialize)]
-struct Completion {
-    choices: Vec<Choice>,
-    usage: Option<TokenUsage>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Message,
-    finish_reason: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    content: Option<Content>,
+/// What an answer says. It is read leniently: a field that is odd and not needed makes no summary worse, and text may be
+/// cut in the middle of an emoji here as well.
+pub(super) fn response(body: &str) -> Result<Reply, String> {
+    let body = body.trim_start_matches('\u{feff}');
+    let answer = json::values(body, 0).ok().and_then(|values| values.first().copied());
+    let choices = answer.and_then(|answer| answer.get("choices")).filter(|choices| choices.kind() == Kind::Array);
+    let choices = choices.ok_or("the answer is no chat completion")?;
+    let choice = choices.items().next().ok_or("the answer has no choices")?;
+    let message = choice.get("message").filter(|message| message.kind() == Kind::Object);
+    let content = message.ok_or("the answer has no message")?.get("content");
+    let stopped = choice.get_text("finish_reason");
+    Ok(Reply {
+        text: content.map(text).unwrap_or_default(),
+        cut_off: stopped.is_some_and(|why| why.is("length") || why.is("content_filter")),
+        usage: answer.and_then(|answer| usage(answer.get("usage")?)),
+    })
 }
 
 /// Most servers answer with a string, some with a list of parts.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Content {
-    Text(String),
-    Parts(Vec<Part>),
+fn text(content: Json<'_>) -> String {
+    match content.text() {
+        Some(text) => text.decode().into_owned(),
+        None => content
+            .items()
+            .filter_map(|part| part.text().or_else(|| part.get_text("text")))
+            .map(|text| text.decode())
+            .collect(),
+    }
 }
 
-#[derive(Deserialize)]
-struct Part {
-    text: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct TokenUsage {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-}
-
-pub(super) fn response(body: &str) -> Result<Reply, String> {
-    let completion: Completion =
-        serde_json::from_str(body).map_err(|error| format!("the answer is no chat completion ({error})"))?;
-    let choice = completion.choices.into_iter().next().ok_or("the answer has no choices")?;
-    let text = match choice.message.content {
-        None => String::new(),
-        Some(Content::Text(text)) => text,
-        Some(Content::Parts(parts)) => parts.into_iter().filter_map(|part| part.text).collect(),
-    };
-    Ok(Reply {
-        text,
-        cut_off: choice.finish_reason.as_deref() == Some("length"),
-        usage: completion.usage.map(|usage| Usage { input: usage.prompt_tokens, output: usage.completion_tokens }),
-    })
+/// What the provider counts, where it says both figures.
+fn usage(usage: Json<'_>) -> Option<Usage> {
+    let tokens = |key: &str| Some(usage.get(key)?.raw().parse::<f64>().ok()? as u64);
+    Some(Usage { input: tokens("prompt_tokens")?, output: tokens("completion_tokens")? })
 }
 
 #[cfg(test)]
@@ -80,16 +64,16 @@ mod tests {
 
     #[test]
     fn answers() {
-        let usage = Some(Usage { input: Some(3), output: Some(4) });
+        let usage = Some(Usage { input: 3, output: 4 });
         let whole = response(
             r#"{"id":"x","choices":[{"message":{"role":"assistant","content":"s"},"finish_reason":"stop"}],
-                "usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}"#,
+                "usage":{"prompt_tokens":3.0,"completion_tokens":4,"total_tokens":7}}"#,
         );
         assert_eq!(whole, Ok(Reply { text: "s".to_owned(), cut_off: false, usage }));
         let parts = response(
-            r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"}]},"finish_reason":"length"}]}"#,
+            r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"},"c"]},"finish_reason":"length"}]}"#,
         );
-        assert_eq!(parts, Ok(Reply { text: "ab".to_owned(), cut_off: true, usage: None }));
+        assert_eq!(parts, Ok(Reply { text: "abc".to_owned(), cut_off: true, usage: None }));
         assert_eq!(
             response(r#"{"choices":[{"message":{"content":null}}]}"#).map(|reply| reply.text),
             Ok(String::new())

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Role};
-use super::{Fit, Format, SummaryRole, block_types, common_block, content};
+use super::{Fit, Format, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -25,12 +25,17 @@ impl Format for Anthropic {
     }
 
     fn fit(&self, message: &Object<'_>) -> Fit {
-        if role(message).is_none() || message.get("content").is_none() || message.get("tool_calls").is_some() {
+        if role(message).is_none()
+            || message.get("content").is_none()
+            || present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
+        {
             return Fit::Foreign;
         }
         let mut fit = Fit::Plain;
         for (block, kind) in block_types(message) {
-            let Some(kind) = kind else { return Fit::Foreign };
+            let Some(kind) = kind.filter(|kind| !UNREAD_BLOCKS.iter().any(|unread| kind.is(unread))) else {
+                return Fit::Foreign;
+            };
             if is_call(kind) || is_result(kind) {
                 fit = Fit::Own("tool_use or tool_result blocks");
             } else if kind.is("thinking") && block.get_text("thinking").is_some() || kind.is("redacted_thinking") {
@@ -64,16 +69,24 @@ impl Format for Anthropic {
             let Some(kind) = kind else { continue };
             if is_call(kind) {
                 calls.push(Call {
-                    id: block.get_text("id"),
+                    id: id(block.get("id")),
                     name: block.get_text("name"),
                     arguments: block.get("input").map_or(Arguments::Absent, Arguments::Value),
                     place: CallPlace::Content,
                 });
             } else if is_result(kind) {
-                answers.push(Answer { id: block.get_text("tool_use_id") });
+                answers.push(Answer { id: id(block.get("tool_use_id")) });
             }
         }
-        Ok(Message { json, role, name: None, content: content(message.get("content"), block), calls, answers })
+        Ok(Message {
+            json,
+            role,
+            role_name: None,
+            name: None,
+            content: content(message.get("content"), block),
+            calls,
+            answers,
+        })
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
-use super::{Fit, Format, REMOVE_ALL, SummaryRole, common_block, content, name, present};
+use super::{Fit, Format, REMOVE_ALL, SummaryRole, block_types, common_block, content, id, name, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -66,13 +66,17 @@ impl Format for LangChain {
         let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
         let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
         let answers = match role {
-            Role::Tool => vec![Answer { id: fields.get_text("tool_call_id") }],
+            Role::Tool => vec![Answer { id: id(fields.get("tool_call_id")) }],
             Role::Function => vec![Answer { id: None }],
-            _ => Vec::new(),
+            _ => block_types(&fields)
+                .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
+                .map(|(block, _)| Answer { id: id(block.get("tool_use_id")) })
+                .collect(),
         };
         Ok(Message {
             json,
             role,
+            role_name: fields.get_text("role").filter(|_| role == Role::Other),
             name: name(&fields),
             content: content(fields.get("content"), block),
             calls: if role == Role::Assistant { calls(&fields) } else { Vec::new() },
@@ -173,40 +177,48 @@ fn role(name: Text<'_>) -> Option<Role> {
     TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
 }
 
+/// The calls of a message: those LangChain keeps, or else their raw copies, or else those that only the content has; and
+/// those it could not parse, which are answered like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
-    let canonical: Vec<Call<'_>> = present(fields, "tool_calls")
-        .into_iter()
-        .flat_map(|calls| calls.items())
-        .map(|call| Call {
-            id: call.get_text("id"),
-            name: call.get_text("name"),
-            arguments: call.get("args").map_or(Arguments::Absent, Arguments::Value),
-            place: CallPlace::List,
-        })
-        .collect();
-    let raw = additional(fields, "tool_calls");
-    if canonical.is_empty() {
-        raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect()
-    } else {
-        canonical
+    let list = |key: &str| present(fields, key).into_iter().flat_map(|calls| calls.items());
+    let mut calls: Vec<Call<'a>> =
+        list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+    if calls.is_empty() {
+        let raw = additional(fields, "tool_calls");
+        calls = raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect();
     }
+    if calls.is_empty() {
+        let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
+        calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
+    }
+    calls.extend(list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid)));
+    calls
+}
+
+fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
+    let arguments = match arguments {
+        None => Arguments::Absent,
+        Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
+    };
+    Call { id: id(json.get("id").or_else(|| json.get("call_id"))), name: json.get_text("name"), arguments, place }
 }
 
 /// A call in the words of Chat Completions, as `additional_kwargs` keeps it.
-fn raw_call(call: Json<'_>) -> Call<'_> {
-    let arguments = call.at(&["function", "arguments"]).and_then(|arguments| arguments.text());
-    Call {
-        id: call.get_text("id"),
-        name: call.at(&["function", "name"]).and_then(|name| name.text()),
-        arguments: arguments.map_or(Arguments::Absent, Arguments::Text),
-        place: CallPlace::List,
-    }
+fn raw_call(json: Json<'_>) -> Call<'_> {
+    let function = json.get("function").unwrap_or(json);
+    Call { name: function.get_text("name"), ..call(json, function.get("arguments"), CallPlace::List) }
+}
+
+fn is_call(kind: Text<'_>) -> bool {
+    ["tool_use", "function_call", "tool_call"].iter().any(|name| kind.is(name))
 }
 
 /// Blocks of `content` are the provider's own, and calls among them are copies of those in `tool_calls`.
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
-    if kind.is("tool_use") || kind.is("function_call") || kind.is("tool_call") {
+    if is_call(kind) {
         PartKind::Call
+    } else if kind.is("tool_result") {
+        PartKind::Result(content(json.get("content"), common_block))
     } else {
         common_block(json, kind)
     }

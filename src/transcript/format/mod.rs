@@ -133,6 +133,9 @@ fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
+/// Block types of Responses items and of the AI SDK, which are formats of their own.
+const UNREAD_BLOCKS: [&str; 6] = ["input_text", "output_text", "input_image", "input_file", "tool-call", "tool-result"];
+
 /// The values of `block.type` in a message's content.
 fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> {
     message
@@ -146,6 +149,15 @@ fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Json<'a>, Opti
 /// The member `key`, unless it is null.
 fn present<'a>(message: &Object<'a>, key: &str) -> Option<Json<'a>> {
     message.get(key).filter(|value| value.kind() != Kind::Null)
+}
+
+/// An id: a string, or a number as it is spelled.
+fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
+    let value = value?;
+    match value.kind() {
+        Kind::Number => Some(Text::plain(value.raw())),
+        _ => value.text(),
+    }
 }
 
 /// A name that is there and not empty.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
-use super::{Fit, Format, SummaryRole, block_types, common_block, content, name, present};
+use super::{Fit, Format, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, name, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -30,6 +30,9 @@ const ROLES: [(&str, Role); 9] = [
 /// Block types that no other format in the table has.
 const OWN_BLOCKS: [&str; 4] = ["image_url", "input_audio", "refusal", "video_url"];
 
+/// Block types of the Messages API, whose calls and results stand in the content.
+const ANTHROPIC_BLOCKS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
+
 /// Bedrock's blocks have no type; they are told by their only key.
 const BEDROCK_BLOCKS: [&str; 8] =
     ["text", "toolUse", "toolResult", "image", "document", "video", "reasoningContent", "cachePoint"];
@@ -49,7 +52,10 @@ impl Format for OpenAiChat {
         if !carries {
             return Fit::Foreign;
         }
-        if present(message, "tool_calls").is_some() {
+        if is_of_another_format(message) {
+            return Fit::Foreign;
+        }
+        if present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
             return Fit::Own("tool_calls");
         }
         match role {
@@ -64,11 +70,6 @@ impl Format for OpenAiChat {
         let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
         if block_types(message).any(|(_, kind)| kind.is_some_and(own)) {
             return Fit::Own("its content blocks");
-        }
-        let bedrock = |block: Json<'_>| BEDROCK_BLOCKS.iter().any(|key| block.get(key).is_some());
-        let mut blocks = block_types(message).peekable();
-        if blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && bedrock(block)) {
-            return Fit::Foreign;
         }
         if message.get_text("reasoning_content").is_some() {
             return Fit::Own("reasoning_content");
@@ -95,6 +96,7 @@ impl Format for OpenAiChat {
         Ok(Message {
             json,
             role,
+            role_name: message.get_text("role").filter(|_| role == Role::Other),
             name: name(message),
             content: content(message.get("content"), block),
             calls: calls(message),
@@ -109,6 +111,20 @@ impl Format for OpenAiChat {
     fn summary(&self, text: &str, role: SummaryRole, _neighbour: Option<Json<'_>>) -> Value {
         json!({"role": role.name(), "content": text})
     }
+}
+
+/// Whether a message has what readers of this format would pass over: parts or calls of another format.
+fn is_of_another_format(message: &Object<'_>) -> bool {
+    let foreign = |kind: Text<'_>| ANTHROPIC_BLOCKS.iter().chain(&UNREAD_BLOCKS).any(|foreign| kind.is(foreign));
+    let bedrock = |block: Json<'_>| BEDROCK_BLOCKS.iter().any(|key| block.get(key).is_some());
+    let mut untyped = block_types(message).peekable();
+    let inspect_calls = present(message, "tool_calls").is_some_and(|calls| {
+        calls.items().any(|call| call.get("function").is_some_and(|function| function.kind() == Kind::String))
+    });
+    inspect_calls
+        || ["parts", "toolInvocations"].iter().any(|key| present(message, key).is_some())
+        || block_types(message).any(|(_, kind)| kind.is_some_and(foreign))
+        || untyped.peek().is_some() && untyped.all(|(block, kind)| kind.is_none() && bedrock(block))
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {
@@ -138,7 +154,7 @@ fn calls<'a>(message: &Object<'a>) -> Vec<Call<'a>> {
 }
 
 fn tool_call(json: Json<'_>) -> Call<'_> {
-    let id = json.get_text("id");
+    let id = id(json.get("id"));
     if let Some(function) = json.get("function").filter(|function| function.kind() == Kind::Object) {
         function_call(id, function)
     } else if let Some(custom) = json.get("custom") {
@@ -167,9 +183,9 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
                 .get("tool_call_ids")
                 .into_iter()
                 .flat_map(|ids| ids.items())
-                .map(|id| Answer { id: id.text() })
+                .map(|value| Answer { id: id(Some(value)) })
                 .collect();
-            if listed.is_empty() { vec![Answer { id: message.get_text("tool_call_id") }] } else { listed }
+            if listed.is_empty() { vec![Answer { id: id(message.get("tool_call_id")) }] } else { listed }
         }
         Role::Function => vec![Answer { id: None }],
         _ => Vec::new(),
