@@ -41,12 +41,13 @@ fn models_table() -> Vec<Vec<String>> {
         vec![
             format!("{}:{}", model.provider, model.name),
             model.context_window.to_string(),
+            model.max_output.map_or("-".to_owned(), |tokens| tokens.to_string()),
             model.counter().to_string(),
             price(model.input_price),
             price(model.output_price),
         ]
     });
-    std::iter::once(row(["model", "context window", "counter", "$/M in", "$/M out"])).chain(rows).collect()
+    std::iter::once(row(["model", "context window", "output", "counter", "$/M in", "$/M out"])).chain(rows).collect()
 }
 
 /// Columns as wide as their widest cell, two spaces apart; the last as wide as it is.

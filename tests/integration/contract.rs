@@ -141,8 +141,103 @@ fn files_are_written_whole_and_keep_their_mode() {
     assert_eq!(fs::metadata(&out).expect("there").permissions().mode() & 0o777, 0o640);
     assert!(fs::symlink_metadata(&link).expect("there").is_symlink(), "the link stays one");
     assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 2, "no temporary file is left");
+    let to_stdout = with(&["-q", "--keep", "messages:2", "-o", "-", "openai-chat/plain.json"]);
+    assert!(to_stdout.stdout.contains("Here is a summary"), "`-` is standard output");
+    let nowhere = path(folder.path(), "nowhere.json");
+    std::os::unix::fs::symlink("new.json", &nowhere).expect("a link");
+    assert_eq!(with(&["-q", "-o", &nowhere, "openai-chat/plain.json"]).code, 0);
+    assert!(fs::symlink_metadata(&nowhere).expect("there").is_symlink(), "so does one that led nowhere");
+    assert!(fs::metadata(folder.path().join("new.json")).is_ok_and(|metadata| metadata.is_file()));
     assert_eq!(with(&["-q", "-o", "/dev/null", "openai-chat/plain.json"]).code, 0, "a device stays one");
     assert!(fs::metadata("/dev/null").is_ok_and(|metadata| !metadata.is_file()));
+}
+
+#[test]
+fn the_summary_is_put_back_as_it_is_asked() {
+    let message = |arguments: &[&str]| {
+        let run = with(&[&["-q", "--keep", "messages:2", "openai-chat/plain.json"], arguments].concat());
+        let messages: Value = serde_json::from_str(&run.stdout).expect("messages");
+        (
+            messages[1]["role"].as_str().expect("a role").to_owned(),
+            messages[1]["content"].as_str().expect("text").to_owned(),
+        )
+    };
+    for role in ["user", "system", "assistant"] {
+        assert_eq!(message(&["--summary-role", role]).0, role);
+    }
+    assert!(message(&["--summary-prefix", "So far:"]).1.starts_with("So far:\n\n## Session intent"));
+    assert!(message(&["--summary-prefix", "So far: "]).1.starts_with("So far: ## Session intent"));
+    assert!(message(&["--summary-prefix", ""]).1.starts_with("## Session intent"));
+}
+
+#[test]
+fn lines_are_read_as_it_is_said() {
+    let line = r#"[{"role":"user","content":"a"}]"#;
+    assert_eq!(
+        piped(&["-n", "--json", "--lines", "conversations"], line).stdout.matches("\"source\":\"-:1\"").count(),
+        1
+    );
+    assert_eq!(piped(&["-n", "--lines", "messages"], line).code, 1);
+    let messages = "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"b\"}\n";
+    assert_eq!(piped(&["-n"], messages).stdout, "0\n");
+    assert_eq!(piped(&["-n", "--lines", "conversations"], messages).code, 1);
+    assert_eq!(piped(&["-n", "--pairs", "strict"], messages).code, 0);
+}
+
+#[test]
+fn a_dry_run_needs_no_key() {
+    assert_eq!(
+        with(&["-n", "--model", "openai:gpt-4o-mini", "--keep", "messages:2", "openai-chat/plain.json"]).stdout,
+        "5\n"
+    );
+}
+
+#[test]
+fn what_cannot_be_said_does_not_stop_the_work() {
+    let full = || fs::OpenOptions::new().write(true).open("/dev/full").expect("the device");
+    let status = |arguments: &[&str]| {
+        let status = tcompact().args(arguments).stdout(Stdio::null()).stderr(full()).status();
+        status.expect("it runs").code()
+    };
+    assert_eq!(status(&["-v", "--keep", "messages:2", "openai-chat/plain.json"]), Some(0));
+    assert_eq!(status(&["missing.json"]), Some(1));
+    assert_eq!(status(&["--bogus"]), Some(2));
+}
+
+/// The embedded summarizer never fails and never makes anything larger, whatever the history and however it is counted.
+#[test]
+fn the_embedded_summarizer_always_fits() {
+    let pictures: Vec<String> = (0..30)
+        .map(|_| {
+            r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}"#
+                .to_owned()
+        })
+        .collect();
+    let calls: Vec<String> = (0..9)
+        .map(|at| format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{at}","function":{{"name":"look","arguments":"{{\"at\":{at}}}"}}}}]}},{{"role":"tool","tool_call_id":"{at}","content":""}}"#
+        ))
+        .collect();
+    let emoji: Vec<String> =
+        (0..20).map(|_| r#"{"role":"user","content":"😀😃😄😁😆😅🤣😂🙂🙃😉😊😇🥰😍🤩"}"#.to_owned()).collect();
+    let blank: Vec<String> = (0..30).map(|_| r#"{"role":"assistant","content":" \n"}"#.to_owned()).collect();
+    for messages in [pictures, calls, emoji, blank] {
+        let source = format!("[{}]", messages.join(","));
+        for counter in ["approx", "o200k_base", "cl100k_base", "bytes:1", "bytes:4"] {
+            for limit in ["1", "2", "9", "1024"] {
+                let arguments = ["-q", "--counter", counter, "--summary-tokens", limit, "--keep", "messages:2"];
+                let run = piped(&arguments, &source);
+                assert_eq!(run.code, 0, "{counter} {limit}: {run:?}");
+                let tokens = |source: &str| {
+                    let plan = piped(&["-n", "--json", "--counter", counter], source);
+                    serde_json::from_str::<Value>(&plan.stdout).expect("an object")["tokens"].as_u64().expect("tokens")
+                };
+                let changed = run.stdout != source;
+                assert!(!changed || tokens(&run.stdout) < tokens(&source), "{counter} {limit}: {run:?}");
+                assert_eq!(piped(&arguments, &run.stdout).stdout, run.stdout, "{counter} {limit}");
+            }
+        }
+    }
 }
 
 #[test]

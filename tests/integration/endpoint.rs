@@ -1,6 +1,7 @@
 //! Summaries from an endpoint: its good answers and its bad ones.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -108,6 +109,69 @@ fn what_makes_no_sense_to_repeat_is_not_repeated() {
     }
 }
 
+/// `ask` looks for the key in everything that is written.
+#[test]
+fn a_key_is_not_shown_however_it_comes_back() {
+    let clipped = format!("{}{KEY}", "x".repeat(290));
+    for body in [clipped, format!("a {KEY} b"), format!("{{\"error\":{{\"message\":\"{KEY}\"}}}}")] {
+        assert_fails(&ask(&Server::start(vec![status(401, &body)]), &[]), 4, &["answered 401"]);
+    }
+    for body in [format!("{{\"choices\":\"{KEY}\"}}"), format!("{{\"error\":\"quota of {KEY}\"}}"), KEY.to_owned()] {
+        let server = Server::start(vec![Step::Answer(200, "", body)]);
+        assert_fails(&ask(&server, &[]), 4, &["gave no summary"]);
+        assert_eq!(ask(&server, &["--on-error", "embed"]).code, 0);
+    }
+    for address in ["http://user:secret@localhost:9/v1", "http://localhost:9/v1?key=secret"] {
+        let run = with(&["--model", "openai:m", "--base-url", address, "openai-chat/plain.json"]);
+        assert_fails(&run, 2, &["--base-url"]);
+        assert!(!run.stderr.contains("secret"), "{run:?}");
+    }
+}
+
+#[test]
+fn what_the_provider_counts_is_told() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    assert!(ask(&server, &["--verbose"]).stderr.contains("the provider counts 100 tokens in and 10 out"));
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_anybody_is_asked() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    assert_fails(&ask(&server, &["-o", "no/such/folder/out.json"]), 1, &["out.json cannot be written"]);
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn an_interrupt_ends_the_command_as_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "pid");
+    let script = format!("echo $$ > {file}; sleep 100");
+    let mut child = tcompact()
+        .args(["--keep", "messages:2", "--summarizer-cmd", &script, "openai-chat/plain.json"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let pid = loop {
+        match fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u32>().ok()) {
+            Some(pid) => break pid,
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let kill = |arguments: &str| {
+        let output = Command::new("sh").args(["-c", &format!("kill {arguments}")]).output();
+        output.expect("sh is there").status.success()
+    };
+    assert!(kill(&format!("-INT {}", child.id())));
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let gone = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        // What is left of it may wait to be noticed; it no longer runs.
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        !kill(&format!("-0 {pid}")) || state.contains(" Z ")
+    });
+    assert!(gone, "the command still runs");
+}
+
 #[test]
 fn what_may_pass_is_tried_again() {
     for code in [408, 409, 429, 500, 503] {
@@ -137,10 +201,12 @@ fn connections_that_break_are_tried_again() {
 
 #[test]
 fn a_server_that_never_answers_is_given_up() {
-    let server = Server::start(vec![Step::Silence]);
-    let started = Instant::now();
-    assert_fails(&ask(&server, &["--timeout", "0.3", "--retries", "1"]), 4, &["no answer from"]);
-    assert!(started.elapsed() < Duration::from_secs(30));
+    for (step, words) in [(Step::Silence, "no answer from"), (Step::Drip, "it took longer than --timeout")] {
+        let server = Server::start(vec![step]);
+        let started = Instant::now();
+        assert_fails(&ask(&server, &["--timeout", "0.3", "--retries", "1"]), 4, &[words]);
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
 }
 
 #[test]

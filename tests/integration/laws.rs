@@ -76,13 +76,14 @@ pub(crate) fn assert_laws(source: &str, from: Option<&'static dyn Format>, rules
         assert_eq!(after[pinned.len() + 1..], before[plan.cutoff..], "then what is kept, unchanged and in order");
         assert_no_pair_is_parted(before, plan, rules);
     }
-    if let ([plan], [messages]) = (plans.as_slice(), before.as_slice())
+    let document = read(source, from, None).expect("it was read before");
+    if let ([plan], [transcript]) = (plans.as_slice(), document.transcripts.as_slice())
         && plan.cutoff > 0
     {
-        let first = source.find(&messages[0]).expect("the first message");
-        let tail = source.len() - source.rfind(messages.last().expect("a message")).expect("the last message");
-        assert_eq!(out[..first], source[..first], "all before the list");
-        assert_eq!(out[out.len() - tail..], source[source.len() - tail..], "all from the last message on");
+        let before_list = &source[..transcript.messages[0].span().start];
+        assert!(out.starts_with(before_list), "all before the list is as it was");
+        let kept = &source[transcript.messages[plan.cutoff].span().start..];
+        assert!(out.ends_with(kept), "all from the first kept message on is as it was");
     }
     let (again, twice) = compacted(&out, from, &policy);
     assert_eq!(twice, out, "compacting twice changes nothing that once did not: {again:?}");

@@ -17,6 +17,8 @@ pub(crate) enum Step {
     HangUp,
     /// Promises more than it sends.
     CutShort,
+    /// Sends a byte now and then, for longer than anybody waits.
+    Drip,
 }
 
 /// One request as it came.
@@ -73,6 +75,13 @@ fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
             Some(Step::Silence) => thread::sleep(Duration::from_secs(60)),
             Some(Step::CutShort) => {
                 let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"choices\"");
+                return;
+            }
+            Some(Step::Drip) => {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+                while stream.write_all(b" ").is_ok() {
+                    thread::sleep(Duration::from_millis(50));
+                }
                 return;
             }
             Some(Step::HangUp) | None => return,

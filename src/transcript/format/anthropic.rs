@@ -27,6 +27,7 @@ impl Format for Anthropic {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if role(message).is_none()
             || message.get("content").is_none()
+            || message.get("parts").is_some()
             || present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
         {
             return Fit::Foreign;
