@@ -9,6 +9,7 @@ use reqwest::Url;
 
 use crate::cli::{Accept, Arguments, Emit, OnError, Pairs};
 use crate::exit::Failure;
+use crate::plan::Policy;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::run::input::plain;
@@ -33,16 +34,8 @@ pub struct Settings {
     pub from: Option<&'static dyn Format>,
     /// How its lines are read, where the user said.
     pub lines: Option<Lines>,
-    /// When to compact: all sizes of one of these, or always.
-    pub triggers: Vec<Vec<Size>>,
-    /// How much of the end stays.
-    pub keep: Size,
-    /// Which messages before the cut stay too.
-    pub pins: Vec<Pin>,
-    /// The context window in tokens, where known.
-    pub context_window: Option<u64>,
-    /// Tokens sent with every request beside the messages.
-    pub overhead_tokens: u64,
+    /// The planner's rules, but for the smallest size of a summary, which depends on the format.
+    pub policy: Policy,
     /// How tokens are counted.
     pub counter: Counter,
     /// Who writes summaries.
@@ -59,8 +52,6 @@ pub struct Settings {
     pub summary_tokens: u64,
     /// The role of the summary message.
     pub summary_role: SummaryRole,
-    /// What the summary message begins with, to the byte.
-    pub summary_prefix: String,
     /// What is done when the summarizer fails.
     pub on_error: OnError,
     /// Which summaries are taken.
@@ -101,16 +92,19 @@ impl Settings {
             template_chosen: arguments.prompt_file.is_some(),
             path: arguments.path.filter(|path| path.as_os_str() != "-"),
             lines: arguments.lines,
-            triggers,
-            keep: arguments.keep,
-            pins: arguments.pins,
-            context_window,
-            overhead_tokens: arguments.overhead_tokens,
+            policy: Policy {
+                triggers,
+                keep: arguments.keep,
+                pins: arguments.pins,
+                context_window,
+                overhead_tokens: arguments.overhead_tokens,
+                summary_prefix: prefix(arguments.summary_prefix),
+                smallest_summary: 0,
+            },
             counter: arguments.counter.or(model.map(|model| model.counter())).unwrap_or(Counter::DEFAULT),
             trim_tokens: arguments.trim_tokens.0,
             summary_tokens: arguments.summary_tokens,
             summary_role: arguments.summary_role,
-            summary_prefix: prefix(arguments.summary_prefix),
             on_error: arguments.on_error,
             accept: arguments.accept,
             output: arguments.output.filter(|path| path.as_os_str() != "-"),

@@ -62,5 +62,5 @@ pub(crate) fn path(folder: &Path, name: &str) -> String {
 /// A configuration for property tests with so many cases, or as many as `PROPTEST_CASES` says.
 pub(crate) fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
-    proptest::prelude::ProptestConfig { cases, ..Default::default() }
+    proptest::prelude::ProptestConfig { cases, failure_persistence: None, ..Default::default() }
 }
