@@ -28,7 +28,7 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     output::check(settings.path.as_deref(), settings.output.as_deref().filter(|_| !settings.dry_run))?;
     let input = input::read(settings.path.as_deref())?;
     let document = framing::read(&input.text, settings.from, settings.lines)
-        .map_err(|error| Failure::unreadable(format!("{} {error}", input.spoken())))?;
+        .map_err(|error| Failure::unreadable(format!("{} {error}", input::spoken(&input.name))))?;
     check_role(settings, &document)?;
     let compacted =
         if settings.dry_run { dry_run(settings, &input, &document)? } else { compact(settings, &input, &document)? };

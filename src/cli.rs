@@ -22,7 +22,7 @@ Examples:
 
 fn after_help() -> String {
     let codes: Vec<String> =
-        exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {}  {meaning}", *exit as u8)).collect();
+        exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {:<3}  {meaning}", *exit as u8)).collect();
     format!("{EXAMPLES}\n\nExit codes:\n{}", codes.join("\n"))
 }
 
@@ -77,7 +77,7 @@ pub struct Arguments {
     pub counter: Option<Counter>,
 
     /// Tokens that are sent with every request and are not in the transcript (tools, system prompt).
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Rules")]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = whole_or_none, help_heading = "Rules")]
     pub overhead_tokens: u64,
 
     /// Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider
@@ -208,6 +208,10 @@ impl std::str::FromStr for TrimTokens {
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "none" { Ok(TrimTokens(None)) } else { whole(text).map(|tokens| TrimTokens(Some(tokens))) }
     }
+}
+
+fn whole_or_none(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { whole(text) }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

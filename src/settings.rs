@@ -202,7 +202,7 @@ fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) 
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
     let key = key(arguments, provider, variable)?;
     let wire = Wire::new(timeout, arguments.retries);
-    Ok(Summarizer::Endpoint(Endpoint { provider, model: model.to_owned(), base_url, key }, wire))
+    Ok(Summarizer::Endpoint(Endpoint { model: model.to_owned(), base_url, key }, wire))
 }
 
 /// An address that a path can be put behind, and that holds no secret: it is shown in messages.

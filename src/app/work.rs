@@ -6,9 +6,11 @@ use crate::cli::{Accept, OnError};
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
 use crate::rewrite;
+use crate::run::input::spoken;
 use crate::run::report::Said;
 use crate::settings::Settings;
-use crate::summary::{Reply, Summarizer, Usage, acceptance, ask, command, extractive, prompt, trim};
+use crate::summary::acceptance::{self, Refusal};
+use crate::summary::{Reply, Summarizer, Usage, ask, command, extractive, prompt, trim};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;
 use crate::transcript::format::Format;
@@ -42,7 +44,7 @@ impl Work<'_, '_> {
         let failed = |message: String| NoSummary { exit: Exit::SummarizerFailed, message };
         let settings = self.settings;
         match &settings.summarizer {
-            Summarizer::Extractive => Ok(self.extractive()),
+            Summarizer::Extractive => self.extractive(),
             Summarizer::Endpoint(endpoint, wire) => {
                 ask(endpoint, wire, &self.prompt(), settings.summary_tokens).map_err(failed)
             }
@@ -62,13 +64,13 @@ impl Work<'_, '_> {
         }
         said.failed(source, &failed.message, self.settings.on_error);
         match self.settings.on_error {
-            OnError::Fail => Err(Failure::new(failed.exit, format!("{source}: {}", failed.message)).into()),
+            OnError::Fail => Err(Failure::new(failed.exit, format!("{}: {}", spoken(source), failed.message)).into()),
             OnError::Passthrough => Ok(None),
             OnError::Embed => {
                 let text = format!("Error generating summary: {}", failed.message);
                 Ok(Some(Accepted { text, usage: None }))
             }
-            OnError::Extractive => Ok(match self.accepted(self.extractive()) {
+            OnError::Extractive => Ok(match self.extractive().and_then(|reply| self.accepted(reply)) {
                 Ok(accepted) => Some(accepted),
                 Err(failed) => {
                     said.left(source, &failed.message);
@@ -116,7 +118,10 @@ impl Work<'_, '_> {
     }
 
     /// The embedded summarizer's text, so large that the message is smaller than what it replaces.
-    fn extractive(&self) -> Reply {
+    ///
+    /// # Errors
+    /// No text is so small: what it replaces stays, whatever `--accept` says.
+    fn extractive(&self) -> Result<Reply, NoSummary> {
         let settings = self.settings;
         let last = self.summarized.len() - 1;
         let sent = if self.sent().is_empty() { &self.summarized[last..] } else { self.sent() };
@@ -126,10 +131,13 @@ impl Work<'_, '_> {
         let mut limit = settings.summary_tokens.min(replaced.saturating_sub(frame + 1));
         loop {
             let text = extractive::summarize(&messages, &settings.policy.summary_prefix, settings.counter, limit);
-            let after = message_tokens(self.transcript.format, settings.counter, &self.message(&text));
+            if text.is_empty() {
+                return Err(NoSummary { exit: Exit::SummaryRefused, message: Refusal::Empty.to_string() });
+            }
             // Escapes and merges at the seams can cost a token or two more than the parts do.
-            if after < replaced || limit == 0 {
-                return Reply { text, ..Reply::default() };
+            let after = message_tokens(self.transcript.format, settings.counter, &self.message(&text));
+            if after < replaced {
+                return Ok(Reply { text, ..Reply::default() });
             }
             limit = limit.saturating_sub(after - replaced + 1);
         }

@@ -142,7 +142,7 @@ fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
 /// Whether a message is the summary of an earlier compaction, told by how it begins.
 pub fn is_summary(message: &Message<'_>, policy: &Policy) -> bool {
     let prefix = policy.summary_prefix.trim_end();
-    !prefix.is_empty() && message.content.texts().first().is_some_and(|text| text.decode().starts_with(prefix))
+    !prefix.is_empty() && message.content.texts().first().is_some_and(|text| text.starts_with(prefix))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Reading a transcript's text.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, IsTerminal, Read};
 use std::path::Path;
@@ -17,10 +18,12 @@ pub struct Input {
     pub text: String,
 }
 
-impl Input {
-    /// The name as it stands in a sentence.
-    pub fn spoken(&self) -> &str {
-        if self.name == "-" { "standard input" } else { &self.name }
+/// A source's name, with its line if it has one, as it stands in a sentence.
+pub fn spoken(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix('-') {
+        Some("") => Cow::Borrowed("standard input"),
+        Some(line) if line.starts_with(':') => Cow::Owned(format!("standard input{line}")),
+        _ => Cow::Borrowed(name),
     }
 }
 
@@ -30,10 +33,7 @@ impl Input {
 /// It cannot be read or is not UTF-8; or nobody would type into it: standard input is a terminal.
 pub fn read(path: Option<&Path>) -> Result<Input> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    let unreadable = |what: String| {
-        let spoken = if name == "-" { "standard input" } else { &name };
-        Failure::unreadable(format!("{spoken} cannot be read: {what}"))
-    };
+    let unreadable = |what: String| Failure::unreadable(format!("{} cannot be read: {what}", spoken(&name)));
     let bytes = match path {
         Some(path) if path.is_dir() => return Err(unreadable("it is a directory; name a file in it".to_owned()).into()),
         Some(path) => fs::read(path).map_err(|error| unreadable(plain(&error)))?,

@@ -63,17 +63,28 @@ enum Target {
 
 impl Target {
     fn of(path: &Path) -> io::Result<Self> {
-        let path = match (fs::canonicalize(path), fs::read_link(path)) {
-            (Ok(real), _) => real,
-            (Err(_), Ok(nowhere)) => folder(path).join(nowhere),
-            (Err(_), Err(_)) => path.to_owned(),
-        };
-        match fs::metadata(&path) {
+        match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory")),
-            Ok(metadata) if !metadata.is_file() => Ok(Target::Device(path)),
-            _ => Ok(Target::File(path)),
+            // By the name it was given: a pipe's real name is none that a file could be opened by.
+            Ok(metadata) if !metadata.is_file() => Ok(Target::Device(path.to_owned())),
+            Ok(_) => fs::canonicalize(path).map(Target::File),
+            Err(_) => Ok(Target::File(end_of_links(path))),
         }
     }
+}
+
+/// Where a chain of links leads that ends in nothing yet.
+fn end_of_links(path: &Path) -> PathBuf {
+    /// As many as systems follow.
+    const LONGEST_CHAIN: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LONGEST_CHAIN {
+        match fs::read_link(&path) {
+            Ok(next) => path = folder(&path).join(next),
+            Err(_) => break,
+        }
+    }
+    path
 }
 
 /// Puts a new file in the place of `path` once it is complete.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::cli::OnError;
 use crate::plan::Plan;
+use crate::run::input::spoken;
 use crate::settings::Settings;
 use crate::summary::{Summarizer, Usage};
 use crate::tokens::Tally;
@@ -108,8 +109,12 @@ impl<'s> Said<'s> {
         }
         let dry_run = DryRun::new(source, transcript, plan, tally, self.settings);
         let size = format!(
-            "{source}: {}, {} messages, {} tokens ({})",
-            dry_run.format, dry_run.messages, dry_run.tokens, dry_run.counter
+            "{}: {}, {} messages, {} tokens ({})",
+            spoken(source),
+            dry_run.format,
+            dry_run.messages,
+            dry_run.tokens,
+            dry_run.counter
         );
         let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
         let decision = match &plan.reason {
@@ -136,14 +141,14 @@ impl<'s> Said<'s> {
             let counted = usage
                 .map(|usage| format!("; the provider counts {} tokens in and {} out", usage.input, usage.output))
                 .unwrap_or_default();
-            self.line(&format!("{source}: {messages} messages became a summary of {tokens} tokens{counted}"));
+            self.line(&format!("{}: {messages} messages became a summary of {tokens} tokens{counted}", spoken(source)));
         }
     }
 
     /// That the embedded summarizer found nothing that would be smaller than what it replaces.
     pub fn left(self, source: &str, why: &str) {
         if self.settings.verbose {
-            self.line(&format!("{source}: left as it is: {why}"));
+            self.line(&format!("{}: left as it is: {why}", spoken(source)));
         }
     }
 
@@ -155,7 +160,7 @@ impl<'s> Said<'s> {
             OnError::Extractive => "the embedded summarizer is used instead",
             OnError::Embed => "the summary is this message, and the history is gone",
         };
-        self.line(&format!("{source}: {message}; {instead}"));
+        self.line(&format!("{}: {message}; {instead}", spoken(source)));
     }
 
     /// That nobody said who was to write the summary.
@@ -165,7 +170,7 @@ impl<'s> Said<'s> {
             && matches!(self.settings.summarizer, Summarizer::Extractive)
         {
             self.line(
-                "the embedded summarizer wrote this; --model names another (or extractive, which says so itself)",
+                "summarized by the embedded summarizer; --model names another, and --model extractive silences this line",
             );
         }
     }

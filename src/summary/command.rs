@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::exit::Exit;
+
 /// Characters of the command that an error message names it by.
 const NAMED: usize = 80;
 /// Characters of the end of its standard error that an error message shows.
@@ -95,12 +97,11 @@ const NOBODY: u32 = 0;
 
 /// Has an interrupt end the command as well, which a terminal would not tell: it is in a group of its own.
 fn end_with_us(group: u32) {
-    const INTERRUPTED: i32 = 130;
     RUNNING.store(group, Ordering::SeqCst);
     // Fails only where it has been set before.
     let _ = ctrlc::set_handler(|| {
         kill_group(RUNNING.load(Ordering::SeqCst));
-        std::process::exit(INTERRUPTED);
+        std::process::exit(Exit::Interrupted as i32);
     });
 }
 

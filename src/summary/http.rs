@@ -37,6 +37,13 @@ impl Secret {
         let key = key.trim();
         key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
     }
+
+    /// A text without the key, where it repeats it.
+    pub fn hidden_in(&self, text: &str) -> String {
+        // What is shorter is a word for a server that wants any, and would be found in the middle of others.
+        const SHORTEST: usize = 4;
+        if self.0.len() < SHORTEST { text.to_owned() } else { text.replace(&self.0, "[key]") }
+    }
 }
 
 impl fmt::Debug for Secret {
@@ -58,15 +65,6 @@ struct Failed {
     message: String,
     /// Whether another attempt may go better, and how long the server asks to wait before it.
     again: Option<Option<Duration>>,
-}
-
-impl Secret {
-    /// A text without the key, where it repeats it.
-    pub fn hidden_in(&self, text: &str) -> String {
-        // What is shorter is a word for a server that wants any, and would be found in the middle of others.
-        const SHORTEST: usize = 4;
-        if self.0.len() < SHORTEST { text.to_owned() } else { text.replace(&self.0, "[key]") }
-    }
 }
 
 impl Wire {
@@ -143,31 +141,31 @@ fn attempt(
     })?;
     let status = answer.status();
     let asked = retry_after(&answer);
-    let body = read(answer, deadline)
-        .map_err(|what| Failed { message: format!("no whole answer from {url}: {what}"), again: Some(None) })?;
+    let body = read(answer, url, deadline)?;
     if status.is_success() {
         return Ok(body);
     }
     let again = matches!(status.as_u16(), 408 | 409 | 429 | 500..=599).then_some(asked);
-    let body = key.map_or_else(|| body.clone(), |key| key.hidden_in(&body));
-    Err(Failed { message: format!("{url} answered {status}{}", said(&body)), again })
+    Err(Failed { message: format!("{url} answered {status}{}", said(&body, key)), again })
 }
 
 /// Reads a body. The client's own timeout is for each read, so that an answer in drops would never run into it.
-fn read(mut answer: Response, deadline: Instant) -> Result<String, String> {
+fn read(mut answer: Response, url: &str, deadline: Instant) -> Result<String, Failed> {
+    let failed = |what: String| Failed { message: format!("no whole answer from {url}: {what}"), again: Some(None) };
     let mut body = Vec::new();
     let mut buffer = [0; 16 << 10];
     loop {
-        let count = answer.read(&mut buffer).map_err(|error| causes(&error))?;
+        let count = answer.read(&mut buffer).map_err(|error| failed(causes(&error)))?;
         body.extend_from_slice(&buffer[..count]);
         if count == 0 {
             return Ok(String::from_utf8_lossy(&body).into_owned());
         }
         if body.len() > LARGEST_ANSWER {
-            return Err(format!("it has more than {LARGEST_ANSWER} bytes"));
+            // It was paid for once, and would be as large again.
+            return Err(Failed { again: None, ..failed(format!("it has more than {LARGEST_ANSWER} bytes")) });
         }
         if Instant::now() > deadline {
-            return Err("it took longer than --timeout".to_owned());
+            return Err(failed("it took longer than --timeout".to_owned()));
         }
     }
 }
@@ -185,13 +183,15 @@ fn backoff(tried: u32) -> Duration {
     doubled.mul_f64(0.75 + jitter as f64 / 1024.0)
 }
 
-/// What a provider says in the body of an error: its message where it has one, and always short.
-pub(super) fn said(body: &str) -> String {
+/// What a provider says in the body of an error: its message where it has one, without the key, and always short.
+pub(super) fn said(body: &str, key: Option<&Secret>) -> String {
     let message = serde_json::from_str::<Value>(body).ok().and_then(|value| {
         let error = value.get("error").unwrap_or(&value);
         error.get("message").unwrap_or(error).as_str().map(str::to_owned)
     });
-    let text = shown(message.as_deref().unwrap_or(body).trim(), SHOWN);
+    // Only now: the key may be spelled with escapes in JSON, and half of it be left where the text is clipped.
+    let text = message.as_deref().unwrap_or(body).trim();
+    let text = shown(&key.map_or_else(|| text.to_owned(), |key| key.hidden_in(text)), SHOWN);
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
@@ -220,6 +220,7 @@ mod tests {
         assert_eq!(format!("{key:?}"), "[key]");
         assert_eq!(key.hidden_in("no sk-live here"), "no [key] here");
         assert!(Secret::new("two\nlines").is_none());
+        assert_eq!(said(r#"{"error":"bad \u0073k-live"}"#, Some(&key)), ": bad [key]");
     }
 
     #[test]
@@ -233,10 +234,10 @@ mod tests {
 
     #[test]
     fn errors_are_shown_short_and_clean() {
-        assert_eq!(said(r#"{"error":{"message":"no \u001b[31mquota","code":1}}"#), ": no [31mquota");
-        assert_eq!(said(r#"{"message":"flat"}"#), ": flat");
-        assert_eq!(said(r#"{"error":"text"}"#), ": text");
-        assert_eq!(said(""), "");
-        assert!(said(&"x".repeat(10_000)).chars().count() <= SHOWN + 3);
+        assert_eq!(said(r#"{"error":{"message":"no \u001b[31mquota","code":1}}"#, None), ": no [31mquota");
+        assert_eq!(said(r#"{"message":"flat"}"#, None), ": flat");
+        assert_eq!(said(r#"{"error":"text"}"#, None), ": text");
+        assert_eq!(said("", None), "");
+        assert!(said(&"x".repeat(10_000), None).chars().count() <= SHOWN + 3);
     }
 }

@@ -51,10 +51,9 @@ pub struct Usage {
 pub fn ask(endpoint: &Endpoint, wire: &Wire, prompt: &str, summary_tokens: u64) -> Result<Reply, String> {
     let url = endpoint.url();
     let body = wire.post(&url, endpoint.key.as_ref(), &endpoint.request(prompt, summary_tokens))?;
-    endpoint.response(&body).map_err(|what| {
-        let body = endpoint.key.as_ref().map_or_else(|| body.clone(), |key| key.hidden_in(&body));
-        format!("{url} gave no summary: {what}{}", http::said(&body))
-    })
+    endpoint
+        .response(&body)
+        .map_err(|what| format!("{url} gave no summary: {what}{}", http::said(&body, endpoint.key.as_ref())))
 }
 
 /// Foreign text as it can be shown in a message: at most `most` characters, on one line, nothing a terminal would obey.

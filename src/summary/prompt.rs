@@ -77,9 +77,14 @@ pub fn history<'a>(messages: impl IntoIterator<Item = &'a Message<'a>>) -> Strin
     out
 }
 
-/// One message of which only the end is shown: its text, cut by `end`.
+/// One message of which only the end is shown: what it says and calls, cut by `end`.
 pub fn end_of(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
-    let text = message.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+    let said = message.content.texts().into_iter().map(|text| text.decode().into_owned());
+    let called = message.calls.iter().map(|call| {
+        let name = call.name.map_or(Cow::Borrowed(""), |name| name.decode());
+        format!("{name} {}", spelled(&call.arguments))
+    });
+    let text = said.chain(called).collect::<Vec<_>>().join("\n");
     format!("<message role=\"{}\">\n{}\n</message>", message.role.openai_name(), escaped(&end(&text)))
 }
 
@@ -106,14 +111,18 @@ fn element(message: &Message<'_>, out: &mut String) {
         call.id.into_iter().for_each(|id| attribute("id", id, out));
         call.name.into_iter().for_each(|name| attribute("name", name, out));
         out.push('>');
-        match call.arguments {
-            Arguments::Text(text) => out.push_str(&escaped(&text.decode())),
-            Arguments::Value(value) => out.push_str(&escaped(value.raw())),
-            Arguments::Absent => {}
-        }
+        out.push_str(&escaped(&spelled(&call.arguments)));
         out.push_str("</tool_call>\n");
     }
     out.push_str("</message>");
+}
+
+fn spelled<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
+    match arguments {
+        Arguments::Text(text) => text.decode(),
+        Arguments::Value(value) => Cow::Borrowed(value.raw()),
+        Arguments::Absent => Cow::Borrowed(""),
+    }
 }
 
 fn content(content: &Content<'_>, out: &mut String) {

@@ -86,7 +86,7 @@ fn arguments(arguments: Arguments<'_>, out: &mut String) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
         Arguments::Absent => out.push_str("{}"),
-        Arguments::Text(text) => match json::parse_arguments(&text.decode()) {
+        Arguments::Text(text) => match json::parse_arguments(&text.decode_json()) {
             Some(value) => python::repr(value, out),
             None => python::string(text, out),
         },

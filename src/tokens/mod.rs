@@ -65,8 +65,8 @@ impl Counter {
         }
     }
 
-    /// What [`Counter::count`] can be at least and at most, without counting: the two are equal where counting is cheap.
-    pub fn bounds(self, message: &Message<'_>) -> (u64, u64) {
+    /// What [`Counter::count`] can be at least and at most, without counting; nothing where counting is as cheap.
+    pub fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
         if let Counter::Exact(_) = self {
             let size = |piece: Piece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
                 Piece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
@@ -75,10 +75,9 @@ impl Counter {
             };
             let least = exact(message, |piece| size(piece, |bytes| bytes.start.div_ceil(bpe::LONGEST_TOKEN)));
             let most = exact(message, |piece| size(piece, |bytes| bytes.end));
-            (least, most)
+            Some((least, most))
         } else {
-            let count = self.count(message);
-            (count, count)
+            None
         }
     }
 }

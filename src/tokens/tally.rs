@@ -42,15 +42,8 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// Whether some messages together have at least `limit` tokens. Counts from the last (whose counts are asked for again
     /// by the cutoff) until it is certain, and none where the bounds tell.
     pub fn reaches(&self, indices: &[usize], limit: u64) -> bool {
-        if !self.has_bounds() {
-            let mut sum = 0;
-            return limit == 0
-                || indices.iter().rev().any(|&index| {
-                    sum += self.message(index);
-                    sum >= limit
-                });
-        }
-        let bounds: Vec<(u64, u64)> = indices.iter().map(|&index| self.bounds(index)).collect();
+        let bounds: Option<Vec<(u64, u64)>> = indices.iter().map(|&index| self.bounds(index)).collect();
+        let Some(bounds) = bounds else { return self.counts_to(indices, limit) };
         let mut least: u64 = bounds.iter().map(|(least, _)| least).sum();
         let mut most: u64 = bounds.iter().map(|(_, most)| most).sum();
         for (&index, (at_least, at_most)) in indices.iter().zip(&bounds).rev() {
@@ -64,15 +57,24 @@ impl<'m, 'a> Tally<'m, 'a> {
         least >= limit
     }
 
+    /// [`Tally::reaches`] where there are no bounds.
+    fn counts_to(&self, indices: &[usize], limit: u64) -> bool {
+        let mut sum = 0;
+        let reached = |&index: &usize| {
+            sum += self.message(index);
+            sum >= limit
+        };
+        limit == 0 || indices.iter().rev().any(reached)
+    }
+
     /// The first index from which on the messages have at most `limit` tokens together; the number of messages where
     /// even the last has more.
     pub fn suffix_within(&self, limit: u64) -> usize {
         let mut left = limit;
         for index in (0..self.messages.len()).rev() {
-            if self.has_bounds() && self.bounds(index).0 > left {
-                return index + 1;
-            }
-            match left.checked_sub(self.message(index)) {
+            // What is too large by its bounds alone need not be counted.
+            let too_large = self.bounds(index).is_some_and(|(least, _)| least > left);
+            match left.checked_sub(if too_large { u64::MAX } else { self.message(index) }) {
                 Some(rest) => left = rest,
                 None => return index + 1,
             }
@@ -86,14 +88,9 @@ impl<'m, 'a> Tally<'m, 'a> {
         self.known.iter().filter(|known| known.get().is_some()).count()
     }
 
-    /// Whether bounds are cheaper to have than the count itself.
-    fn has_bounds(&self) -> bool {
-        matches!(self.counter, Counter::Exact(_))
-    }
-
-    fn bounds(&self, index: usize) -> (u64, u64) {
+    fn bounds(&self, index: usize) -> Option<(u64, u64)> {
         match self.known[index].get() {
-            Some(known) => (known, known),
+            Some(known) => Some((known, known)),
             None => self.counter.bounds(&self.messages[index]),
         }
     }

@@ -89,9 +89,13 @@ fn unknown<'a>(candidates: &[Candidate], messages: &[Json<'a>]) -> Problem<'a> {
     let best = candidates.iter().rev().max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign));
     let (format, index) = best.and_then(|best| Some((best.format, best.foreign?))).unwrap_or((FORMATS[0], 0));
     let message = messages[index];
-    let found = match format.message(&Object::of(message)) {
-        Err(what) => format!("message {index} {what}"),
-        Ok(_) => format!("message {index} is of no format that --list formats names"),
+    let name = format.name();
+    let found = match (best.and_then(|best| best.own), format.message(&Object::of(message))) {
+        (Some((own, what)), _) => format!(
+            "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it all the same,"
+        ),
+        (None, Err(what)) => format!("message {index} {what}"),
+        (None, Ok(_)) => format!("message {index} is of no format that --list formats names"),
     };
     Problem::Unknown { message, found }
 }
@@ -124,6 +128,12 @@ mod tests {
     }
 
     #[test]
+    fn a_system_message_in_front_is_not_anthropics() {
+        let litellm = r#"{"model":"claude-3-5-sonnet","messages":[{"role":"system","content":"s"},{"role":"user","content":"u"}]}"#;
+        assert_eq!(told(litellm), "openai-chat");
+    }
+
+    #[test]
     fn fields_without_a_value_are_no_evidence() {
         let calls =
             r#"{"role":"assistant","tool_calls":null,"content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
@@ -134,7 +144,9 @@ mod tests {
     #[test]
     fn evidence_is_not_passed_over_for_a_plainer_format() {
         let odd = r#"[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"exit","content":""}]"#;
-        assert!(told(odd).starts_with("is not a transcript: message 1"), "{}", told(odd));
+        let said = told(odd);
+        assert!(said.contains("it looks like anthropic (message 0 has tool_use or tool_result blocks)"), "{said}");
+        assert!(said.contains("message 1 does not; --from anthropic reads it"), "{said}");
     }
 
     #[test]

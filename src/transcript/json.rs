@@ -102,7 +102,9 @@ fn strict(text: &str, controls: Controls) -> String {
     while let Some(c) = rest.chars().next() {
         let begins =
             out.ends_with(['[', ':', ',', ' ', '\t', '\n', '\r']) || out.ends_with('-') && c == 'I' || out.is_empty();
-        let literal = BEYOND.iter().find(|(beyond, _)| begins && !in_string && rest.starts_with(beyond));
+        let ends = |after: &str| after.is_empty() || after.starts_with([',', ']', '}', ' ', '\t', '\n', '\r']);
+        let literal =
+            BEYOND.iter().find(|(beyond, _)| begins && !in_string && rest.strip_prefix(beyond).is_some_and(ends));
         if let Some((beyond, same_length)) = literal {
             out.push_str(same_length);
             rest = &rest[beyond.len()..];
@@ -433,7 +435,7 @@ mod tests {
             array.items().map(|item| item.raw()).collect::<Vec<_>>(),
             ["NaN", "-Infinity", r#"{"NaN": "Infinity \" NaN"}"#]
         );
-        for none in ["[nan]", "[1NaN]", "[-NaN]", "[1Infinity]"] {
+        for none in ["[nan]", "[1NaN]", "[-NaN]", "[1Infinity]", "[NaN1]", "[Infinity.5]", "[NaNe5]"] {
             assert!(values(none, 0).is_err(), "{none}");
         }
         assert_eq!(values("[NaN]\n[1,]", 0).expect_err("not JSON").line, 2);

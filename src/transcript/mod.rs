@@ -187,6 +187,16 @@ pub struct Answer<'a> {
     pub id: Option<Text<'a>>,
 }
 
+impl<'a> Arguments<'a> {
+    /// Reads the value that a call keeps its arguments in.
+    pub fn of(value: Option<Json<'a>>) -> Self {
+        match value {
+            None => Arguments::Absent,
+            Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
+        }
+    }
+}
+
 impl<'a> Content<'a> {
     /// The empty string.
     pub fn empty() -> Self {

@@ -29,6 +29,15 @@ impl<'a> Text<'a> {
         if self.escaped { self.decode() == other } else { self.raw == other }
     }
 
+    /// Whether the decoded string begins with `start`; no more of it is decoded than that takes.
+    pub fn starts_with(&self, start: &str) -> bool {
+        if !self.escaped {
+            return self.raw.starts_with(start);
+        }
+        let mut points = self.code_points();
+        start.chars().all(|c| points.next() == Some(u32::from(c)))
+    }
+
     /// Whether there is nothing between the quotes.
     pub fn is_empty(&self) -> bool {
         self.raw.is_empty()
@@ -55,6 +64,21 @@ impl<'a> Text<'a> {
             .map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER))
             .collect::<String>()
             .into()
+    }
+
+    /// The string where it holds JSON: half surrogates are escaped again, which in JSON says the same.
+    pub fn decode_json(&self) -> Cow<'a, str> {
+        if !self.escaped {
+            return Cow::Borrowed(self.raw);
+        }
+        let mut json = String::with_capacity(self.raw.len());
+        for point in self.code_points() {
+            match char::from_u32(point) {
+                Some(c) => json.push(c),
+                None => json.push_str(&format!("\\u{point:04x}")),
+            }
+        }
+        json.into()
     }
 
     /// Length in code points, as Python's `len` counts; a half surrogate is one.
@@ -147,6 +171,7 @@ mod tests {
     fn unescaped_text_is_borrowed() {
         assert!(matches!(Text::escaped("plain é").decode(), Cow::Borrowed("plain é")));
         assert!(Text::escaped("a\\u0062").is("ab"));
+        assert!(Text::escaped("a\\u0062c").starts_with("ab") && !Text::escaped("a\\u0062").starts_with("abc"));
     }
 
     #[test]

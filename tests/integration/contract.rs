@@ -117,7 +117,7 @@ fn the_default_summarizer_is_named_once_and_not_when_it_was_chosen() {
     };
     let said = says(&[]);
     assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.contains("the embedded summarizer wrote this"), "{said}");
+    assert!(said.contains("summarized by the embedded summarizer"), "{said}");
     assert_eq!(says(&["--model", "extractive"]), "");
     assert_eq!(says(&["--quiet"]), "");
     let folder = tempfile::tempdir().expect("a folder");
@@ -144,10 +144,13 @@ fn files_are_written_whole_and_keep_their_mode() {
     let to_stdout = with(&["-q", "--keep", "messages:2", "-o", "-", "openai-chat/plain.json"]);
     assert!(to_stdout.stdout.contains("Here is a summary"), "`-` is standard output");
     let nowhere = path(folder.path(), "nowhere.json");
-    std::os::unix::fs::symlink("new.json", &nowhere).expect("a link");
+    std::os::unix::fs::symlink("between.json", &nowhere).expect("a link");
+    std::os::unix::fs::symlink("new.json", path(folder.path(), "between.json")).expect("a link");
     assert_eq!(with(&["-q", "-o", &nowhere, "openai-chat/plain.json"]).code, 0);
     assert!(fs::symlink_metadata(&nowhere).expect("there").is_symlink(), "so does one that led nowhere");
     assert!(fs::metadata(folder.path().join("new.json")).is_ok_and(|metadata| metadata.is_file()));
+    let through_a_pipe = with(&["-q", "--keep", "messages:2", "-o", "/dev/fd/1", "openai-chat/plain.json"]);
+    assert!(through_a_pipe.stdout.contains("Here is a summary"), "{through_a_pipe:?}");
     assert_eq!(with(&["-q", "-o", "/dev/null", "openai-chat/plain.json"]).code, 0, "a device stays one");
     assert!(fs::metadata("/dev/null").is_ok_and(|metadata| !metadata.is_file()));
 }

@@ -195,7 +195,11 @@ mod tests {
         let source = r#"[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a/b"}}]},
             {"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"look","arguments":"{}"}}]},
             {"role":"tool","tool_call_id":"1","content":""}]"#;
-        assert_eq!(summary(source, Counter::DEFAULT, 100), "3 messages without text: 1 image, calls of look.");
+        assert_eq!(summary(source, Counter::DEFAULT, 100), "## Summary\n- Tools called: look");
+        let picture = r#"[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a/b"}}]}]"#;
+        assert_eq!(summary(picture, Counter::DEFAULT, 100), "1 message without text (1 image).");
+        let reasons = r#"[{"role":"assistant","content":[{"type":"thinking","thinking":"The lock is held twice."}]}]"#;
+        assert_eq!(summary(reasons, Counter::DEFAULT, 100), "The lock is held twice.");
     }
 
     #[test]

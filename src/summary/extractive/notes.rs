@@ -59,6 +59,7 @@ const NEXT_STEP: f64 = 30.0;
 const ERROR: f64 = 6.0;
 const ARTIFACT: f64 = 5.0;
 const STATEMENT: f64 = 4.0;
+const TOOLS: f64 = 3.0;
 
 /// All notes of a history, in its order.
 pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
@@ -105,37 +106,67 @@ pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
             ),
         }
     }
+    notes.extend(tools_called(messages));
     notes.extend(named(names, messages.len()));
     notes
 }
 
-/// Any text of a message, where it has some.
+/// Any text of a message, where it has some: what it says, or else what it reasons.
 pub(super) fn any_text(message: &Message<'_>) -> Option<String> {
+    let reasoning = || match &message.content {
+        Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
+            PartKind::Reasoning(text) => Some(text.decode().into_owned()),
+            _ => None,
+        }),
+        Content::Text(_) => None,
+    };
     let text = texts(message);
+    let text = if text.trim().is_empty() { reasoning()? } else { text };
     (!text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
-/// What there is to say of messages that have no text.
+/// What there is to say of messages that have no text: how many, and what they hold instead.
 pub(super) fn without_text(messages: &[&Message<'_>]) -> String {
-    let media = |message: &&Message<'_>| match &message.content {
-        Content::Parts(parts) => {
-            parts.iter().filter(|part| matches!(part.kind, PartKind::Image | PartKind::Media)).count()
-        }
-        Content::Text(_) => 0,
+    let parts = |wanted: fn(&PartKind<'_>) -> bool| -> usize {
+        let of = |message: &&Message<'_>| match &message.content {
+            Content::Parts(parts) => parts.iter().filter(|part| wanted(&part.kind)).count(),
+            Content::Text(_) => 0,
+        };
+        messages.iter().map(of).sum()
     };
-    let images: usize = messages.iter().map(media).sum();
-    let mut tools: Vec<String> = Vec::new();
+    let images = parts(|kind| matches!(kind, PartKind::Image));
+    let others = parts(|kind| matches!(kind, PartKind::Media | PartKind::Other));
+    let held: Vec<String> = [(images, "image"), (others, "other part")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| counted(number, what))
+        .collect();
+    let of = if held.is_empty() { String::new() } else { format!(" ({})", held.join(", ")) };
+    format!("{} without text{of}.", counted(messages.len(), "message"))
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Which tools were called, and how often, the first called first.
+fn tools_called(messages: &[&Message<'_>]) -> Option<Note> {
+    let mut tools: Vec<(String, usize)> = Vec::new();
+    let mut place: HashMap<String, usize> = HashMap::new();
     for name in messages.iter().flat_map(|message| &message.calls).filter_map(|call| call.name) {
         let name = name.decode().into_owned();
-        if !tools.contains(&name) && tools.len() < 10 {
-            tools.push(name);
+        let at = *place.entry(name.clone()).or_insert(tools.len());
+        if at == tools.len() {
+            tools.push((name, 0));
         }
+        tools[at].1 += 1;
     }
-    let images = (images > 0).then(|| format!("{images} image{}", if images == 1 { "" } else { "s" }));
-    let tools = (!tools.is_empty()).then(|| format!("calls of {}", tools.join(", ")));
-    let what: Vec<String> = images.into_iter().chain(tools).collect();
-    let colon = if what.is_empty() { "" } else { ": " };
-    format!("{} messages without text{colon}{}.", messages.len(), what.join(", "))
+    let listed: Vec<String> = tools
+        .iter()
+        .map(|(name, times)| if *times == 1 { name.clone() } else { format!("{name} ({times} times)") })
+        .collect();
+    let text = format!("Tools called: {}", listed.join(", "));
+    (!tools.is_empty()).then(|| Note::new(Section::Summary, clipped(&text), TOOLS))
 }
 
 fn texts(message: &Message<'_>) -> String {

@@ -44,8 +44,6 @@ pub fn by_name(name: &str) -> Option<&'static Provider> {
 /// A model at an address.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// The provider's row.
-    pub provider: &'static Provider,
     /// The provider's name for the model.
     pub model: String,
     /// Where its API is, up to and with the version, without a slash at the end.

@@ -27,7 +27,7 @@ impl Format for Anthropic {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if role(message).is_none()
             || message.get("content").is_none()
-            || message.get("parts").is_some()
+            || present(message, "parts").is_some()
             || present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
         {
             return Fit::Foreign;
@@ -54,6 +54,11 @@ impl Format for Anthropic {
     }
 
     fn claims_envelope(&self, envelope: Json<'_>) -> bool {
+        // A system message in front is what Chat Completions has, for models of all makers.
+        let first = envelope.get("messages").and_then(|messages| messages.items().next());
+        if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
+            return false;
+        }
         ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some())
             || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"))
     }
@@ -63,7 +68,11 @@ impl Format for Anthropic {
         if json.kind() != Kind::Object {
             return Err(format!("is {}, not an object with a role", json.kind().noun()));
         }
-        let role = role(message).ok_or("has no role of the Messages API (user, assistant, system)")?;
+        let role = match (role(message), message.get_text("role")) {
+            (Some(role), _) => role,
+            (None, Some(_)) => Role::Other,
+            (None, None) => return Err("has no role".to_owned()),
+        };
         let mut calls = Vec::new();
         let mut answers = Vec::new();
         for (block, kind) in block_types(message) {
@@ -82,7 +91,7 @@ impl Format for Anthropic {
         Ok(Message {
             json,
             role,
-            role_name: None,
+            role_name: message.get_text("role").filter(|_| role == Role::Other),
             name: None,
             content: content(message.get("content"), block),
             calls,

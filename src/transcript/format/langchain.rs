@@ -196,11 +196,8 @@ fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
 }
 
 fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
-    let arguments = match arguments {
-        None => Arguments::Absent,
-        Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
-    };
-    Call { id: id(json.get("id").or_else(|| json.get("call_id"))), name: json.get_text("name"), arguments, place }
+    let id = id(json.get("id").or_else(|| json.get("call_id")));
+    Call { id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
 }
 
 /// A call in the words of Chat Completions, as `additional_kwargs` keeps it.

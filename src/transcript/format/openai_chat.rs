@@ -48,8 +48,8 @@ impl Format for OpenAiChat {
 
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(role) = role(message) else { return Fit::Foreign };
-        let carries = ["content", "tool_calls", "function_call"].iter().any(|key| message.get(key).is_some());
-        if !carries {
+        let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
+        if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
             return Fit::Foreign;
         }
         if is_of_another_format(message) {
@@ -169,11 +169,7 @@ fn function_call<'a>(id: Option<Text<'a>>, function: Json<'a>) -> Call<'a> {
 }
 
 fn call<'a>(id: Option<Text<'a>>, name: Option<Text<'a>>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
-    let arguments = match arguments {
-        None => Arguments::Absent,
-        Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
-    };
-    Call { id, name, arguments, place }
+    Call { id, name, arguments: Arguments::of(arguments), place }
 }
 
 fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
