@@ -31,8 +31,13 @@ impl Pin {
             Pin::None => false,
             // An earlier summary is carried on by the next, and does not stand beside it for ever.
             _ if is_summary(message, policy) => false,
-            // Where no summary may be a system message in front, no other message may either.
-            Pin::System => message.role.is_system() && transcript.format.summary_roles().contains(&SummaryRole::System),
+            // What stands in front may stay there. What came later may only be moved there where the format's provider
+            // accepts a system message among the others, as it then would a summary.
+            Pin::System => {
+                let in_front = || transcript.messages[..index].iter().all(|message| message.role.is_system());
+                message.role.is_system()
+                    && (transcript.format.summary_roles().contains(&SummaryRole::System) || in_front())
+            }
             Pin::Match(regex) => message.content.texts().iter().any(|text| regex.is_match(&text.decode())),
         }
     }

@@ -243,6 +243,59 @@ fn the_embedded_summarizer_always_fits() {
     }
 }
 
+/// Whatever is accepted, something never becomes nothing.
+#[test]
+fn the_embedded_summarizer_says_something_or_leaves_it() {
+    let small = r#"[{"role":"user","content":"Delete nothing."},{"role":"assistant","content":"ok"},{"role":"user","content":"x"}]"#;
+    let run = piped(&["-q", "--accept", "any", "--keep", "messages:1"], small);
+    assert_eq!((run.code, run.stdout.as_str()), (0, small));
+    let instead =
+        ["-q", "--accept", "any", "--keep", "messages:1", "--summarizer-cmd", "false", "--on-error", "extractive"];
+    assert_eq!(piped(&instead, small).stdout, small);
+}
+
+#[test]
+fn a_system_message_stays_where_it_may_stand() {
+    let message =
+        |role: &str, text: &str| format!(r#"{{"role":"{role}","content":[{{"type":"text","text":"{text}"}}]}}"#);
+    let call = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
+    let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"r"}]}"#;
+    let long = "a long history ".repeat(20);
+    let source = format!(
+        "[{},{},{},{call},{result},{}]",
+        message("system", "rules in front"),
+        message("user", &long),
+        message("system", "rules of later"),
+        message("user", "last")
+    );
+    let run = piped(&["-n", "--json", "--keep", "messages:1"], &source);
+    let plan: Value = serde_json::from_str(&run.stdout).expect("an object");
+    assert_eq!(
+        (&plan["format"], &plan["pinned"], &plan["cutoff"]),
+        (&"anthropic".into(), &serde_json::json!([0]), &5.into())
+    );
+}
+
+#[test]
+fn unfamiliar_messages_are_read_or_the_way_to_read_them_is_named() {
+    for message in [
+        r#"{"role":"assistant","refusal":"no"}"#,
+        r#"{"role":"assistant","reasoning_content":"hm"}"#,
+        r#"{"role":"tool","tool_call_id":"a"}"#,
+    ] {
+        assert_eq!(
+            piped(&["-n"], &format!(r#"[{{"role":"user","content":"a"}},{message}]"#)).stdout,
+            "0\n",
+            "{message}"
+        );
+    }
+    let odd = r#"[{"role":"tool","tool_call_id":"a","content":"r"},{"role":"narrator","content":"n"}]"#;
+    let run = piped(&["-n"], odd);
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.contains("--from openai-chat reads it all the same"), "{run:?}");
+    assert_eq!(piped(&["-n", "--from", "openai-chat"], odd).stdout, "0\n");
+}
+
 #[test]
 fn a_closed_pipe_is_no_error() {
     let mut child = tcompact()
