@@ -129,8 +129,8 @@ fn conversation(settings: &Settings, source: &str, transcript: &Transcript<'_>) 
     Ok(Some(Compacted { plan, message }))
 }
 
-/// A history is only worth summarizing if a summary of this length would be smaller.
-const SMALLEST_SUMMARY: &str = "A few words on it.";
+/// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
+const SMALLEST_SUMMARY: &str = ".";
 
 /// The planner's rules for conversations of a format.
 fn policy(settings: &Settings, format: &'static dyn Format) -> Policy {

@@ -120,26 +120,27 @@ impl Work<'_, '_> {
     /// The embedded summarizer's text, so large that the message is smaller than what it replaces.
     ///
     /// # Errors
-    /// No text is so small: what it replaces stays, whatever `--accept` says.
+    /// Not even a character is so small: what it replaces stays, whatever `--accept` says.
     fn extractive(&self) -> Result<Reply, NoSummary> {
         let settings = self.settings;
         let last = self.summarized.len() - 1;
         let sent = if self.sent().is_empty() { &self.summarized[last..] } else { self.sent() };
         let messages: Vec<_> = sent.iter().map(|&index| &self.transcript.messages[index]).collect();
         let replaced = self.tally.sum(&self.summarized);
-        let frame = message_tokens(self.transcript.format, settings.counter, &self.message(""));
-        let mut limit = settings.summary_tokens.min(replaced.saturating_sub(frame + 1));
-        loop {
-            let text = extractive::summarize(&messages, &settings.policy.summary_prefix, settings.counter, limit);
-            if text.is_empty() {
-                return Err(NoSummary { exit: Exit::SummaryRefused, message: Refusal::Empty.to_string() });
-            }
-            // Escapes and merges at the seams can cost a token or two more than the parts do.
-            let after = message_tokens(self.transcript.format, settings.counter, &self.message(&text));
-            if after < replaced {
-                return Ok(Reply { text, ..Reply::default() });
-            }
-            limit = limit.saturating_sub(after - replaced + 1);
+        let tokens = |text: &str| message_tokens(self.transcript.format, settings.counter, &self.message(text));
+        let mut limit = settings.summary_tokens.min(replaced.saturating_sub(tokens("") + 1)).max(1);
+        let mut text = extractive::summarize(&messages, &settings.policy.summary_prefix, settings.counter, limit);
+        // Escapes and merges at the seams can cost a token or two more than the parts do.
+        while tokens(&text) >= replaced && limit > 1 {
+            limit = limit.saturating_sub(tokens(&text) - replaced + 1).max(1);
+            text = extractive::summarize(&messages, &settings.policy.summary_prefix, settings.counter, limit);
+        }
+        let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+        let fitting = ends.partition_point(|&end| tokens(&text[..end]) < replaced);
+        text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
+        match text.trim_end() {
+            "" => Err(NoSummary { exit: Exit::SummaryRefused, message: Refusal::Empty.to_string() }),
+            text => Ok(Reply { text: text.to_owned(), ..Reply::default() }),
         }
     }
 
