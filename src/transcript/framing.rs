@@ -72,7 +72,7 @@ impl fmt::Display for ReadError {
 }
 
 /// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list wins.
-const PATHS: [&[&str]; 7] = [
+const PATHS: [&[&str]; 9] = [
     &["messages"],
     &["values", "messages"],
     &["history"],
@@ -80,6 +80,8 @@ const PATHS: [&[&str]; 7] = [
     &["body", "messages"],
     &["request", "messages"],
     &["kwargs", "messages"],
+    &["input", "messages"],
+    &["channel_values", "messages"],
 ];
 
 /// Reads a text. `from` and `lines` are what the user said of it; without, the text itself tells.
@@ -243,6 +245,9 @@ mod tests {
             format!("{{\"values\":{{\"messages\":[{USER},{USER}]}},\"next\":[]}}"),
             format!("{{\"request_params\":{{\"messages\":[{USER},{USER}]}}}}"),
             format!("{{\"messages\":[[{USER},{USER}]]}}"),
+            format!("{{\"custom_id\":\"1\",\"body\":{{\"messages\":[{USER},{USER}]}}}}"),
+            format!("{{\"input\":{{\"messages\":[{USER},{USER}]}},\"preferred_output\":[{USER}]}}"),
+            format!("{{\"messages\":\"none\",\"channel_values\":{{\"messages\":[{USER},{USER}]}}}}"),
             format!("{USER}\n{USER}"),
             format!("{USER}{USER}\r\n"),
         ] {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::server::{Server, completion};
+
 #[test]
 fn every_command_of_the_readme_works() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -14,19 +16,25 @@ fn every_command_of_the_readme_works() {
     let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
     let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     let mut tried = 0;
+    let endpoint = Server::start(vec![completion("A short summary.", "stop")]);
     for block in readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
-        // Building is what the test run has just done; endpoints need one.
-        if block.contains("cargo ") || block.contains("_API_KEY") || block.contains("localhost") {
+        // Building is what the test run has just done.
+        if block.contains("cargo ") {
             continue;
         }
-        let script = format!("set -e\n{block}");
+        // The network is played by a server of the test's own.
+        let script = format!("set -e\n{block}")
+            .replace("http://localhost:8080/v1", &endpoint.url)
+            .replace("--model openai:gpt-4o-mini", &format!("--model openai:gpt-4o-mini --base-url {}", endpoint.url))
+            .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-test");
         let output =
             Command::new("bash").args(["-c", &script]).current_dir(folder.path()).env("PATH", &search).output();
         let output = output.expect("bash is there");
         assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
         tried += 1;
     }
-    assert!(tried >= 3, "{tried} blocks of commands");
+    assert!(tried >= 6, "{tried} blocks of commands");
+    assert_eq!(endpoint.requests().len(), 2, "both endpoints of the README were asked");
 }
 
 /// What `cargo run --release --` is given in the README, given to the program that was built for this test.
