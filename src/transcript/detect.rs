@@ -91,10 +91,10 @@ fn unknown<'a>(candidates: &[Candidate], messages: &[Json<'a>]) -> Problem<'a> {
     let message = messages[index];
     let name = format.name();
     let found = match (best.and_then(|best| best.own), format.message(&Object::of(message))) {
-        (Some((own, what)), _) => format!(
+        (_, Err(what)) => format!("message {index} {what}"),
+        (Some((own, what)), Ok(_)) => format!(
             "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it all the same,"
         ),
-        (None, Err(what)) => format!("message {index} {what}"),
         (None, Ok(_)) => format!("message {index} is of no format that --list formats names"),
     };
     Problem::Unknown { message, found }
@@ -147,6 +147,8 @@ mod tests {
         let said = told(odd);
         assert!(said.contains("it looks like anthropic (message 0 has tool_use or tool_result blocks)"), "{said}");
         assert!(said.contains("message 1 does not; --from anthropic reads it"), "{said}");
+        let unreadable = told(r#"[{"role":"tool","tool_call_id":"a","content":"r"},3]"#);
+        assert!(unreadable.contains("message 1 is a number"), "{unreadable}");
     }
 
     #[test]
