@@ -14,7 +14,8 @@ use crate::summary::{Reply, Summarizer, Usage, ask, command, extractive, prompt,
 use crate::tokens::{Counter, Tally};
 use crate::transcript::Transcript;
 use crate::transcript::format::Format;
-use crate::transcript::json::{self, Object};
+use crate::transcript::json::Object;
+use crate::transcript::syntax;
 
 /// What it takes to summarize one conversation.
 pub(super) struct Work<'w, 'a> {
@@ -154,6 +155,6 @@ impl Work<'_, '_> {
 /// Tokens of a message that is not part of a transcript yet.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, message: &serde_json::Value) -> u64 {
     let written = message.to_string();
-    let parsed = json::values(&written, 0).ok().and_then(|values| values.first().copied());
+    let parsed = syntax::values(&written, 0).ok().and_then(|values| values.first().copied());
     parsed.and_then(|json| format.message(&Object::of(json)).ok()).map_or(0, |message| counter.count(&message))
 }

@@ -3,7 +3,8 @@
 //! Characters divided by a number, rounded up a message, and a little more for each message. It counts what `LangChain`
 //! sees: calls only beside string content, parts other than text by Python's `repr` of them, pictures at a flat rate.
 
-use crate::transcript::json::{self, Json};
+use crate::transcript::json::Json;
+use crate::transcript::syntax;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 
@@ -86,7 +87,7 @@ fn arguments(arguments: Arguments<'_>, out: &mut String) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
         Arguments::Absent => out.push_str("{}"),
-        Arguments::Text(text) => match json::parse_arguments(&text.decode_json()) {
+        Arguments::Text(text) => match syntax::parse_arguments(&text.decode_json()) {
             Some(value) => python::repr(value, out),
             None => python::string(text, out),
         },

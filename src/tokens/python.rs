@@ -193,7 +193,7 @@ mod tests {
 
     fn of(json: &str) -> String {
         let mut out = String::new();
-        repr(crate::transcript::json::values(json, 0).expect("valid JSON")[0], &mut out);
+        repr(crate::transcript::syntax::values(json, 0).expect("valid JSON")[0], &mut out);
         out
     }
 

@@ -7,7 +7,8 @@ use std::fmt;
 
 use super::detect;
 use super::format::{FORMATS, Fit, Format};
-use super::json::{self, Json, Kind, Object, SyntaxError};
+use super::json::{Json, Kind, Object};
+use super::syntax::{self, SyntaxError};
 use super::{Message, Transcript};
 
 /// How the lines of a JSONL file are read.
@@ -94,7 +95,7 @@ pub fn read<'a>(
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let values = json::values(source, mark).map_err(ReadError::Syntax)?;
+    let values = syntax::values(source, mark).map_err(ReadError::Syntax)?;
     let Some(&first) = values.first() else { return Err(ReadError::Empty) };
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,

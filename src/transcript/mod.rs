@@ -7,6 +7,7 @@ pub mod detect;
 pub mod format;
 pub mod framing;
 pub mod json;
+pub mod syntax;
 pub mod text;
 
 use std::ops::Range;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::summary::{Reply, Usage};
-use crate::transcript::json::{self, Json, Kind};
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::syntax;
 
 /// What follows the base address.
 pub(super) const PATH: &str = "/chat/completions";
@@ -18,7 +19,7 @@ pub(super) fn request(model: &str, prompt: &str, summary_tokens: u64, length_key
 /// cut in the middle of an emoji here as well.
 pub(super) fn response(body: &str) -> Result<Reply, String> {
     let body = body.trim_start_matches('\u{feff}');
-    let answer = json::values(body, 0).ok().and_then(|values| values.first().copied());
+    let answer = syntax::values(body, 0).ok().and_then(|values| values.first().copied());
     let choices = answer.and_then(|answer| answer.get("choices")).filter(|choices| choices.kind() == Kind::Array);
     let choices = choices.ok_or("the answer is no chat completion")?;
     let choice = choices.items().next().ok_or("the answer has no choices")?;
