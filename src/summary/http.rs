@@ -3,6 +3,7 @@
 //! The client is built for the first request and never for less: making it costs more than everything a dry run does.
 //! Redirects are not followed, so a key goes nowhere but to the address it is meant for.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
@@ -15,6 +16,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use serde_json::Value;
 
 use super::shown;
+use crate::transcript::syntax;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -185,13 +187,14 @@ fn backoff(tried: u32) -> Duration {
 
 /// What a provider says in the body of an error: its message where it has one, without the key, and always short.
 pub(super) fn said(body: &str, key: Option<&Secret>) -> String {
-    let message = serde_json::from_str::<Value>(body).ok().and_then(|value| {
-        let error = value.get("error").unwrap_or(&value);
-        error.get("message").unwrap_or(error).as_str().map(str::to_owned)
+    let answer = syntax::values(body, 0).ok().and_then(|values| values.first().copied());
+    let message = answer.and_then(|answer| {
+        let error = answer.get("error").unwrap_or(answer);
+        error.get("message").unwrap_or(error).text()
     });
     // Only now: the key may be spelled with escapes in JSON, and half of it be left where the text is clipped.
-    let text = message.as_deref().unwrap_or(body).trim();
-    let text = shown(&key.map_or_else(|| text.to_owned(), |key| key.hidden_in(text)), SHOWN);
+    let text = message.map_or(Cow::Borrowed(body), |message| message.decode());
+    let text = shown(key.map_or_else(|| text.to_string(), |key| key.hidden_in(&text)).trim(), SHOWN);
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
@@ -221,6 +224,12 @@ mod tests {
         assert_eq!(key.hidden_in("no sk-live here"), "no [key] here");
         assert!(Secret::new("two\nlines").is_none());
         assert_eq!(said(r#"{"error":"bad \u0073k-live"}"#, Some(&key)), ": bad [key]");
+        let cut = r#"{"error":{"message":"\ud83d bad \u0073k-live"}}"#;
+        assert_eq!(
+            said(cut, Some(&key)),
+            ": \u{fffd} bad [key]",
+            "half a surrogate does not keep it from being decoded"
+        );
     }
 
     #[test]
