@@ -25,6 +25,7 @@ use work::{Accepted, Work, message_tokens};
 /// # Errors
 /// What stopped it. Nothing has been written then.
 pub fn run(settings: &Settings) -> Result<Exit> {
+    Said::new(settings).settings();
     output::check(settings.path.as_deref(), settings.output.as_deref().filter(|_| !settings.dry_run))?;
     let input = input::read(settings.path.as_deref())?;
     let document = framing::read(&input.text, settings.from, settings.lines)
@@ -58,7 +59,7 @@ fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Resul
     let mut any = false;
     for transcript in &document.transcripts {
         let tally = Tally::new(settings.counter, &transcript.messages);
-        let plan = plan(transcript, &tally, &policy(settings, transcript.format));
+        let plan = decided(settings, transcript, &tally);
         any |= plan.cutoff > 0;
         let source = source_name(input, transcript);
         if settings.json {
@@ -95,6 +96,7 @@ fn compact(settings: &Settings, input: &Input, document: &Document<'_>) -> Resul
         Emit::Update => updates,
     };
     output::write(&text, settings.output.as_deref())?;
+    Said::new(settings).disabled();
     if any {
         Said::new(settings).default_summarizer();
         Said::new(settings).prompt_not_used();
@@ -112,7 +114,7 @@ struct Compacted {
 fn conversation(settings: &Settings, source: &str, transcript: &Transcript<'_>) -> Result<Option<Compacted>> {
     let said = Said::new(settings);
     let tally = Tally::new(settings.counter, &transcript.messages);
-    let plan = plan(transcript, &tally, &policy(settings, transcript.format));
+    let plan = decided(settings, transcript, &tally);
     said.planned(source, transcript, &plan, &tally);
     if plan.cutoff == 0 {
         return Ok(None);
@@ -127,6 +129,22 @@ fn conversation(settings: &Settings, source: &str, transcript: &Transcript<'_>) 
     let tokens = message_tokens(transcript.format, settings.counter, &message);
     said.summarized(source, work.summarized.len(), tokens, usage);
     Ok(Some(Compacted { plan, message }))
+}
+
+/// Where a conversation is cut: nowhere, if the config file has nothing done.
+fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Plan {
+    match &settings.disabled {
+        None => plan(transcript, tally, &policy(settings, transcript.format)),
+        Some(reason) => Plan {
+            triggered: false,
+            fired: None,
+            wanted: 0,
+            cutoff: 0,
+            moved_because: None,
+            pinned: vec![],
+            reason: Some(reason.clone()),
+        },
+    }
 }
 
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.

@@ -80,17 +80,26 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value = "0", value_parser = whole_or_none, help_heading = "Rules")]
     pub overhead_tokens: u64,
 
+    /// The rules of a known system (`--list presets`); other flags override it.
+    #[arg(long, value_name = "NAME", help_heading = "Rules")]
+    pub preset: Option<String>,
+
+    /// Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or
+    /// a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
+    pub config: Option<PathBuf>,
+
     /// Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider
     /// of `--list providers` [default: extractive].
     #[arg(short, long, value_name = "PROVIDER:MODEL", help_heading = "Summaries")]
     pub model: Option<String>,
 
     /// Where the provider's API is, up to and with its version [default: the provider's own].
-    #[arg(long, value_name = "URL", requires = "model", value_hint = ValueHint::Url, help_heading = "Summaries")]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Summaries")]
     pub base_url: Option<String>,
 
     /// The environment variable that holds the key [default: the provider's own].
-    #[arg(long, value_name = "NAME", requires = "model", help_heading = "Summaries")]
+    #[arg(long, value_name = "NAME", help_heading = "Summaries")]
     pub api_key_env: Option<String>,
 
     /// Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output.

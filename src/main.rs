@@ -4,30 +4,23 @@ use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use tcompact::app;
-use tcompact::cli::{Arguments, When};
+use tcompact::cli::When;
 use tcompact::exit::{Exit, Failure};
 use tcompact::run::{output, tables};
 use tcompact::settings::Settings;
+use tcompact::settings::layers::CommandLine;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
-        Err(error) => return not_understood(&error),
-    };
-    match arguments.color {
-        When::Auto => {}
-        When::Always => anstream::ColorChoice::Always.write_global(),
-        When::Never => anstream::ColorChoice::Never.write_global(),
-    }
-    match run(arguments) {
+    match run() {
         Ok(exit) => exit.into(),
-        Err(error) => {
-            complain(&error.to_string());
-            error.downcast_ref::<Failure>().map_or(Exit::Unreadable, |failure| failure.exit).into()
-        }
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(error) => not_understood(&error),
+            Err(error) => {
+                complain(&error.to_string());
+                error.downcast_ref::<Failure>().map_or(Exit::Unreadable, |failure| failure.exit).into()
+            }
+        },
     }
 }
 
@@ -51,15 +44,31 @@ fn complain(message: &str) {
     let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {message}");
 }
 
-fn run(arguments: Arguments) -> anyhow::Result<Exit> {
+fn run() -> anyhow::Result<Exit> {
     const STDOUT: Option<&Path> = None;
-    if let Some(table) = arguments.list {
+    let command_line = CommandLine::parse(std::env::args_os())?;
+    colour(command_line.arguments.color);
+    if let Some(table) = command_line.arguments.list {
         output::write(&tables::draw(table), STDOUT)?;
         return Ok(Exit::Success);
     }
-    if let Some(generated) = arguments.generate {
+    if let Some(generated) = command_line.arguments.generate {
         output::write(generated.file().1, STDOUT)?;
         return Ok(Exit::Success);
     }
-    app::run(&Settings::new(arguments, |name| std::env::var(name).ok())?)
+    let resolved = command_line.resolve(presets, |name| std::env::var_os(name))?;
+    colour(resolved.arguments.color);
+    app::run(&Settings::new(resolved, |name| std::env::var(name).ok())?)
+}
+
+fn colour(when: When) {
+    match when {
+        When::Auto => {}
+        When::Always => anstream::ColorChoice::Always.write_global(),
+        When::Never => anstream::ColorChoice::Never.write_global(),
+    }
+}
+
+fn presets(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    (name == "deerflow").then_some(&[])
 }

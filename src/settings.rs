@@ -1,4 +1,12 @@
 //! From flags and environment to what is to be done: every value checked before anything is read or asked for.
+//!
+//! [`layers`] says which value counts where several places give one; here is what the values mean together.
+
+mod deerflow;
+mod environment;
+mod file;
+mod keys;
+pub mod layers;
 
 use std::fs;
 use std::path::PathBuf;
@@ -22,6 +30,8 @@ use crate::tokens::models::{self, Model, NotFound};
 use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
+use layers::Resolved;
+
 /// The name of the embedded summarizer.
 const EXTRACTIVE: &str = "extractive";
 
@@ -44,8 +54,8 @@ pub struct Settings {
     pub summarizer_chosen: bool,
     /// The prompt.
     pub template: Template,
-    /// Whether the user gave it.
-    pub template_chosen: bool,
+    /// What the user gave it with, if it is not the built-in one.
+    pub template_from: Option<&'static str>,
     /// How much of the end of the history the summarizer is sent, in tokens.
     pub trim_tokens: Option<u64>,
     /// The size asked of the summary, in tokens.
@@ -70,26 +80,42 @@ pub struct Settings {
     pub quiet: bool,
     /// Say what is decided and done.
     pub verbose: bool,
+    /// Why nothing is to be done, where the config file says so.
+    pub disabled: Option<String>,
+    /// What is to be said of the settings themselves, a line each.
+    pub said: Vec<String>,
 }
 
 impl Settings {
-    /// Checks the arguments, reads the prompt file, and takes the key from the environment through `variable`.
+    /// Checks what the layers resolved to, reads the prompt file, and takes the key from the environment through
+    /// `variable`.
     ///
     /// # Errors
-    /// The first thing that cannot be used, by its flag, and what to do instead.
-    pub fn new(arguments: Arguments, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+    /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
+    pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let Resolved { arguments, summary_prompt, disabled, said, given } = resolved;
+        let settings = Self::checked(arguments, summary_prompt, variable);
+        settings.map(|settings| Settings { disabled, said, ..settings }).map_err(|error| layers::blamed(&given, error))
+    }
+
+    fn checked(
+        arguments: Arguments,
+        summary_prompt: Option<(String, String)>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self> {
         let model = arguments.for_model.as_deref().map(find_model).transpose()?;
         let context_window = arguments.context_window.or(model.map(|model| model.context_window));
         let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
         check_fractions(&triggers, arguments.keep, context_window)?;
         check_pins(&arguments.pins)?;
         let Pairs::Strict = arguments.pairs;
+        let (template, template_from) = template(&arguments, summary_prompt)?;
         Ok(Settings {
             from: from(&arguments.from)?,
             summarizer: summarizer(&arguments, variable)?,
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
-            template: template(&arguments)?,
-            template_chosen: arguments.prompt_file.is_some(),
+            template,
+            template_from,
             path: arguments.path.filter(|path| path.as_os_str() != "-"),
             lines: arguments.lines,
             policy: Policy {
@@ -114,6 +140,8 @@ impl Settings {
             exit_status: arguments.exit_status,
             quiet: arguments.quiet,
             verbose: arguments.verbose,
+            disabled: None,
+            said: vec![],
         })
     }
 }
@@ -171,26 +199,41 @@ fn prefix(text: String) -> String {
     if text.is_empty() || text.ends_with(char::is_whitespace) { text } else { text + "\n\n" }
 }
 
-fn template(arguments: &Arguments) -> Result<Template> {
-    let Some(path) = &arguments.prompt_file else { return Ok(Template::built_in(arguments.summary_tokens)) };
+/// The prompt's template, and what gave it.
+fn template(
+    arguments: &Arguments,
+    summary_prompt: Option<(String, String)>,
+) -> Result<(Template, Option<&'static str>)> {
+    if let Some((text, name)) = summary_prompt {
+        return Ok((other_systems_template(&text, &name)?, Some("summary_prompt")));
+    }
+    let Some(path) = &arguments.prompt_file else { return Ok((Template::built_in(arguments.summary_tokens), None)) };
     let text = fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!("--prompt-file {} cannot be read: {}", path.display(), plain(&error)))
     })?;
-    Ok(Template::parse(text.trim_start_matches('\u{feff}'))
-        .map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())))?)
+    let template = Template::parse(text.trim_start_matches('\u{feff}'))
+        .map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())))?;
+    Ok((template, Some("--prompt-file")))
+}
+
+/// The template that another system's config file holds.
+fn other_systems_template(text: &str, name: &str) -> Result<Template> {
+    Ok(Template::parse(text).map_err(|what| Failure::usage(format!("{name} {what}")))?)
 }
 
 fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) -> Result<Summarizer> {
     let timeout = Duration::from_secs_f64(arguments.timeout);
+    let of_endpoint = [("--base-url", &arguments.base_url), ("--api-key-env", &arguments.api_key_env)];
+    let of_endpoint = of_endpoint.iter().find_map(|(flag, value)| value.is_some().then_some(flag));
+    if let (Some(_), Some(flag)) = (&arguments.summarizer_cmd, of_endpoint) {
+        return Err(Failure::usage(format!("{flag}: --summarizer-cmd asks no address; leave one of them out")).into());
+    }
     if let Some(command) = &arguments.summarizer_cmd {
         return Ok(Summarizer::Command(command.clone(), timeout));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
     if name == EXTRACTIVE {
-        if let Some(flag) = [("--base-url", &arguments.base_url), ("--api-key-env", &arguments.api_key_env)]
-            .iter()
-            .find_map(|(flag, value)| value.is_some().then_some(flag))
-        {
+        if let Some(flag) = of_endpoint {
             return Err(Failure::usage(format!(
                 "{flag}: the embedded summarizer asks nobody; name a model with --model"
             ))

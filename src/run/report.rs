@@ -102,6 +102,20 @@ impl<'s> Said<'s> {
         Said { settings }
     }
 
+    /// Where the settings come from, and what the user should know of them.
+    pub fn settings(self) {
+        for line in &self.settings.said {
+            self.line(line);
+        }
+    }
+
+    /// That the config file has nothing done.
+    pub fn disabled(self) {
+        if let Some(reason) = self.settings.disabled.as_ref().filter(|_| !self.settings.quiet) {
+            self.line(&format!("{reason}; the transcript is left as it is"));
+        }
+    }
+
     /// What was decided.
     pub fn planned(self, source: &str, transcript: &Transcript<'_>, plan: &Plan, tally: &Tally<'_, '_>) {
         if !self.settings.verbose {
@@ -178,12 +192,12 @@ impl<'s> Said<'s> {
     /// That the embedded summarizer takes no prompt, where the user gave one.
     pub fn prompt_not_used(self) {
         if !self.settings.quiet
-            && self.settings.template_chosen
+            && let Some(from) = self.settings.template_from
             && matches!(self.settings.summarizer, Summarizer::Extractive)
         {
-            self.line(
-                "the embedded summarizer takes no prompt, so --prompt-file is not used; name a model with --model",
-            );
+            self.line(&format!(
+                "the embedded summarizer takes no prompt, so {from} is not used; name a model with --model"
+            ));
         }
     }
 

@@ -6,11 +6,15 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::{path, piped, tcompact, with};
+use crate::program::{own_settings, path, piped, tcompact, with};
 
 #[test]
 fn cases() {
-    trycmd::TestCases::new().default_bin_name("tcompact").case("tests/cmd/*.trycmd");
+    let cases = trycmd::TestCases::new();
+    cases.default_bin_name("tcompact").case("tests/cmd/*.trycmd");
+    for (variable, value) in own_settings() {
+        cases.env(variable, value);
+    }
 }
 
 #[test]

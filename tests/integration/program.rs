@@ -23,8 +23,18 @@ pub(crate) fn tcompact() -> Command {
     {
         command.env_remove(variable);
     }
+    for (variable, value) in own_settings() {
+        command.env(variable, value);
+    }
     command.current_dir(FIXTURES);
     command
+}
+
+/// Variables that keep the settings of the person who runs the tests away: an empty one counts as not set.
+pub(crate) fn own_settings() -> Vec<(String, &'static str)> {
+    let variables = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let ours = variables.filter(|name| name.starts_with("TCOMPACT_")).map(|name| (name, ""));
+    ours.chain([("XDG_CONFIG_HOME".to_owned(), "/nowhere")]).collect()
 }
 
 /// Runs `command` with `input` on its standard input.

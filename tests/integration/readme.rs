@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use crate::program::own_settings;
 use crate::server::{Server, completion};
 
 #[test]
@@ -27,9 +28,9 @@ fn every_command_of_the_readme_works() {
             .replace("http://localhost:8080/v1", &endpoint.url)
             .replace("--model openai:gpt-4o-mini", &format!("--model openai:gpt-4o-mini --base-url {}", endpoint.url))
             .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-test");
-        let output =
-            Command::new("bash").args(["-c", &script]).current_dir(folder.path()).env("PATH", &search).output();
-        let output = output.expect("bash is there");
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &script]).current_dir(folder.path()).env("PATH", &search).envs(own_settings());
+        let output = bash.output().expect("bash is there");
         assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
         tried += 1;
     }
@@ -46,6 +47,7 @@ fn the_first_command_of_the_readme_runs_the_main_job() {
     let output = Command::new(env!("CARGO_BIN_EXE_tcompact"))
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .envs(own_settings())
         .output()
         .expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,0 +1,275 @@
+//! `DeerFlow`'s `config.yaml`: its section `summarization`, as the flags that do the same.
+//!
+//! Values are taken as leniently as pydantic takes them there (`"20"` is 20, `yes` is true), unknown keys are ignored,
+//! and what `DeerFlow` refuses is refused. `skill_file_read_tool_names` and `preserve_recent_skill_count`, `_tokens` and
+//! `_tokens_per_skill` are checked and have no effect: skills live in `DeerFlow`'s own files, not in a transcript.
+
+use anyhow::Result;
+use serde_json::{Map, Value as Json};
+
+use super::file::found;
+use super::layers::{ConfigFile, Given, Source, Value};
+use crate::exit::Failure;
+use crate::summary::provider;
+use crate::tokens::Counter;
+use crate::tokens::models::{self, Model};
+
+/// The key by which the file is known.
+pub(super) const SECTION: &str = "summarization";
+
+const TRIM_DEFAULT: i128 = 4_000;
+const SKILL_COUNTS: [&str; 3] =
+    ["preserve_recent_skill_count", "preserve_recent_skill_tokens", "preserve_recent_skill_tokens_per_skill"];
+/// Whose model a name without a provider is, by how it begins.
+const FAMILIES: [(&str, &str); 13] = [
+    ("gpt-", "openai"),
+    ("o1", "openai"),
+    ("o3", "openai"),
+    ("o4", "openai"),
+    ("chatgpt", "openai"),
+    ("claude", "anthropic"),
+    ("gemini", "google"),
+    ("deepseek", "deepseek"),
+    ("grok", "xai"),
+    ("mistral", "mistral"),
+    ("mixtral", "mistral"),
+    ("qwen", "dashscope"),
+    ("qwq", "dashscope"),
+];
+
+/// Reads the section.
+///
+/// # Errors
+/// The first value that `DeerFlow` would not take either, by its key.
+pub(super) fn read(file: &str, keys: &Map<String, Json>) -> Result<ConfigFile, Failure> {
+    let section = Section { file, keys };
+    let enabled = section.get("enabled", "true or false", boolean)?.unwrap_or(false);
+    let model = section.get("model_name", "a string or null", or_null(text))?.flatten();
+    let triggers = section.triggers()?;
+    let keep = keys.get("keep").map(|json| section.amount("keep".to_owned(), json)).transpose()?;
+    let trim = section.get("trim_tokens_to_summarize", "a whole number or null", or_null(whole))?;
+    let prompt = section.get("summary_prompt", "a string or null", or_null(text))?.flatten();
+    section.get("skill_file_read_tool_names", "a list of strings", texts)?;
+    for key in SKILL_COUNTS {
+        section.get(key, "a whole number from 0 on", |json| whole(json).filter(|count| *count >= 0))?;
+    }
+    if !enabled {
+        // Nothing is made of the other values there, so that none can be out of range.
+        let disabled = Some(format!("summarization is not enabled in {file}"));
+        return Ok(ConfigFile { disabled, ..ConfigFile::default() });
+    }
+    let sizes = triggers.iter().map(|amount| section.size(amount, At::Least)).collect::<Result<Vec<_>, _>>()?;
+    let kept = keep.as_ref().map_or(Ok("messages:20".to_owned()), |amount| section.size(amount, At::Most))?;
+    let of_window = triggers.iter().chain(&keep).any(|amount| amount.unit == "fraction");
+    let mut values = vec![
+        section.given("preset", vec!["deerflow".to_owned()]),
+        section.given("keep", vec![kept]),
+        section.trim_tokens(trim)?,
+    ];
+    if !sizes.is_empty() {
+        values.push(section.given("trigger", sizes));
+    }
+    if let Some(name) = model.filter(|name| !name.is_empty()) {
+        values.extend(section.model(&name, of_window));
+    }
+    Ok(ConfigFile {
+        values,
+        summary_prompt: prompt.map(|text| (text, format!("{file}: {SECTION}.summary_prompt"))),
+        disabled: None,
+        never: triggers
+            .is_empty()
+            .then(|| format!("{file} has no trigger, so that nothing is summarized; --trigger gives one")),
+    })
+}
+
+/// The section, and the file that it is in.
+struct Section<'s> {
+    file: &'s str,
+    keys: &'s Map<String, Json>,
+}
+
+/// A size as it is written there.
+struct Amount {
+    key: String,
+    unit: &'static str,
+    value: Number,
+}
+
+/// Which way a broken number means the same as a whole one.
+#[derive(PartialEq)]
+enum At {
+    /// As many or more: a trigger.
+    Least,
+    /// So many and no more: what is kept.
+    Most,
+}
+
+/// A number as Python has them.
+enum Number {
+    Whole(i128),
+    Float(f64),
+}
+
+impl Section<'_> {
+    fn wrong(&self, key: &str, found: &str, wanted: &str) -> Failure {
+        Failure::usage(format!("{}: {SECTION}.{key} = {found}: expected {wanted}", self.file))
+    }
+
+    /// The value of a key as `read` takes it, if it is there.
+    fn get<T>(&self, key: &str, wanted: &str, read: impl Fn(&Json) -> Option<T>) -> Result<Option<T>, Failure> {
+        let json = self.keys.get(key);
+        json.map(|json| read(json).ok_or_else(|| self.wrong(key, &found(json), wanted))).transpose()
+    }
+
+    fn given(&self, flag: &str, texts: Vec<String>) -> Given {
+        Given::new(flag, Value::Texts(texts), Source::File(self.file.to_owned()))
+    }
+
+    fn triggers(&self) -> Result<Vec<Amount>, Failure> {
+        match self.keys.get("trigger") {
+            None | Some(Json::Null) => Ok(vec![]),
+            Some(Json::Array(items)) => {
+                items.iter().enumerate().map(|(at, json)| self.amount(format!("trigger[{at}]"), json)).collect()
+            }
+            Some(json) => Ok(vec![self.amount("trigger".to_owned(), json)?]),
+        }
+    }
+
+    fn amount(&self, key: String, json: &Json) -> Result<Amount, Failure> {
+        let Json::Object(map) = json else {
+            return Err(self.wrong(&key, &found(json), "a type and a value, as in {type: tokens, value: 4000}"));
+        };
+        let [unit, value] = ["type", "value"].map(|name| map.get(name).unwrap_or(&Json::Null));
+        let units = ["fraction", "tokens", "messages"].into_iter();
+        let Some(unit) = units.into_iter().find(|name| unit == name) else {
+            return Err(self.wrong(&format!("{key}.type"), &found(unit), "fraction, tokens or messages"));
+        };
+        let wrong = || self.wrong(&format!("{key}.value"), &found(value), "a number");
+        let value = number(value).ok_or_else(wrong)?;
+        Ok(Amount { key, unit, value })
+    }
+
+    /// A size as our flags take it.
+    fn size(&self, amount: &Amount, at: At) -> Result<String, Failure> {
+        let Amount { key, unit, value } = amount;
+        let (whole, float) = match *value {
+            Number::Whole(whole) => (Some(whole), whole as f64),
+            Number::Float(float) => (None, float),
+        };
+        let wrong = |wanted| Err(self.wrong(&format!("{key}.value"), &float.to_string(), wanted));
+        match (*unit, whole) {
+            ("fraction", _) if float > 0.0 && float <= 1.0 => Ok(format!("fraction:{float}")),
+            ("fraction", _) => wrong("a fraction above 0 and at most 1"),
+            _ if float <= 0.0 => wrong("a number above 0"),
+            (_, Some(whole)) => Ok(format!("{unit}:{whole}")),
+            (_, None) if at == At::Least => Ok(format!("{unit}:{}", float.ceil() as u64)),
+            ("tokens", None) => Ok(format!("tokens:{}", (float as u64).max(1))),
+            _ => wrong("a whole number, since DeerFlow fails at a float when it comes to cut"),
+        }
+    }
+
+    fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<Given, Failure> {
+        const KEY: &str = "trim_tokens_to_summarize";
+        let tokens = trim.flatten().unwrap_or(TRIM_DEFAULT);
+        if tokens <= 0 {
+            let wanted = "1 or more, since with less DeerFlow sends nothing of the history";
+            return Err(self.wrong(KEY, &tokens.to_string(), wanted));
+        }
+        let mut given = self.given("trim-tokens", vec![tokens.to_string()]);
+        if trim == Some(None) {
+            given.note = Some(format!(
+                "{}: DeerFlow does not pass on {KEY}: null, so that {TRIM_DEFAULT} tokens are sent as by default; --trim-tokens none sends all",
+                self.file
+            ));
+        }
+        Ok(given)
+    }
+
+    /// Who summarizes; and where a size is a fraction, whose context window it is of.
+    fn model(&self, name: &str, of_window: bool) -> Vec<Given> {
+        let (full, model) = match named(name) {
+            Some(found) => found,
+            None => {
+                let why =
+                    format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
+                return vec![Given { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
+            }
+        };
+        let mut values = vec![self.given("model", vec![full.clone()])];
+        if let Some(model) = model.filter(|_| of_window) {
+            let counter = match model.counter() {
+                // It is estimated there, whatever can be counted.
+                Counter::Exact(_) => Counter::DEFAULT,
+                estimate => estimate,
+            };
+            values.push(self.given("for", vec![full]));
+            values.push(self.given("counter", vec![counter.to_string()]));
+        }
+        values
+    }
+}
+
+/// A model's full name, as `--model` takes it, and what is known of it.
+fn named(name: &str) -> Option<(String, Option<Model>)> {
+    if name.split_once(':').is_some_and(|(provider, model)| provider::by_name(provider).is_some() && !model.is_empty())
+    {
+        return Some((name.to_owned(), models::find(name).ok()));
+    }
+    let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, provider)| *provider);
+    let all: Vec<Model> = models::all().filter(|model| model.name == name).collect();
+    let own = all.iter().find(|model| family == Some(model.provider));
+    let model = own.or_else(|| all.iter().find(|model| provider::by_name(model.provider).is_some()))?;
+    Some((format!("{}:{name}", model.provider), Some(*model)))
+}
+
+fn or_null<T>(read: fn(&Json) -> Option<T>) -> impl Fn(&Json) -> Option<Option<T>> {
+    move |json| if json.is_null() { Some(None) } else { read(json).map(Some) }
+}
+
+fn text(json: &Json) -> Option<String> {
+    json.as_str().map(str::to_owned)
+}
+
+fn texts(json: &Json) -> Option<Vec<String>> {
+    json.as_array()?.iter().map(text).collect()
+}
+
+fn boolean(json: &Json) -> Option<bool> {
+    match json {
+        Json::Bool(on) => Some(*on),
+        Json::Number(number) => match number.as_f64()? {
+            0.0 => Some(false),
+            1.0 => Some(true),
+            _ => None,
+        },
+        Json::String(text) => match text.to_ascii_lowercase().as_str() {
+            "1" | "on" | "t" | "true" | "y" | "yes" => Some(true),
+            "0" | "off" | "f" | "false" | "n" | "no" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn whole(json: &Json) -> Option<i128> {
+    match number(json)? {
+        Number::Whole(whole) => Some(whole),
+        Number::Float(float) => (float.fract() == 0.0).then_some(float as i128),
+    }
+}
+
+fn number(json: &Json) -> Option<Number> {
+    match json {
+        Json::Bool(on) => Some(Number::Whole(i128::from(*on))),
+        Json::Number(number) => {
+            let whole = number.as_i64().map(i128::from).or(number.as_u64().map(i128::from));
+            whole.map(Number::Whole).or(number.as_f64().map(Number::Float))
+        }
+        Json::String(text) => {
+            let text = text.trim();
+            let float = || text.parse().ok().filter(|float: &f64| float.is_finite()).map(Number::Float);
+            text.parse().ok().map(Number::Whole).or_else(float)
+        }
+        _ => None,
+    }
+}

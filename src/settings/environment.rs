@@ -1,0 +1,42 @@
+//! The layer of the environment: `TCOMPACT_KEEP=messages:6` is `--keep messages:6`.
+
+use std::ffi::OsString;
+
+use anyhow::Result;
+
+use super::keys::{Keys, Kind, kind};
+use super::layers::{Given, Source, Value};
+use crate::exit::Failure;
+
+/// The flags that variables give. An empty variable counts as not set; one of an unknown name may be somebody else's.
+///
+/// # Errors
+/// A variable that is no text, or a switch that is neither on nor off.
+pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<Given>> {
+    let mut given = Vec::new();
+    for (flag, arg) in keys.all() {
+        let name = format!("TCOMPACT_{}", flag.to_uppercase().replace('-', "_"));
+        let Some(text) = variable(&name) else { continue };
+        let text = text.into_string().map_err(|_| Failure::usage(format!("{name}: the variable is not UTF-8")))?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let source = Source::Variable(name);
+        let value = match kind(arg) {
+            Kind::Switch => Value::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, why))?),
+            Kind::One => Value::Texts(vec![text]),
+            Kind::Many => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
+        };
+        given.push(Given::new(flag, value, source));
+    }
+    Ok(given)
+}
+
+fn switch(text: &str) -> Result<bool, &'static str> {
+    let is_one_of = |words: [&str; 3]| words.iter().any(|word| word.eq_ignore_ascii_case(text.trim()));
+    match (is_one_of(["1", "true", "yes"]), is_one_of(["0", "false", "no"])) {
+        (true, _) => Ok(true),
+        (_, true) => Ok(false),
+        _ => Err("expected 1, true or yes, or 0, false or no"),
+    }
+}

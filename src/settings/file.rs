@@ -1,0 +1,153 @@
+//! The layer of the config file: TOML or YAML with the long names of the flags as keys, or `DeerFlow`'s `config.yaml`.
+//!
+//! No file beside the input is ever read: a transcript that somebody sent must not bring its own settings.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::{Map, Value as Json};
+
+use super::deerflow;
+use super::keys::{Keys, Kind};
+use super::layers::{ConfigFile, Given, Source, Value};
+use crate::exit::Failure;
+use crate::run::input::plain;
+
+/// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
+const MOST_BYTES: u64 = 1 << 18;
+/// How many nodes the aliases of a YAML file may stand for.
+const MOST_REPLAYED: usize = 1_000;
+
+/// Reads the file that `--config` names, or the user's own if there is one.
+///
+/// # Errors
+/// It cannot be read; or what is wrong in it, by its key.
+pub(super) fn read(
+    named: Option<&Path>,
+    keys: &Keys,
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Result<ConfigFile> {
+    let Some(path) = named.map(Path::to_owned).or_else(|| users_own(variable)) else {
+        return Ok(ConfigFile::default());
+    };
+    let name = path.display().to_string();
+    let wrong = |what: String| Failure::usage(format!("{name}: {what}"));
+    let text = match text(&path) {
+        Ok(text) => text,
+        Err(error) if named.is_none() && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(ConfigFile::default());
+        }
+        Err(error) => return Err(Failure::usage(format!("--config {name} cannot be read: {}", plain(&error))).into()),
+    };
+    if text.len() as u64 > MOST_BYTES {
+        return Err(wrong(format!("this is no config file: it has more than {MOST_BYTES} bytes")).into());
+    }
+    let text = text.trim_start_matches('\u{feff}');
+    let is_yaml =
+        path.extension().is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"));
+    if !is_yaml {
+        return Ok(settings(&name, toml(text).map_err(wrong)?, keys)?);
+    }
+    match yaml(text).map_err(wrong)? {
+        Json::Null => Ok(ConfigFile::default()),
+        Json::Object(map) => match map.get(deerflow::SECTION) {
+            Some(Json::Object(section)) => Ok(deerflow::read(&name, section)?),
+            Some(Json::Null) => Ok(deerflow::read(&name, &Map::new())?),
+            _ => Ok(settings(&name, map, keys)?),
+        },
+        _ => Err(wrong("expected settings, one a line, as in `keep: messages:6`".to_owned()).into()),
+    }
+}
+
+/// Where the user's own file would be.
+fn users_own(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))?;
+    Some(config.join("tcompact").join("config.toml"))
+}
+
+/// The text of a file, or so much of it that it is seen to be too long.
+fn text(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn toml(text: &str) -> Result<Map<String, Json>, String> {
+    toml::from_str(text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let place = before.map(|before| {
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            format!(" (line {} column {column})", before.matches('\n').count() + 1)
+        });
+        format!("not TOML: {}{}", one_line(error.message()), place.unwrap_or_default())
+    })
+}
+
+fn yaml(text: &str) -> Result<Json, String> {
+    let options = serde_saphyr::options! {
+        // `on` and `off` are words that flags take.
+        strict_booleans: true,
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_REPLAYED },
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| format!("not YAML that can be read: {}", one_line(&error.to_string())))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The settings of a file that has the flags' names as keys.
+fn settings(name: &str, map: Map<String, Json>, keys: &Keys) -> Result<ConfigFile, Failure> {
+    let mut values = Vec::new();
+    for (key, json) in map {
+        let wrong = |what: String| Failure::usage(format!("{name}: {what}"));
+        let kind = keys.kind_of(&key).map_err(wrong)?;
+        let value =
+            value(kind, json).map_err(|(found, wanted)| wrong(format!("{key} = {found}: expected {wanted}")))?;
+        values.push(Given::new(&key, value, Source::File(name.to_owned())));
+    }
+    Ok(ConfigFile { values, ..ConfigFile::default() })
+}
+
+/// The value of a key, or what was found and what is wanted.
+fn value(kind: Kind, json: Json) -> Result<Value, (String, &'static str)> {
+    let scalar = |json: Json| match json {
+        Json::String(text) => Ok(text),
+        Json::Number(number) => Ok(number.to_string()),
+        other => Err(found(&other)),
+    };
+    match (kind, json) {
+        (Kind::Switch, Json::Bool(on)) => Ok(Value::Switch(on)),
+        (Kind::Switch, other) => Err((found(&other), "true or false")),
+        (Kind::Many, Json::Array(items)) if !items.is_empty() => {
+            let texts = items.into_iter().map(scalar).collect::<Result<_, _>>();
+            texts.map(Value::Texts).map_err(|found| (found, "a string or number in each place of the list"))
+        }
+        (Kind::Many, other) => scalar(other)
+            .map(|text| Value::Texts(vec![text]))
+            .map_err(|found| (found, "a string, a number or a list of them that is not empty")),
+        (Kind::One, other) => {
+            scalar(other).map(|text| Value::Texts(vec![text])).map_err(|found| (found, "a string or a number"))
+        }
+    }
+}
+
+/// A value of a config file as an error shows it.
+pub(super) fn found(json: &Json) -> String {
+    const MOST: usize = 60;
+    match json {
+        Json::Null => "nothing".to_owned(),
+        Json::Array(items) if items.is_empty() => "an empty list".to_owned(),
+        Json::Array(_) => "a list".to_owned(),
+        Json::Object(_) => "a table".to_owned(),
+        Json::String(text) if text.chars().count() > MOST => "a long text".to_owned(),
+        scalar => scalar.to_string(),
+    }
+}

@@ -1,0 +1,148 @@
+//! The flags as keys of a layer: what they are called, what they take, and whether a value is one they take.
+//!
+//! All of it is asked of clap, so that a new flag is a key without another line.
+
+use std::error::Error;
+use std::ffi::OsString;
+
+use anyhow::Result;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::layers::{Given, Source, Value};
+use crate::exit::Failure;
+
+/// What is said on the command line only.
+const COMMAND_LINE_ONLY: [&str; 6] = ["config", "generate", "help", "list", "path", "version"];
+/// A name this similar to another is taken for a slip.
+const NEAR: f64 = 0.8;
+
+/// What a flag takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Nothing: it is given or not.
+    Switch,
+    /// One value.
+    One,
+    /// A value each time it is given.
+    Many,
+}
+
+/// Every flag that a layer can give.
+#[derive(Debug)]
+pub(super) struct Keys {
+    command: Command,
+}
+
+impl Keys {
+    /// The flags of a command that clap has built.
+    pub(super) fn new(command: Command) -> Self {
+        Keys { command }
+    }
+
+    /// The flags, in the order of the help.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Arg)> {
+        let flags = self.command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
+        flags.filter(|(name, _)| !COMMAND_LINE_ONLY.contains(name))
+    }
+
+    fn find(&self, name: &str) -> Option<&Arg> {
+        self.all().find(|(long, _)| *long == name).map(|(_, arg)| arg)
+    }
+
+    /// What the flag called `name` takes.
+    ///
+    /// # Errors
+    /// There is no such flag; or it cannot be in a layer.
+    pub(super) fn kind_of(&self, name: &str) -> Result<Kind, String> {
+        if let Some(arg) = self.find(name) {
+            return Ok(kind(arg));
+        }
+        if COMMAND_LINE_ONLY.contains(&name) {
+            return Err(format!("{name} is for the command line and cannot be set here"));
+        }
+        let hyphens = name.replace('_', "-");
+        let near = self
+            .all()
+            .map(|(long, _)| (strsim::jaro_winkler(&hyphens, long), long))
+            .filter(|(score, _)| *score > NEAR)
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let hint = near.map_or("settings have the names of the flags, as --help shows them".to_owned(), |(_, long)| {
+            format!("did you mean {long}?")
+        });
+        Err(format!("there is no setting {name:?}; {hint}"))
+    }
+
+    /// What clap makes of a whole command line.
+    pub(super) fn understand(&mut self, words: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
+        self.command.try_get_matches_from_mut(words)
+    }
+
+    /// Whether two flags cannot be given together.
+    pub(super) fn conflict(&self, one: &str, other: &str) -> bool {
+        let excludes = |one: &str, other: &str| {
+            let conflicting = self.find(one).map(|arg| self.command.get_arg_conflicts_with(arg)).unwrap_or_default();
+            conflicting.iter().any(|arg| arg.get_long() == Some(other))
+        };
+        excludes(one, other) || excludes(other, one)
+    }
+
+    /// Checks that each flag takes the value that a layer gives it, and that the layer does not contradict itself.
+    ///
+    /// # Errors
+    /// The first value that its flag does not take, and what it takes.
+    pub(super) fn check(&mut self, values: &[Given]) -> Result<()> {
+        for given in values {
+            for text in given.value.texts() {
+                let words = ["tcompact".to_owned(), format!("--{}={text}", given.flag)];
+                match self.command.try_get_matches_from_mut(words) {
+                    Ok(_) => {}
+                    // What it needs beside it may come from another layer.
+                    Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {}
+                    Err(error) => return Err(given.source.wrong(&given.flag, text, &why(&error)).into()),
+                }
+            }
+        }
+        let on: Vec<&Given> = values.iter().filter(|given| given.value != Value::Switch(false)).collect();
+        for (at, one) in on.iter().enumerate() {
+            if let Some(other) = on[at + 1..].iter().find(|other| self.conflict(&one.flag, &other.flag)) {
+                let (one, other) = (one.name(), other.name());
+                return Err(Failure::usage(format!("{one} and {other} exclude each other; leave one out")).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a flag takes.
+pub(super) fn kind(arg: &Arg) -> Kind {
+    match arg.get_action() {
+        ArgAction::Append => Kind::Many,
+        action if action.takes_values() => Kind::One,
+        _ => Kind::Switch,
+    }
+}
+
+/// What clap has against a value, without the sentence about the flag around it.
+fn why(error: &clap::Error) -> String {
+    if let Some(source) = error.source() {
+        return source.to_string();
+    }
+    match error.get(ContextKind::ValidValue) {
+        Some(ContextValue::Strings(valid)) if !valid.is_empty() => format!("expected {}", valid.join(" or ")),
+        _ => {
+            let text = error.render().to_string();
+            text.lines().next().map_or(String::new(), |line| line.trim_start_matches("error: ").to_owned())
+        }
+    }
+}
+
+impl Source {
+    /// The error that a flag does not take a value from here.
+    pub(super) fn wrong(&self, flag: &str, value: &str, why: &str) -> Failure {
+        Failure::usage(match self {
+            Source::Variable(name) => format!("{name}: {value:?}: {why}"),
+            _ => format!("{self}: {flag} = {value:?}: {why}"),
+        })
+    }
+}

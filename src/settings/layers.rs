@@ -1,0 +1,330 @@
+//! Settings in layers: preset < config file < environment < flags, each value knowing where it came from.
+//!
+//! A layer is a list of flags with their values. What the layers give and no higher one overrides is put in front of the
+//! command line, which is then understood once more; so there is one place where values get their meaning.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use anyhow::Result;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+
+use super::keys::{Keys, Kind, kind};
+use super::{environment, file};
+use crate::cli::Arguments;
+use crate::exit::Failure;
+
+/// The flags of a preset by its name: long names and values, a pair for each time a flag is given.
+pub type Presets = fn(&str) -> Option<&'static [(&'static str, &'static str)]>;
+
+/// Who summarizes, and how it is reached. A key or an address that a layer gives for its own model is for that model
+/// alone: it must never meet a model that a higher layer names.
+const SUMMARIZER: [&str; 4] = ["model", "summarizer-cmd", "base-url", "api-key-env"];
+/// Of these, those that say who.
+const WHO: [&str; 2] = ["model", "summarizer-cmd"];
+
+/// Where a layer's value comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A preset.
+    Preset(String),
+    /// A config file, by its path.
+    File(String),
+    /// An environment variable.
+    Variable(String),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Source::Preset(name) => write!(out, "--preset {name}"),
+            Source::File(name) | Source::Variable(name) => out.write_str(name),
+        }
+    }
+}
+
+/// What a layer gives a flag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    /// The flag, or expressly not the flag.
+    Switch(bool),
+    /// A value for each time the flag is given.
+    Texts(Vec<String>),
+}
+
+impl Value {
+    pub(super) fn texts(&self) -> &[String] {
+        match self {
+            Value::Switch(_) => &[],
+            Value::Texts(texts) => texts,
+        }
+    }
+}
+
+/// A flag with its value, and who gave it.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    /// The long name of the flag.
+    pub(super) flag: String,
+    pub(super) value: Value,
+    pub(super) source: Source,
+    /// What the user is to be told if this value is the one that is used.
+    pub(super) note: Option<String>,
+    /// Why this value cannot be used; an error unless a higher layer overrides it.
+    pub(super) unusable: Option<String>,
+}
+
+impl Given {
+    pub(super) fn new(flag: &str, value: Value, source: Source) -> Self {
+        Given { flag: flag.to_owned(), value, source, note: None, unusable: None }
+    }
+
+    /// The setting as an error names it.
+    pub(super) fn name(&self) -> String {
+        match &self.source {
+            Source::Variable(name) => name.clone(),
+            source => format!("{source}: {}", self.flag),
+        }
+    }
+
+    fn words(&self) -> Vec<OsString> {
+        match &self.value {
+            Value::Switch(true) => vec![format!("--{}", self.flag).into()],
+            Value::Switch(false) => vec![],
+            Value::Texts(texts) => texts.iter().map(|text| format!("--{}={text}", self.flag).into()).collect(),
+        }
+    }
+
+    fn line(&self) -> String {
+        let value = match &self.value {
+            Value::Switch(on) => on.to_string(),
+            Value::Texts(texts) => texts.iter().map(|text| shown(text)).collect::<Vec<_>>().join(" "),
+        };
+        format!("{} = {value} (from {})", self.flag, self.source)
+    }
+}
+
+/// What a config file says.
+#[derive(Debug, Default)]
+pub(super) struct ConfigFile {
+    pub(super) values: Vec<Given>,
+    /// The prompt's text, and what it is called in an error.
+    pub(super) summary_prompt: Option<(String, String)>,
+    /// Why nothing is to be done.
+    pub(super) disabled: Option<String>,
+    /// Why nothing is to be done unless a higher layer gives a trigger.
+    pub(super) never: Option<String>,
+}
+
+/// What the user typed, understood by itself.
+#[derive(Debug)]
+pub struct CommandLine {
+    /// The arguments without any other layer.
+    pub arguments: Arguments,
+    keys: Keys,
+    matches: ArgMatches,
+    words: Vec<OsString>,
+}
+
+/// The arguments of all layers together.
+#[derive(Debug)]
+pub struct Resolved {
+    /// The arguments, as if all had been typed.
+    pub arguments: Arguments,
+    /// A prompt's text that the config file holds, and what it is called in an error.
+    pub summary_prompt: Option<(String, String)>,
+    /// Why nothing is to be done.
+    pub disabled: Option<String>,
+    /// What is to be said of the settings: where each came from, if that is wanted, and what the user should know.
+    pub said: Vec<String>,
+    /// What is not typed but given by a layer.
+    pub(super) given: Vec<Given>,
+}
+
+impl CommandLine {
+    /// Understands the words of the command line, the program's name first.
+    ///
+    /// # Errors
+    /// Clap's own, which may be help that was asked for.
+    pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+        let words: Vec<OsString> = words.into_iter().collect();
+        let mut command = Arguments::command();
+        let matches = command.try_get_matches_from_mut(&words)?;
+        let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        Ok(CommandLine { arguments, keys: Keys::new(command), matches, words })
+    }
+
+    /// Puts the other layers below.
+    ///
+    /// # Errors
+    /// A layer that cannot be read, or the first value in one that cannot be used, by where it stands.
+    pub fn resolve(mut self, presets: Presets, variable: impl Fn(&str) -> Option<OsString>) -> Result<Resolved> {
+        let environment = environment::read(&self.keys, &variable)?;
+        let mut file = file::read(self.arguments.config.as_deref(), &self.keys, &variable)?;
+        self.keys.check(&environment)?;
+        self.keys.check(&file.values)?;
+        let typed: Vec<String> = self.typed();
+        let is_given =
+            |flag: &str| typed.iter().any(|typed| typed == flag) || environment.iter().any(|given| given.flag == flag);
+        if file.disabled.is_none() && !is_given("trigger") {
+            file.disabled = file.never.take();
+        }
+        if file.disabled.is_some() {
+            file.values.clear();
+        }
+        let summary_prompt = file.summary_prompt.take().filter(|_| !is_given("prompt-file"));
+        let preset = self.preset(presets, &environment, &file)?;
+        self.keys.check(&preset)?;
+        let given = self.merge(typed, [environment, file.values, preset]);
+        if let Some((given, why)) = given.iter().find_map(|given| Some((given, given.unusable.as_ref()?))) {
+            return Err(Failure::usage(format!("{}: {why}", given.source)).into());
+        }
+        self.together(given, summary_prompt, file.disabled)
+    }
+
+    /// The flags that the user typed.
+    fn typed(&self) -> Vec<String> {
+        let is_typed = |id: &str| self.matches.value_source(id) == Some(ValueSource::CommandLine);
+        let typed = self.keys.all().filter(|(_, arg)| is_typed(arg.get_id().as_str()));
+        typed.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// The flags of the preset that the highest layer names.
+    fn preset(&self, presets: Presets, environment: &[Given], file: &ConfigFile) -> Result<Vec<Given>> {
+        let below = environment.iter().chain(&file.values).find(|given| given.flag == "preset");
+        let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
+        let Some(name) = name else { return Ok(vec![]) };
+        let Some(rows) = presets(name) else {
+            const WHY: &str = "there is no such preset; see --list presets";
+            return Err(match below.filter(|_| self.arguments.preset.is_none()) {
+                None => Failure::usage(format!("--preset {name}: {WHY}")),
+                Some(given) => given.source.wrong("preset", name, WHY),
+            }
+            .into());
+        };
+        let mut values: Vec<Given> = Vec::new();
+        for (flag, text) in rows {
+            if let Some(Value::Texts(texts)) =
+                values.iter_mut().find(|given| given.flag == *flag).map(|given| &mut given.value)
+            {
+                texts.push((*text).to_owned());
+                continue;
+            }
+            let value = match self.keys.kind_of(flag).map_err(Failure::usage)? {
+                Kind::Switch => Value::Switch(*text == "true"),
+                Kind::One | Kind::Many => Value::Texts(vec![(*text).to_owned()]),
+            };
+            values.push(Given::new(flag, value, Source::Preset(name.clone())));
+        }
+        Ok(values)
+    }
+
+    /// What counts of the layers, which come highest first, below the flags that were typed.
+    fn merge(&self, typed: Vec<String>, layers: [Vec<Given>; 3]) -> Vec<Given> {
+        let names_who = |flags: &[String]| flags.iter().any(|flag| WHO.contains(&flag.as_str()));
+        let mut above = typed.clone();
+        let mut on = typed;
+        let mut merged: Vec<Given> = Vec::new();
+        for layer in layers {
+            let own: Vec<String> = layer.iter().map(|given| given.flag.clone()).collect();
+            let for_another = names_who(&above) && names_who(&own);
+            let counts = |given: &Given| {
+                !above.contains(&given.flag)
+                    && !on.iter().any(|higher| self.keys.conflict(higher, &given.flag))
+                    && !(for_another && SUMMARIZER.contains(&given.flag.as_str()))
+            };
+            let layer: Vec<Given> = layer.into_iter().filter(counts).collect();
+            on.extend(layer.iter().filter(|given| given.value != Value::Switch(false)).map(|given| given.flag.clone()));
+            above.extend(own);
+            merged.extend(layer);
+        }
+        self.without_object(merged)
+    }
+
+    /// Leaves out what has nothing to apply to. Typed, it would be a mistake; in a layer it waits for its occasion.
+    fn without_object(&self, mut merged: Vec<Given>) -> Vec<Given> {
+        let is_on = |typed: bool, flag: &str| {
+            typed || merged.iter().any(|given| given.flag == flag && given.value != Value::Switch(false))
+        };
+        let dry_run = is_on(self.arguments.dry_run, "dry-run");
+        let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
+        let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
+        let model = self.arguments.model.as_ref().or(below);
+        let endpoint = !command && model.is_some_and(|model| model != super::EXTRACTIVE);
+        merged.retain(|given| match given.flag.as_str() {
+            "json" => dry_run,
+            "base-url" | "api-key-env" => endpoint,
+            _ => true,
+        });
+        merged
+    }
+
+    fn together(
+        mut self,
+        given: Vec<Given>,
+        summary_prompt: Option<(String, String)>,
+        disabled: Option<String>,
+    ) -> Result<Resolved> {
+        if !given.is_empty() {
+            let (program, rest) = self.words.split_at(self.words.len().min(1));
+            let below = given.iter().flat_map(Given::words);
+            let words = program.iter().cloned().chain(below).chain(rest.iter().cloned()).collect();
+            self.matches = self.keys.understand(words)?;
+            self.arguments = Arguments::from_arg_matches(&self.matches)?;
+        }
+        let mut said = Vec::new();
+        if self.arguments.verbose {
+            said = where_from(&self.keys, &given, &self.matches);
+            said.extend(summary_prompt.iter().map(|(_, name)| format!("the prompt is {name}")));
+        }
+        if !self.arguments.quiet {
+            said.extend(given.iter().filter_map(|given| given.note.clone()));
+        }
+        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given })
+    }
+}
+
+/// A line for each value that is no default, and one for the defaults.
+fn where_from(keys: &Keys, given: &[Given], matches: &ArgMatches) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut defaults = Vec::new();
+    for (name, arg) in keys.all() {
+        let id = arg.get_id().as_str();
+        let switch = kind(arg) == Kind::Switch;
+        let texts = || {
+            let raw = matches.get_raw(id).into_iter().flatten();
+            raw.map(|text| shown(&text.to_string_lossy())).collect::<Vec<_>>().join(" ")
+        };
+        match (given.iter().find(|given| given.flag == name), matches.value_source(id)) {
+            (Some(given), _) => lines.push(given.line()),
+            (None, Some(ValueSource::CommandLine)) => {
+                let value = if switch { "true".to_owned() } else { texts() };
+                lines.push(format!("{name} = {value} (from --{name})"));
+            }
+            (None, Some(_)) if !switch => defaults.push(format!("{name} = {}", texts())),
+            _ => {}
+        }
+    }
+    lines.push(format!("by default: {}", defaults.join(", ")));
+    lines
+}
+
+/// A value on one line, in quotes where it would not be told from what surrounds it.
+fn shown(text: &str) -> String {
+    let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    if plain { text.to_owned() } else { format!("{text:?}") }
+}
+
+/// An error about a flag that nobody typed, with the place that the flag comes from.
+pub(super) fn blamed(given: &[Given], error: anyhow::Error) -> anyhow::Error {
+    let text = error.to_string();
+    let about = |given: &&Given| {
+        let rest = text.strip_prefix("--").and_then(|rest| rest.strip_prefix(given.flag.as_str()));
+        rest.is_some_and(|rest| rest.starts_with([' ', ':']))
+    };
+    match given.iter().find(about) {
+        Some(given) => Failure::usage(format!("{}: {text}", given.source)).into(),
+        None => error,
+    }
+}
