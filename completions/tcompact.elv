@@ -28,6 +28,8 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --context-window 'The context window in tokens, over any table'
             cand --counter 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]'
             cand --overhead-tokens 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)'
+            cand --preset 'The rules of a known system (`--list presets`); other flags override it'
+            cand --config 'Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there]'
             cand -m 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]'
             cand --model 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]'
             cand --base-url 'Where the provider''s API is, up to and with its version [default: the provider''s own]'

@@ -9,6 +9,8 @@ complete -c tcompact -l for -d 'The model that will read the result: its context
 complete -c tcompact -l context-window -d 'The context window in tokens, over any table' -r
 complete -c tcompact -l counter -d 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]' -r
 complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)' -r
+complete -c tcompact -l preset -d 'The rules of a known system (`--list presets`); other flags override it' -r
+complete -c tcompact -l config -d 'Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there]' -r -F
 complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]' -r
 complete -c tcompact -l base-url -d 'Where the provider\'s API is, up to and with its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r

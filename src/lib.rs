@@ -21,7 +21,8 @@
 //!   taken.
 //! - [`rewrite`]: edits of the source and their application; the update of a LangGraph state.
 //! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
-//! - [`app`] strings these together; [`cli`] has the flags, [`settings`] what they mean, [`exit`] how it all ends.
+//! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
+//!   [`exit`] how it all ends.
 //!
 //! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
 //! Nothing is written until everything that can fail has not.

@@ -172,6 +172,7 @@ impl CommandLine {
         }
         if file.disabled.is_some() {
             file.values.clear();
+            file.summary_prompt = None;
         }
         let summary_prompt = file.summary_prompt.take().filter(|_| !is_given("prompt-file"));
         let preset = self.preset(presets, &environment, &file)?;
@@ -229,12 +230,12 @@ impl CommandLine {
         for layer in layers {
             let own: Vec<String> = layer.iter().map(|given| given.flag.clone()).collect();
             let for_another = names_who(&above) && names_who(&own);
-            let counts = |given: &Given| {
-                !above.contains(&given.flag)
-                    && !on.iter().any(|higher| self.keys.conflict(higher, &given.flag))
-                    && !(for_another && SUMMARIZER.contains(&given.flag.as_str()))
+            let set_aside = |given: &Given| {
+                above.contains(&given.flag)
+                    || on.iter().any(|higher| self.keys.conflict(higher, &given.flag))
+                    || for_another && SUMMARIZER.contains(&given.flag.as_str())
             };
-            let layer: Vec<Given> = layer.into_iter().filter(counts).collect();
+            let layer: Vec<Given> = layer.into_iter().filter(|given| !set_aside(given)).collect();
             on.extend(layer.iter().filter(|given| given.value != Value::Switch(false)).map(|given| given.flag.clone()));
             above.extend(own);
             merged.extend(layer);

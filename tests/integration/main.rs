@@ -3,11 +3,13 @@
 mod approx_tokens;
 mod bad_input;
 mod contract;
+mod deerflow;
 mod endpoint;
 mod exact_tokens;
 mod fixtures;
 mod generated;
 mod laws;
+mod layers;
 mod program;
 mod purity;
 mod readme;
