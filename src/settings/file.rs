@@ -42,9 +42,7 @@ pub(super) fn read(
         }
         Err(error) => return Err(Failure::usage(format!("--config {name} cannot be read: {}", plain(&error))).into()),
     };
-    if text.len() as u64 > MOST_BYTES {
-        return Err(wrong(format!("this is no config file: it has more than {MOST_BYTES} bytes")).into());
-    }
+    let text = text.map_err(wrong)?;
     let text = text.trim_start_matches('\u{feff}');
     let is_yaml =
         path.extension().is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"));
@@ -69,11 +67,14 @@ fn users_own(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     Some(config.join("tcompact").join("config.toml"))
 }
 
-/// The text of a file, or so much of it that it is seen to be too long.
-fn text(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    Ok(text)
+/// The text of a file, or why it is none.
+fn text(path: &Path) -> std::io::Result<Result<String, String>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Ok(Err(format!("this is no config file: it has more than {MOST_BYTES} bytes")));
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| "this is no config file: it is not UTF-8".to_owned()))
 }
 
 fn toml(text: &str) -> Result<Map<String, Json>, String> {

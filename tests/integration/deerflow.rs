@@ -184,7 +184,7 @@ fn the_prompt_is_the_sections_unless_a_higher_layer_has_one() {
     let prompt = |words: &[&str]| Layers::of(words).deerflow(section).resolve().expect("settings").summary_prompt;
     assert_eq!(prompt(&[]).map(|(text, _)| text).as_deref(), Some("Sum up: {messages}"));
     assert_eq!(prompt(&["--prompt-file", "mine.txt"]), None);
-    let empty = Layers::of(&[]).deerflow("enabled: true\nsummary_prompt: ''").resolve().expect("settings");
+    let empty = Layers::of(&[]).deerflow(&section.replace("Sum up: {messages}", "")).resolve().expect("settings");
     assert_eq!(empty.summary_prompt.map(|(text, _)| text).as_deref(), Some(""), "it is forwarded");
     let said = Layers::of(&["-v"]).deerflow(section).said();
     assert!(said.iter().any(|line| line.ends_with("config.yaml: summarization.summary_prompt")), "{said:?}");

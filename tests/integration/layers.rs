@@ -201,6 +201,15 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
     );
     let excluding = Layers::of(&[]).set("TCOMPACT_QUIET", "1").set("TCOMPACT_VERBOSE", "1").error();
     assert_eq!(excluding, "TCOMPACT_QUIET and TCOMPACT_VERBOSE exclude each other; leave one out");
+    let not_text = std::os::unix::ffi::OsStringExt::from_vec(vec![0xff]);
+    let words = [OsString::from("tcompact")];
+    let error = CommandLine::parse(words)
+        .expect("no arguments")
+        .resolve(presets, |name| (name == "TCOMPACT_FOR").then(|| OsString::clone(&not_text)));
+    assert_eq!(error.expect_err("an error").to_string(), "TCOMPACT_FOR: the variable is not UTF-8");
+    for variable in ["TCOMPACT_CONFIG", "TCOMPACT_LIST", "TCOMPACT_HELP", "TCOMPACT_KEPE", "TCOMPACT_PATH"] {
+        assert!(Layers::of(&["-v"]).set(variable, "x").said().len() == 2, "{variable} is nobody's");
+    }
     // The user's own mistake is clap's to tell, and first.
     assert!(Layers::of(&["--keep", "x"]).toml("zzz = 1").resolve().expect_err("an error").is::<clap::Error>());
 }
@@ -218,7 +227,7 @@ fn hostile_files_cost_little() {
         ("c.yaml", deep("{a: ", "}")),
         ("c.toml", deep("[", "]").replacen(':', "=", 1)),
         ("c.yaml", laughs),
-        ("c.yaml", format!("keep: {}", "x".repeat(1 << 20))),
+        ("c.yaml", format!("keep: {}", "é".repeat(1 << 20))),
         ("c.yaml", "keep: messages:1\n---\nkeep: messages:2\n".to_owned()),
         ("c.yaml", "keep: messages:1\nkeep: messages:2\n".to_owned()),
         ("c.yaml", "- keep\n".to_owned()),
