@@ -23,7 +23,7 @@ _tcompact() {
 
     case "${cmd}" in
         tcompact)
-            opts="-m -o -n -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --timeout --retries --on-error --accept --output --emit --dry-run --json --exit-status --quiet --verbose --color --list --generate --help --version"
+            opts="-m -o -n -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --timeout --retries --on-error --accept --output --emit --archive --dry-run --json --exit-status --quiet --verbose --color --list --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -50,7 +50,7 @@ _tcompact() {
                     return 0
                     ;;
                 --pairs)
-                    COMPREPLY=($(compgen -W "strict" -- "${cur}"))
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --for)
@@ -86,6 +86,10 @@ _tcompact() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --truncate-args)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --model)
@@ -189,12 +193,27 @@ _tcompact() {
                     COMPREPLY=($(compgen -W "messages update" -- "${cur}"))
                     return 0
                     ;;
+                --archive)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --list)
-                    COMPREPLY=($(compgen -W "formats providers models counters" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "formats presets providers models counters" -- "${cur}"))
                     return 0
                     ;;
                 --generate)

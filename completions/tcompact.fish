@@ -4,13 +4,14 @@ conversations\t'One conversation a line: a list of messages, or an object around
 complete -c tcompact -l trigger -d 'Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k). Repeat for "or". Always, if not given' -r
 complete -c tcompact -l keep -d 'How much of the end stays as it is' -r
 complete -c tcompact -l pin -d 'Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`. Repeatable; rules that are given replace the default' -r
-complete -c tcompact -l pairs -d 'How a cut that would part a tool call from its result is moved' -r -f -a "strict\t'To the nearest place that parts no call from its result, keeping more'"
+complete -c tcompact -l pairs -d 'How a cut that would part a tool call from its result is moved: `strict`, to where it parts none; `langchain`, as LangChain does; `window:N`, looking only at N messages before it' -r
 complete -c tcompact -l for -d 'The model that will read the result: its context window and tokenizer are looked up (`--list models`)' -r
 complete -c tcompact -l context-window -d 'The context window in tokens, over any table' -r
 complete -c tcompact -l counter -d 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]' -r
 complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)' -r
 complete -c tcompact -l preset -d 'The rules of a known system (`--list presets`); other flags override it' -r
 complete -c tcompact -l config -d 'Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there]' -r -F
+complete -c tcompact -l truncate-args -d 'Cut string arguments of tool calls before the kept part that are longer than N characters' -r
 complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]' -r
 complete -c tcompact -l base-url -d 'Where the provider\'s API is, up to and with its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r
@@ -33,10 +34,12 @@ any\t'All'"
 complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
 complete -c tcompact -l emit -d 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
+complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: the messages as they were; `.md`: for reading)' -r -F
 complete -c tcompact -l color -d 'When messages on standard error are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c tcompact -l list -d 'Print a table and exit' -r -f -a "formats\t'The formats that are read and written'
+presets\t'The known systems of `--preset`'
 providers\t'The providers of `--model`'
 models\t'The models of `--for`: context windows and prices'
 counters\t'The ways of counting tokens'"

@@ -1,22 +1,27 @@
 //! The way of a conversation through the house: read, plan, summarize, splice, write. The only place that strings the
 //! steps together; each step is a module of its own.
 
+mod archive;
 mod work;
 
 use anyhow::Result;
 
 use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
+use crate::plan::carried::carried;
 use crate::plan::{Plan, Policy, plan};
-use crate::rewrite::{self, Edit};
+use crate::rewrite::{self, Edit, Placed};
 use crate::run::input::{self, Input};
 use crate::run::output;
 use crate::run::report::{DryRun, Said};
 use crate::settings::Settings;
+use crate::summary::Answers;
 use crate::tokens::Tally;
-use crate::transcript::Transcript;
-use crate::transcript::format::Format;
-use crate::transcript::framing::{self, Document};
+use crate::transcript::format::{Format, SummaryMessage};
+use crate::transcript::framing::{self, Document, ReadError};
+use crate::transcript::{Transcript, coercion};
+
+pub use archive::Archived;
 
 use work::{Accepted, Work, message_tokens};
 
@@ -25,15 +30,87 @@ use work::{Accepted, Work, message_tokens};
 /// # Errors
 /// What stopped it. Nothing has been written then.
 pub fn run(settings: &Settings) -> Result<Exit> {
-    Said::new(settings).settings();
+    let said = Said::new(settings);
+    said.settings();
     output::check(settings.path.as_deref(), settings.output.as_deref().filter(|_| !settings.dry_run))?;
+    archive::check(settings)?;
     let input = input::read(settings.path.as_deref())?;
-    let document = framing::read(&input.text, settings.from, settings.lines)
-        .map_err(|error| Failure::unreadable(format!("{} {error}", input::spoken(&input.name))))?;
-    check_role(settings, &document)?;
-    let compacted =
-        if settings.dry_run { dry_run(settings, &input, &document)? } else { compact(settings, &input, &document)? };
-    Ok(if settings.exit_status && !compacted { Exit::NothingCompacted } else { Exit::Success })
+    let outcome = process(settings, &input, &settings.summarizer)?;
+    // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
+    archive::write(settings, &outcome.archived)?;
+    output::write(&outcome.text, settings.output.as_deref().filter(|_| !settings.dry_run))?;
+    if !settings.dry_run {
+        said.disabled();
+    }
+    if outcome.compacted && !settings.dry_run {
+        said.default_summarizer();
+        said.prompt_not_used();
+    }
+    Ok(if settings.exit_status && !outcome.changed { Exit::NothingCompacted } else { Exit::Success })
+}
+
+/// What is made of an input.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is to be written: the result, or where the cuts would fall.
+    pub text: String,
+    /// Whether any conversation was compacted, or would be.
+    pub compacted: bool,
+    /// Whether anything in it is changed, or would be.
+    pub changed: bool,
+    /// What is to be kept elsewhere.
+    pub archived: Archived,
+}
+
+/// Makes the result of an input; writes nothing. `answers` writes the summaries, unless the settings name the embedded
+/// summarizer.
+///
+/// # Errors
+/// The input cannot be read, or there is no summary and the settings do not say what to put in its place.
+pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers) -> Result<Outcome> {
+    let unreadable = |error: ReadError| Failure::unreadable(format!("{} {error}", input::spoken(&input.name)));
+    let document = framing::read(&input.text, settings.from, settings.lines).map_err(unreadable)?;
+    check_messages(settings, &input.name, &document)?;
+    let shortened = with_short_arguments(settings, &document);
+    let read_again = match &shortened {
+        Some(text) => Some(framing::read(text, settings.from, settings.lines).map_err(unreadable)?),
+        None => None,
+    };
+    let prepared = read_again.as_ref().unwrap_or(&document);
+    let outcome = match settings.dry_run {
+        true => dry_run(settings, input, prepared),
+        false => compact(settings, input, &document, prepared, answers)?,
+    };
+    Ok(Outcome { changed: outcome.compacted || shortened.is_some(), ..outcome })
+}
+
+/// Refuses what the format cannot hold and, in the presets of `LangChain`, what `LangChain` does not take.
+fn check_messages(settings: &Settings, source: &str, document: &Document<'_>) -> Result<()> {
+    check_role(settings, document)?;
+    if settings.ways.converts {
+        for transcript in &document.transcripts {
+            let refused = transcript.messages.iter().enumerate().find_map(|(index, message)| {
+                coercion::refusal(transcript.format.name(), message).map(|why| (index, why))
+            });
+            if let Some((index, why)) = refused {
+                let source = input::spoken(source);
+                let message = format!("{source}: message {index} {why}; without --preset it is read all the same");
+                return Err(Failure::unreadable(message).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The source with old arguments of tools cut, where any are.
+fn with_short_arguments(settings: &Settings, document: &Document<'_>) -> Option<String> {
+    let truncation = settings.truncation.as_ref().filter(|_| settings.disabled.is_none())?;
+    let edits = |transcript: &Transcript<'_>| {
+        let tally = Tally::new(settings.counter, &transcript.messages);
+        truncation.edits(transcript, &tally, &settings.policy)
+    };
+    let edits: Vec<Edit> = document.transcripts.iter().flat_map(edits).collect();
+    (!edits.is_empty()).then(|| rewrite::apply(document.source, &edits))
 }
 
 fn check_role(settings: &Settings, document: &Document<'_>) -> Result<()> {
@@ -53,65 +130,86 @@ fn check_role(settings: &Settings, document: &Document<'_>) -> Result<()> {
     }
 }
 
-/// Prints where each conversation would be cut; says whether any would be.
-fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Result<bool> {
-    let mut out = String::new();
-    let mut any = false;
+/// Says where each conversation would be cut.
+fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Outcome {
+    let mut outcome = Outcome { text: String::new(), compacted: false, changed: false, archived: Archived::default() };
     for transcript in &document.transcripts {
         let tally = Tally::new(settings.counter, &transcript.messages);
         let plan = decided(settings, transcript, &tally);
-        any |= plan.cutoff > 0;
+        outcome.compacted |= plan.cutoff > 0;
         let source = source_name(input, transcript);
         if settings.json {
-            out.push_str(&DryRun::new(&source, transcript, &plan, &tally, settings).to_line());
+            outcome.text.push_str(&DryRun::new(&source, transcript, &plan, &tally, settings).to_line());
         } else {
-            out.push_str(&format!("{}\n", plan.cutoff));
+            outcome.text.push_str(&format!("{}\n", plan.cutoff));
         }
         Said::new(settings).planned(&source, transcript, &plan, &tally);
+        Said::new(settings).parted(&source, &plan);
     }
-    output::write(&out, None)?;
-    Ok(any)
+    outcome
 }
 
-/// Compacts each conversation and writes the result; says whether any was compacted.
-fn compact(settings: &Settings, input: &Input, document: &Document<'_>) -> Result<bool> {
+/// Compacts each conversation. The conversations of `document` are those of `original`, some of whose arguments may have
+/// been cut.
+fn compact(
+    settings: &Settings,
+    input: &Input,
+    original: &Document<'_>,
+    document: &Document<'_>,
+    answers: &dyn Answers,
+) -> Result<Outcome> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut updates = String::new();
-    let mut any = false;
-    for transcript in &document.transcripts {
+    let mut archived = Archived::default();
+    let mut compacted = false;
+    for (original, transcript) in original.transcripts.iter().zip(&document.transcripts) {
         let source = source_name(input, transcript);
-        let done = conversation(settings, &source, transcript)?;
-        any |= done.is_some();
-        match (settings.emit, done) {
-            (Emit::Messages, Some(done)) => {
-                edits.extend(rewrite::splice(transcript, &done.plan, &done.message));
-            }
-            (Emit::Messages, None) => {}
-            (Emit::Update, Some(done)) => updates.push_str(&rewrite::update(transcript, &done.plan, &done.message)),
-            (Emit::Update, None) => updates.push_str(&rewrite::no_update()),
+        let done = conversation(settings, &source, original, transcript, answers)?;
+        compacted |= done.is_some();
+        let Some(done) = done else {
+            updates.push_str(&rewrite::no_update());
+            continue;
+        };
+        if settings.emit == Emit::Update {
+            updates.push_str(&rewrite::update(transcript, &done.plan, &done.summary, &done.edits));
         }
+        edits.extend(rewrite::placed(transcript, &done.plan, &done.summary));
+        edits.extend(done.edits);
+        archived.extend(done.archived);
     }
+    edits.sort_by_key(|edit| edit.range.start);
     let text = match settings.emit {
         Emit::Messages => rewrite::apply(document.source, &edits),
         Emit::Update => updates,
     };
-    output::write(&text, settings.output.as_deref())?;
-    Said::new(settings).disabled();
-    if any {
-        Said::new(settings).default_summarizer();
-        Said::new(settings).prompt_not_used();
-    }
-    Ok(any)
+    Ok(Outcome { text, compacted, changed: compacted, archived })
 }
 
 /// A conversation that was compacted.
 struct Compacted {
+    /// Where it was cut.
     plan: Plan,
-    message: serde_json::Value,
+    /// What took the place of its history.
+    summary: Placed,
+    /// What else is changed, in what is kept.
+    edits: Vec<Edit>,
+    /// What is to be kept elsewhere.
+    archived: Archived,
 }
 
-/// Compacts one conversation, or nothing where nothing is to be done.
-fn conversation(settings: &Settings, source: &str, transcript: &Transcript<'_>) -> Result<Option<Compacted>> {
+/// Compacts one conversation, or nothing where nothing is to be done. `original` is the conversation before arguments were
+/// cut. `answers` writes the summary, unless the settings
+/// name the embedded summarizer.
+///
+/// # Errors
+/// There is no summary, and the settings do not say what to put in its place.
+fn conversation(
+    settings: &Settings,
+    source: &str,
+    original: &Transcript<'_>,
+    transcript: &Transcript<'_>,
+    answers: &dyn Answers,
+) -> Result<Option<Compacted>> {
     let said = Said::new(settings);
     let tally = Tally::new(settings.counter, &transcript.messages);
     let plan = decided(settings, transcript, &tally);
@@ -119,16 +217,30 @@ fn conversation(settings: &Settings, source: &str, transcript: &Transcript<'_>) 
     if plan.cutoff == 0 {
         return Ok(None);
     }
-    let work = Work { settings, transcript, tally: &tally, summarized: plan.summarized(), plan: &plan };
-    let accepted = match work.summary().and_then(|reply| work.accepted(reply)) {
+    said.parted(source, &plan);
+    let earlier = carried(transcript, &settings.policy);
+    let archive = archive::place(settings);
+    let work = Work {
+        settings,
+        original,
+        answers,
+        transcript,
+        plan: &plan,
+        history: transcript,
+        tally: &tally,
+        summarized: plan.summarized(),
+        earlier: earlier.as_ref(),
+        archive: archive.as_ref(),
+    };
+    let accepted = match work.summary(source).and_then(|reply| work.accepted(reply)) {
         Ok(accepted) => Some(accepted),
         Err(failed) => work.instead(source, &failed)?,
     };
     let Some(Accepted { text, usage }) = accepted else { return Ok(None) };
-    let message = work.message(&text);
-    let tokens = message_tokens(transcript.format, settings.counter, &message);
-    said.summarized(source, work.summarized.len(), tokens, usage);
-    Ok(Some(Compacted { plan, message }))
+    said.summarized(source, work.summarized.len(), work.message_tokens(&text), usage);
+    let archived = work.archived();
+    let summary = work.placed(text);
+    Ok(Some(Compacted { summary, edits: Vec::new(), archived, plan }))
 }
 
 /// Where a conversation is cut: nowhere, if the config file has nothing done.
@@ -142,6 +254,9 @@ fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '
             cutoff: 0,
             moved_because: None,
             pinned: vec![],
+            before_summary: 0,
+            carried: false,
+            parted: None,
             reason: Some(reason.clone()),
         },
     }
@@ -155,7 +270,8 @@ fn policy(settings: &Settings, format: &'static dyn Format) -> Policy {
     let smallest_summary = match settings.accept {
         Accept::Smaller => {
             let text = format!("{}{SMALLEST_SUMMARY}", settings.policy.summary_prefix);
-            message_tokens(format, settings.counter, &format.summary(&text, settings.summary_role, None))
+            let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
+            message_tokens(format, settings.counter, &format.summary(&summary, None))
         }
         Accept::Any => 0,
     };

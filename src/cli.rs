@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Parser, ValueEnum, ValueHint};
 
 use crate::exit;
+use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
 use crate::tokens::Counter;
@@ -59,8 +60,9 @@ pub struct Arguments {
     #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = "Rules")]
     pub pins: Vec<Pin>,
 
-    /// How a cut that would part a tool call from its result is moved.
-    #[arg(long, value_enum, value_name = "RULE", default_value = "strict", help_heading = "Rules")]
+    /// How a cut that would part a tool call from its result is moved: `strict`, to where it parts none; `langchain`, as
+    /// LangChain does; `window:N`, looking only at N messages before it.
+    #[arg(long, value_name = "RULE", default_value = "strict", help_heading = "Rules")]
     pub pairs: Pairs,
 
     /// The model that will read the result: its context window and tokenizer are looked up (`--list models`).
@@ -88,6 +90,10 @@ pub struct Arguments {
     /// a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
     pub config: Option<PathBuf>,
+
+    /// Cut string arguments of tool calls before the kept part that are longer than N characters.
+    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Rules")]
+    pub truncate_args: Option<u64>,
 
     /// Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider
     /// of `--list providers` [default: extractive].
@@ -162,6 +168,11 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
     pub emit: Emit,
 
+    /// Append what is cut away to FILE, and have the summary name it (`.jsonl`: the messages as they were; `.md`: for
+    /// reading).
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub archive: Option<PathBuf>,
+
     /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub dry_run: bool,
@@ -231,13 +242,6 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How a cut that would part a pair is moved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Pairs {
-    /// To the nearest place that parts no call from its result, keeping more.
-    Strict,
-}
-
 /// What is done when the summarizer fails for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OnError {
@@ -285,6 +289,8 @@ pub enum When {
 pub enum Table {
     /// The formats that are read and written.
     Formats,
+    /// The known systems of `--preset`.
+    Presets,
     /// The providers of `--model`.
     Providers,
     /// The models of `--for`: context windows and prices.

@@ -41,6 +41,7 @@ pub mod app;
 pub mod cli;
 pub mod exit;
 pub mod plan;
+pub mod presets;
 pub mod rewrite;
 pub mod run;
 pub mod settings;

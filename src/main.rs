@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use tcompact::app;
 use tcompact::cli::When;
 use tcompact::exit::{Exit, Failure};
+use tcompact::presets;
 use tcompact::run::{output, tables};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
@@ -56,7 +57,7 @@ fn run() -> anyhow::Result<Exit> {
         output::write(generated.file().1, STDOUT)?;
         return Ok(Exit::Success);
     }
-    let resolved = command_line.resolve(presets, |name| std::env::var_os(name))?;
+    let resolved = command_line.resolve(&presets::values, |name| std::env::var_os(name))?;
     colour(resolved.arguments.color);
     app::run(&Settings::new(resolved, |name| std::env::var(name).ok())?)
 }
@@ -67,8 +68,4 @@ fn colour(when: When) {
         When::Always => anstream::ColorChoice::Always.write_global(),
         When::Never => anstream::ColorChoice::Never.write_global(),
     }
-}
-
-fn presets(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
-    (name == "deerflow").then_some(&[])
 }

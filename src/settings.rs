@@ -9,22 +9,26 @@ mod keys;
 pub mod layers;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
 use reqwest::Url;
 
-use crate::cli::{Accept, Arguments, Emit, OnError, Pairs};
+use crate::cli::{Accept, Arguments, Emit, OnError};
 use crate::exit::Failure;
 use crate::plan::Policy;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
+use crate::presets::{self, Preset, Ways};
+use crate::rewrite::arguments::Truncation;
 use crate::run::input::plain;
 use crate::summary::Summarizer;
+use crate::summary::attempts::Patience;
 use crate::summary::http::{Secret, Wire};
 use crate::summary::prompt::Template;
 use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
+use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model, NotFound};
 use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
@@ -48,6 +52,16 @@ pub struct Settings {
     pub policy: Policy,
     /// How tokens are counted.
     pub counter: Counter,
+    /// How a summary is asked for.
+    pub recipe: Recipe,
+    /// What a known system does besides.
+    pub ways: Ways,
+    /// The context window of the model that summarizes, in tokens, where it is known.
+    pub summarizer_window: Option<u64>,
+    /// How old arguments of tools are cut.
+    pub truncation: Option<Truncation>,
+    /// Where what is cut away goes.
+    pub archive: Option<PathBuf>,
     /// Who writes summaries.
     pub summarizer: Summarizer,
     /// Whether the user said who.
@@ -103,31 +117,44 @@ impl Settings {
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
-        let model = arguments.for_model.as_deref().map(find_model).transpose()?;
+        let preset = arguments.preset.as_deref().and_then(presets::by_name).unwrap_or(&presets::OWN);
+        let reader = arguments.for_model.as_deref().map(find_model).transpose()?;
+        let writer = arguments.model.as_deref().and_then(|name| models::find(name).ok());
+        // The systems of the presets know one model, which reads on and summarizes.
+        let model = reader.or(writer.filter(|_| preset.ways.estimates));
         let context_window = arguments.context_window.or(model.map(|model| model.context_window));
         let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
         check_fractions(&triggers, arguments.keep, context_window)?;
         check_pins(&arguments.pins)?;
-        let Pairs::Strict = arguments.pairs;
-        let (template, template_from) = template(&arguments, summary_prompt)?;
+        let (template, template_from) = template(&arguments, summary_prompt, &preset.recipe)?;
+        let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
-            summarizer: summarizer(&arguments, variable)?,
+            summarizer: summarizer(&arguments, &preset.recipe, variable)?,
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
             template,
             template_from,
-            path: arguments.path.filter(|path| path.as_os_str() != "-"),
             lines: arguments.lines,
             policy: Policy {
                 triggers,
+                budget,
                 keep: arguments.keep,
                 pins: arguments.pins,
+                pairs: arguments.pairs,
                 context_window,
                 overhead_tokens: arguments.overhead_tokens,
                 summary_prefix: prefix(arguments.summary_prefix),
                 smallest_summary: 0,
+                rules: preset.rules,
+                provider: model.map(|model| model.provider),
             },
-            counter: arguments.counter.or(model.map(|model| model.counter())).unwrap_or(Counter::DEFAULT),
+            counter: counter(arguments.counter, model, preset),
+            recipe: preset.recipe,
+            ways: preset.ways,
+            summarizer_window: writer.map(|writer| writer.context_window).or(context_window),
+            truncation: truncation(arguments.truncate_args, preset, context_window),
+            archive: arguments.archive.or_else(|| preset.ways.files.then(|| archive_of(arguments.path.as_deref()))),
+            path: arguments.path.filter(|path| path.as_os_str() != "-"),
             trim_tokens: arguments.trim_tokens.0,
             summary_tokens: arguments.summary_tokens,
             summary_role: arguments.summary_role,
@@ -175,6 +202,37 @@ fn find_model(name: &str) -> Result<Model> {
     Ok(found)
 }
 
+/// How tokens are counted: as the user says, or as the model that reads on counts.
+fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Counter {
+    let estimate = || match preset.ways.characters {
+        Some(characters) => Counter::Approx(characters),
+        None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
+    };
+    let told = || model.map_or(Counter::DEFAULT, |model| model.counter());
+    given.unwrap_or_else(|| if preset.ways.estimates { estimate() } else { told() })
+}
+
+/// When arguments of tools are cut. `DeepAgents` has its own sizes for that and looks at two tools only.
+fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Option<Truncation> {
+    let longest = usize::try_from(longest?).unwrap_or(usize::MAX);
+    if !preset.ways.files {
+        return Some(Truncation::everywhere(longest));
+    }
+    let (trigger, keep) = match context_window {
+        Some(_) => (Size::Fraction(0.85), Size::Fraction(0.1)),
+        None => (Size::Messages(20), Size::Messages(20)),
+    };
+    Some(Truncation { longest, tools: presets::WRITING_TOOLS, trigger: Some(trigger), keep: Some(keep) })
+}
+
+/// Where `DeepAgents` would keep the history of a conversation, seen from the folder it works in.
+fn archive_of(path: Option<&Path>) -> PathBuf {
+    let name = path.and_then(Path::file_stem).filter(|stem| *stem != "-").unwrap_or("session".as_ref());
+    let mut file = name.to_owned();
+    file.push(".md");
+    Path::new("conversation_history").join(file)
+}
+
 fn check_fractions(triggers: &[Vec<Size>], keep: Size, context_window: Option<u64>) -> Result<()> {
     let of_trigger = triggers.iter().flatten().map(|size| ("--trigger", *size));
     let fraction = of_trigger.chain([("--keep", keep)]).find(|(_, size)| matches!(size, Size::Fraction(_)));
@@ -203,25 +261,24 @@ fn prefix(text: String) -> String {
 fn template(
     arguments: &Arguments,
     summary_prompt: Option<(String, String)>,
+    recipe: &Recipe,
 ) -> Result<(Template, Option<&'static str>)> {
     if let Some((text, name)) = summary_prompt {
-        return Ok((other_systems_template(&text, &name)?, Some("summary_prompt")));
+        let template = Template::parse(&text, recipe.template);
+        return Ok((template.map_err(|what| Failure::usage(format!("{name} {what}")))?, Some("summary_prompt")));
     }
-    let Some(path) = &arguments.prompt_file else { return Ok((Template::built_in(arguments.summary_tokens), None)) };
+    let Some(path) = &arguments.prompt_file else {
+        return Ok((Template::built_in(recipe.built_in, arguments.summary_tokens), None));
+    };
     let text = fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!("--prompt-file {} cannot be read: {}", path.display(), plain(&error)))
     })?;
-    let template = Template::parse(text.trim_start_matches('\u{feff}'))
+    let template = Template::parse(text.trim_start_matches('\u{feff}'), recipe.template)
         .map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())))?;
     Ok((template, Some("--prompt-file")))
 }
 
-/// The template that another system's config file holds.
-fn other_systems_template(text: &str, name: &str) -> Result<Template> {
-    Ok(Template::parse(text).map_err(|what| Failure::usage(format!("{name} {what}")))?)
-}
-
-fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) -> Result<Summarizer> {
+fn summarizer(arguments: &Arguments, recipe: &Recipe, variable: impl Fn(&str) -> Option<String>) -> Result<Summarizer> {
     let timeout = Duration::from_secs_f64(arguments.timeout);
     let of_endpoint = [("--base-url", &arguments.base_url), ("--api-key-env", &arguments.api_key_env)];
     let of_endpoint = of_endpoint.iter().find_map(|(flag, value)| value.is_some().then_some(flag));
@@ -244,7 +301,8 @@ fn summarizer(arguments: &Arguments, variable: impl Fn(&str) -> Option<String>) 
     let (provider, model) = provider_and_model(name)?;
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
     let key = key(arguments, provider, variable)?;
-    let wire = Wire::new(timeout, arguments.retries);
+    let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
+    let wire = Wire::new(timeout, patience);
     Ok(Summarizer::Endpoint(Endpoint { model: model.to_owned(), base_url, key }, wire))
 }
 

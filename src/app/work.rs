@@ -1,29 +1,48 @@
-//! The summary of one conversation: who writes it, whether it is taken, and what is done where there is none.
+//! The summary of one conversation: what is sent, who answers, whether the answer is taken, and what is done where there
+//! is none.
+
+use std::cell::OnceCell;
 
 use anyhow::Result;
 
 use crate::cli::{Accept, OnError};
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
-use crate::rewrite;
+use crate::plan::carried::{self, Carried};
+use crate::rewrite::{self, Placed};
 use crate::run::input::spoken;
 use crate::run::report::Said;
 use crate::settings::Settings;
 use crate::summary::acceptance::{self, Refusal};
-use crate::summary::{Reply, Summarizer, Usage, ask, command, extractive, prompt, trim};
-use crate::tokens::{Counter, Tally};
-use crate::transcript::Transcript;
-use crate::transcript::format::Format;
+use crate::summary::recipe::Trim;
+use crate::summary::sections::sections;
+use crate::summary::trim_messages::{Counting, trim_messages};
+use crate::summary::{Answers, NoAnswer, Reply, Request, Summarizer, Usage, extractive, middle, prompt, trim};
+use crate::tokens::{Counter, Tally, python};
+use crate::transcript::format::{Format, SummaryMessage};
 use crate::transcript::json::Object;
-use crate::transcript::syntax;
+use crate::transcript::{Message, Transcript, syntax};
+
+use super::archive::Place;
 
 /// What it takes to summarize one conversation.
 pub(super) struct Work<'w, 'a> {
     pub(super) settings: &'w Settings,
+    pub(super) answers: &'w dyn Answers,
+    /// The conversation that the result is made of.
     pub(super) transcript: &'w Transcript<'a>,
-    pub(super) tally: &'w Tally<'w, 'a>,
     pub(super) plan: &'w Plan,
+    /// The conversation as it was read.
+    pub(super) original: &'w Transcript<'a>,
+    /// The same conversation as it is summarized: what is too large to be shown may be replaced in it.
+    pub(super) history: &'w Transcript<'a>,
+    pub(super) tally: &'w Tally<'w, 'a>,
+    /// Indices of the messages that are summarized.
     pub(super) summarized: Vec<usize>,
+    /// An earlier summary that is carried on.
+    pub(super) earlier: Option<&'w Carried<'a>>,
+    /// Where what is cut away goes.
+    pub(super) archive: Option<&'w Place>,
 }
 
 /// Why there is no summary.
@@ -39,25 +58,66 @@ pub(super) struct Accepted {
     pub(super) usage: Option<Usage>,
 }
 
+/// What becomes of a history.
+enum Sent {
+    /// It is sent, written down as this.
+    Text(String),
+    /// Nothing is left of it, and this stands for a summary.
+    Nothing(&'static str),
+}
+
+impl From<NoAnswer> for NoSummary {
+    fn from(none: NoAnswer) -> Self {
+        NoSummary { exit: Exit::SummarizerFailed, message: none.message }
+    }
+}
+
 impl Work<'_, '_> {
     /// Has the summarizer write a summary.
-    pub(super) fn summary(&self) -> Result<Reply, NoSummary> {
-        let failed = |message: String| NoSummary { exit: Exit::SummarizerFailed, message };
-        let settings = self.settings;
-        match &settings.summarizer {
-            Summarizer::Extractive => self.extractive(),
-            Summarizer::Endpoint(endpoint, wire) => {
-                ask(endpoint, wire, &self.prompt(), settings.summary_tokens).map_err(failed)
+    pub(super) fn summary(&self, source: &str) -> Result<Reply, NoSummary> {
+        let lines = OnceCell::new();
+        let messages = self.sent(&lines);
+        let text = match self.text(&messages) {
+            Sent::Text(text) => text,
+            Sent::Nothing(text) => {
+                Said::new(self.settings).nothing_sent(source, text);
+                return Ok(Reply { text: text.to_owned(), ..Reply::default() });
             }
-            Summarizer::Command(line, timeout) => command::run(line, &self.prompt(), *timeout)
-                .map(|text| Reply { text, ..Reply::default() })
-                .map_err(failed),
+        };
+        if matches!(self.settings.summarizer, Summarizer::Extractive) {
+            return self.extractive(&messages);
         }
+        match self.ask(&text)? {
+            Err(none) if none.too_long && self.settings.recipe.shortens => {
+                let (counter, window) = (self.settings.counter, self.settings.summarizer_window);
+                match middle::cut_out(&text, counter, window) {
+                    Some(shorter) => Ok(self.ask(&shorter)??),
+                    None => Err(none.into()),
+                }
+            }
+            answer => Ok(answer?),
+        }
+    }
+
+    /// Sends a history in the prompt. The outer error is the prompt's own.
+    fn ask(&self, history: &str) -> Result<Result<Reply, NoAnswer>, NoSummary> {
+        let wrong =
+            |what: String| NoSummary { exit: Exit::Usage, message: format!("the prompt cannot be filled: {what}") };
+        let prompt = self.settings.template.fill(history).map_err(wrong)?;
+        if self.settings.recipe.canned.contains(&prompt.as_str()) {
+            return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
+        }
+        let request = Request { system: self.settings.recipe.system, prompt };
+        Ok(self.answers.answer(&request, self.settings.summary_tokens))
     }
 
     /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
     pub(super) fn instead(&self, source: &str, failed: &NoSummary) -> Result<Option<Accepted>> {
         let said = Said::new(self.settings);
+        let fail = || Failure::new(failed.exit, format!("{}: {}", spoken(source), failed.message));
+        if failed.exit == Exit::Usage {
+            return Err(fail().into());
+        }
         if matches!(self.settings.summarizer, Summarizer::Extractive) {
             // That is no error of anybody's: some histories have nothing to say.
             said.left(source, &failed.message);
@@ -65,76 +125,104 @@ impl Work<'_, '_> {
         }
         said.failed(source, &failed.message, self.settings.on_error);
         match self.settings.on_error {
-            OnError::Fail => Err(Failure::new(failed.exit, format!("{}: {}", spoken(source), failed.message)).into()),
+            OnError::Fail => Err(fail().into()),
             OnError::Passthrough => Ok(None),
             OnError::Embed => {
-                let text = format!("Error generating summary: {}", failed.message);
+                let text = format!("{}{}", self.settings.recipe.error, failed.message);
                 Ok(Some(Accepted { text, usage: None }))
             }
-            OnError::Extractive => Ok(match self.extractive().and_then(|reply| self.accepted(reply)) {
-                Ok(accepted) => Some(accepted),
-                Err(failed) => {
-                    said.left(source, &failed.message);
-                    None
-                }
-            }),
+            OnError::Extractive => {
+                let messages: Vec<_> = self.messages(&self.summarized).cloned().collect();
+                Ok(match self.extractive(&messages).and_then(|reply| self.accepted(reply)) {
+                    Ok(accepted) => Some(accepted),
+                    Err(failed) => {
+                        said.left(source, &failed.message);
+                        None
+                    }
+                })
+            }
         }
     }
 
     /// A reply, if it is taken.
     pub(super) fn accepted(&self, reply: Reply) -> Result<Accepted, NoSummary> {
-        let text = reply.text.trim().to_owned();
-        let usage = reply.usage;
-        if self.settings.accept == Accept::Any {
-            return Ok(Accepted { text, usage });
+        let refused = |refusal: Refusal| NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string() };
+        let stripped = python::strip(&reply.text);
+        if stripped.is_empty() && self.settings.recipe.blank_fails {
+            return Err(refused(Refusal::Empty));
         }
-        let after = message_tokens(self.transcript.format, self.settings.counter, &self.message(&text));
-        match acceptance::judge(&text, reply.cut_off, after, self.tally.sum(&self.summarized)) {
-            Ok(()) => Ok(Accepted { text, usage }),
-            Err(refusal) => Err(NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string() }),
+        let text = if self.settings.recipe.strips { stripped } else { &reply.text }.to_owned();
+        if self.settings.accept == Accept::Smaller {
+            let (after, before) = (self.message_tokens(&text), self.replaced_tokens());
+            acceptance::judge(&text, reply.cut_off, after, before).map_err(refused)?;
+        }
+        Ok(Accepted { text, usage: reply.usage })
+    }
+
+    fn messages<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Message<'s>> {
+        indices.iter().map(|&index| &self.history.messages[index])
+    }
+
+    /// The messages that the summarizer is sent; of the oldest there may only be some `lines`.
+    fn sent<'s>(&'s self, lines: &'s OnceCell<String>) -> Vec<Message<'s>> {
+        let Settings { recipe, trim_tokens, counter, policy, .. } = self.settings;
+        let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).cloned().collect() };
+        if recipe.trim == Trim::Own {
+            return self.messages(trim::last_within(&self.summarized, self.tally, limit)).cloned().collect();
+        }
+        let counted: Vec<(u64, &Message<'_>)> =
+            self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
+        let counting = Counting { counter: *counter, scales: policy.scales(self.tally) };
+        let trimmed = trim_messages(&counted, limit, counting, lines);
+        match (recipe.trim, counted.last()) {
+            (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![(*last).clone()],
+            _ => trimmed,
         }
     }
 
-    /// The indices of the messages that the summarizer is sent.
-    fn sent(&self) -> &[usize] {
-        match self.settings.trim_tokens {
-            None => &self.summarized,
-            Some(limit) => trim::last_within(&self.summarized, self.tally, limit),
-        }
-    }
-
-    fn prompt(&self) -> String {
-        let history =
-            |indices: &[usize]| prompt::history(indices.iter().map(|&index| &self.transcript.messages[index]));
-        let sent = self.sent();
-        let text = match (sent.is_empty(), self.settings.trim_tokens, self.summarized.last()) {
+    /// What is sent, written down.
+    fn text(&self, sent: &[Message<'_>]) -> Sent {
+        let Settings { recipe, trim_tokens, counter, .. } = self.settings;
+        let text = match (recipe.trim, trim_tokens, self.summarized.last()) {
             // Even the last message is too large: its end is better than nothing.
-            (true, Some(limit), Some(&last)) => {
-                let end = |text: &str| trim::end_within(text, self.settings.counter, limit).to_owned();
-                prompt::end_of(&self.transcript.messages[last], end)
+            (Trim::Own, Some(limit), Some(&last)) if sent.is_empty() => {
+                let end = |text: &str| trim::end_within(text, *counter, *limit).to_owned();
+                Some(prompt::end_of(&self.history.messages[last], end))
             }
-            _ => history(sent),
+            (Trim::Sections, limit, _) => {
+                let earlier = self.earlier.map(|earlier| &*earlier.text);
+                sections(&recipe.buffer.write(sent), earlier, limit.unwrap_or(u64::MAX), *counter)
+            }
+            _ => (!sent.is_empty()).then(|| recipe.buffer.write(sent)),
         };
-        self.settings.template.fill(&text)
+        match (text, recipe.nothing_left) {
+            (Some(text), _) => Sent::Text(text),
+            (None, Some(canned)) => Sent::Nothing(canned),
+            (None, None) => Sent::Text(String::new()),
+        }
     }
 
     /// The embedded summarizer's text, so large that the message is smaller than what it replaces.
     ///
     /// # Errors
     /// Not even a character is so small: what it replaces stays, whatever `--accept` says.
-    fn extractive(&self) -> Result<Reply, NoSummary> {
+    fn extractive(&self, sent: &[Message<'_>]) -> Result<Reply, NoSummary> {
         let settings = self.settings;
-        let last = self.summarized.len() - 1;
-        let sent = if self.sent().is_empty() { &self.summarized[last..] } else { self.sent() };
-        let messages: Vec<_> = sent.iter().map(|&index| &self.transcript.messages[index]).collect();
-        let replaced = self.tally.sum(&self.summarized);
-        let tokens = |text: &str| message_tokens(self.transcript.format, settings.counter, &self.message(text));
+        let prefix = &settings.policy.summary_prefix;
+        let earlier = self.earlier.map(|earlier| format!("{prefix}{}", earlier.text));
+        let earlier = earlier.as_deref().zip(self.history.messages.first());
+        let earlier = earlier.map(|(text, any)| carried::message(text, any.json));
+        let last = self.summarized.last().map(|&last| &self.history.messages[last]);
+        let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent).collect();
+        messages.extend(last.filter(|_| sent.is_empty()));
+        let replaced = self.replaced_tokens();
+        let tokens = |text: &str| self.message_tokens(text);
         let mut limit = settings.summary_tokens.min(replaced.saturating_sub(tokens("") + 1)).max(1);
-        let mut text = extractive::summarize(&messages, &settings.policy.summary_prefix, settings.counter, limit);
+        let mut text = extractive::summarize(&messages, prefix, settings.counter, limit);
         // Escapes and merges at the seams can cost a token or two more than the parts do.
         while tokens(&text) >= replaced && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - replaced + 1).max(1);
-            text = extractive::summarize(&messages, &settings.policy.summary_prefix, settings.counter, limit);
+            text = extractive::summarize(&messages, prefix, settings.counter, limit);
         }
         let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
         let fitting = ends.partition_point(|&end| tokens(&text[..end]) < replaced);
@@ -145,10 +233,36 @@ impl Work<'_, '_> {
         }
     }
 
+    /// Tokens of what a summary takes the place of.
+    fn replaced_tokens(&self) -> u64 {
+        self.tally.sum(&self.plan.replaced())
+    }
+
+    /// Tokens of the message that a summary makes.
+    pub(super) fn message_tokens(&self, text: &str) -> u64 {
+        message_tokens(self.transcript.format, self.settings.counter, &self.message(text))
+    }
+
     /// The summary message, as the format writes it.
-    pub(super) fn message(&self, text: &str) -> serde_json::Value {
-        let content = format!("{}{text}", self.settings.policy.summary_prefix);
-        rewrite::summary_message(self.transcript, self.plan, &content, self.settings.summary_role)
+    fn message(&self, text: &str) -> serde_json::Value {
+        let prefix = &self.settings.policy.summary_prefix;
+        let content = match self.archive {
+            Some(place) => place.introduce(prefix, text),
+            None => format!("{prefix}{text}"),
+        };
+        let summary = SummaryMessage {
+            text: &content,
+            role: self.settings.summary_role,
+            name: self.settings.policy.rules.request_stays.then_some(carried::NAME),
+            marked: self.settings.ways.marks,
+        };
+        rewrite::summary_message(self.transcript, self.plan, &summary)
+    }
+
+    /// The summary where it is put.
+    pub(super) fn placed(&self, text: String) -> Placed {
+        let beside = self.settings.policy.rules.request_stays && carried::place(self.transcript).is_some();
+        if beside { Placed::Beside(text) } else { Placed::Message(self.message(&text)) }
     }
 }
 

@@ -1,18 +1,18 @@
 //! From what is to be kept to where the cut falls.
 
-use crate::tokens::Tally;
 use crate::transcript::Message;
 
-use super::pairs::Pairing;
+use super::pairs::{Pairing, Pairs};
 use super::size::Size;
-use super::{Policy, is_turn};
+use super::{Weight, is_turn, langchain};
 
-/// Where `--keep` alone would cut: the first index that stays; 0 where all stays. The last message stays even where it
-/// is larger than what is to be kept.
-pub(super) fn wanted(messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &Policy) -> usize {
-    let last = messages.len() - 1;
-    match policy.keep {
-        Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)).min(last),
+/// Where `--keep` alone would cut: the first index that stays; nothing where all stays.
+pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
+    let Weight { messages, tally, policy, .. } = weight;
+    let (first, last) = (weight.first(), messages.len() - 1);
+    let most = if policy.rules.last_stays { last } else { messages.len() };
+    let wanted = match policy.keep {
+        Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)).min(most),
         Size::Turns(keep) => {
             let keep = usize::try_from(keep).unwrap_or(usize::MAX);
             let mut starts = (0..messages.len()).rev().filter(|&index| is_turn(&messages[index], policy));
@@ -20,8 +20,40 @@ pub(super) fn wanted(messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &P
         }
         Size::Tokens(_) | Size::Fraction(_) => {
             let limit = policy.keep.in_tokens(policy.context_window).unwrap_or(u64::MAX);
-            tally.suffix_within(limit).min(last)
+            let fitting = tally.suffix_within(limit).max(first);
+            let wanted = fitting.min(most);
+            // Where totals are scaled the whole may not fit though its parts do. LangChain then looks at the cut before
+            // the first message all the same, and moves it past results that begin there.
+            if policy.scales(tally) && last > first && weight.of_messages() > limit {
+                return Some(wanted);
+            }
+            wanted
         }
+    };
+    Some(wanted).filter(|wanted| *wanted > first)
+}
+
+/// The cut that a rule for pairs makes of the one that is wanted, and why it is another; 0 where there is none.
+pub(super) fn safe(
+    messages: &[Message<'_>],
+    pairing: &Pairing,
+    wanted: usize,
+    pairs: Pairs,
+) -> (usize, Option<String>) {
+    let cut = match pairs {
+        Pairs::Strict => return strict(messages, pairing, wanted),
+        Pairs::LangChain => langchain::back_to_the_call(messages, wanted),
+        Pairs::Window(window) => langchain::back_to_a_whole_window(messages, wanted, window),
+    };
+    (cut, (cut != wanted).then(|| why_not(pairing, wanted)))
+}
+
+fn why_not(pairing: &Pairing, wanted: usize) -> String {
+    match pairing.parted(wanted) {
+        Some((call, result)) => {
+            format!("a cut at {wanted} would part the call in message {call} from its result in message {result}")
+        }
+        None => format!("message {wanted} is a result whose call is nowhere"),
     }
 }
 
@@ -30,7 +62,10 @@ pub(super) fn wanted(messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &P
 ///
 /// Messages at the cut that are nothing but orphaned results go with what is summarized. For every other reason the cut
 /// moves towards the beginning, so that more is kept than was asked for, and never less.
-pub(super) fn strict(messages: &[Message<'_>], pairing: &Pairing, wanted: usize) -> (usize, Option<String>) {
+fn strict(messages: &[Message<'_>], pairing: &Pairing, wanted: usize) -> (usize, Option<String>) {
+    if wanted >= messages.len() {
+        return (wanted, None);
+    }
     let whole = pairing.whole_cuts();
     let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
     let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
@@ -38,12 +73,7 @@ pub(super) fn strict(messages: &[Message<'_>], pairing: &Pairing, wanted: usize)
         let why = format!("message {wanted} is a result whose call is nowhere");
         return (cut, (cut != wanted).then_some(why));
     }
-    let why = match pairing.bonds.iter().find(|(call, result)| *call < wanted && wanted <= *result) {
-        Some((call, result)) => {
-            format!("a cut at {wanted} would part the call in message {call} from its result in message {result}")
-        }
-        None => format!("message {wanted} is a result whose call is nowhere"),
-    };
+    let why = why_not(pairing, wanted);
     let cut = (1..=wanted).rev().find(|&cut| whole[cut] && !pairing.orphaned[cut]);
     (cut.unwrap_or(0), Some(why))
 }

@@ -3,27 +3,35 @@
 //! [`plan`] is pure and cannot fail. What it needs to know of sizes it asks a [`Tally`], which counts no more than the
 //! answer takes.
 
+pub mod carried;
 mod cutoff;
+mod langchain;
 pub mod pairs;
 pub mod pins;
 pub mod size;
 
-use crate::tokens::Tally;
+use crate::tokens::scaling::{reported_reaches, scaled_total};
+use crate::tokens::{Counter, Tally};
 use crate::transcript::{Message, Transcript};
 
-use pairs::Pairing;
+use carried::{Carried, carried};
+use pairs::{Pairing, Pairs};
 use pins::Pin;
 use size::Size;
 
 /// The rules of a compaction.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// Compact when all sizes of one of these are reached; always, where there are none.
+    /// Compact when all sizes of one of these are reached; where there are none, `rules` say.
     pub triggers: Vec<Vec<Size>>,
+    /// Compact too when the conversation has more tokens than this.
+    pub budget: Option<u64>,
     /// How much of the end stays.
     pub keep: Size,
     /// Which messages before the cut stay too.
     pub pins: Vec<Pin>,
+    /// How a cut that would part a call from its result is moved.
+    pub pairs: Pairs,
     /// The context window, in tokens, where it is known.
     pub context_window: Option<u64>,
     /// Tokens that are sent with every request beside the messages.
@@ -32,6 +40,42 @@ pub struct Policy {
     pub summary_prefix: String,
     /// What is summarized must have more tokens than this, the smallest a summary message can have; 0 for no such rule.
     pub smallest_summary: u64,
+    /// What no flag says.
+    pub rules: Rules,
+    /// Who serves the model that will read the result, where it is known.
+    pub provider: Option<&'static str>,
+}
+
+/// Where known systems decide otherwise than tcompact does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether a conversation is compacted where no trigger is given.
+    pub without_trigger: bool,
+    /// Whether a number of tokens must be exceeded to trigger, and not only reached.
+    pub exceed: bool,
+    /// Whether tokens that a provider reported trigger as those that are counted do.
+    pub reported_triggers: bool,
+    /// Whether they scale the estimate of the whole.
+    pub reported_scales: bool,
+    /// Whether the last message stays even where it is larger than what is to be kept.
+    pub last_stays: bool,
+    /// Whether a cut is made only where it gains something: not for an earlier summary alone.
+    pub gains: bool,
+    /// Whether the user's last request stays, and what a program marked as a reminder.
+    pub request_stays: bool,
+}
+
+impl Rules {
+    /// tcompact's own.
+    pub const OWN: Rules = Rules {
+        without_trigger: true,
+        exceed: false,
+        reported_triggers: false,
+        reported_scales: false,
+        last_stays: true,
+        gains: true,
+        request_stays: false,
+    };
 }
 
 /// What is to be done with one conversation.
@@ -49,20 +93,36 @@ pub struct Plan {
     pub moved_because: Option<String>,
     /// Indices of the messages before the cut that stay, in order.
     pub pinned: Vec<usize>,
+    /// How many of these stand before the summary; the others follow it.
+    pub before_summary: usize,
+    /// An earlier summary that is neither summarized nor kept, but carried on by the next one: the first message.
+    pub carried: bool,
+    /// A call before the cut and its result behind it, where the rule for pairs let that happen.
+    pub parted: Option<(usize, usize)>,
     /// Why nothing is replaced.
     pub reason: Option<String>,
 }
 
 impl Plan {
-    /// The messages that a summary replaces, in order.
-    pub fn summarized(&self) -> Vec<usize> {
+    /// The messages that a summary replaces, in order; an earlier summary that is carried on is one of them.
+    pub fn replaced(&self) -> Vec<usize> {
         let mut pinned = self.pinned.iter().peekable();
         (0..self.cutoff).filter(|index| pinned.next_if_eq(&index).is_none()).collect()
+    }
+
+    /// The messages that are summarized, in order.
+    pub fn summarized(&self) -> Vec<usize> {
+        let mut replaced = self.replaced();
+        replaced.drain(..usize::from(self.carried).min(replaced.len()));
+        replaced
     }
 
     fn nothing(mut self, reason: String) -> Self {
         self.cutoff = 0;
         self.pinned = Vec::new();
+        self.before_summary = 0;
+        self.carried = false;
+        self.parted = None;
         self.moved_because = None;
         self.reason = Some(reason);
         self
@@ -72,35 +132,46 @@ impl Plan {
 /// Decides whether and where to cut a conversation.
 pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Plan {
     let messages = transcript.messages.as_slice();
-    let fired = policy.triggers.iter().find(|clause| clause.iter().all(|size| reached(*size, messages, tally, policy)));
+    let earlier = carried(transcript, policy);
+    let weight = Weight { messages, earlier: earlier.as_ref(), tally, policy };
+    let fired = weight.fired();
     let mut plan = Plan {
-        triggered: fired.is_some() || policy.triggers.is_empty(),
-        fired: fired.cloned(),
+        triggered: fired.is_some() || policy.triggers.is_empty() && policy.rules.without_trigger,
+        fired,
         wanted: 0,
         cutoff: 0,
         moved_because: None,
         pinned: Vec::new(),
+        before_summary: 0,
+        carried: false,
+        parted: None,
         reason: None,
     };
     if messages.is_empty() {
         return plan.nothing("there are no messages".to_owned());
     }
     if !plan.triggered {
-        return plan.nothing("no trigger was reached".to_owned());
+        let never = policy.triggers.is_empty() && policy.budget.is_none();
+        let never = never.then_some("no trigger is given, and the preset does nothing without one; give --trigger");
+        return plan.nothing(never.unwrap_or("no trigger was reached").to_owned());
     }
-    plan.wanted = cutoff::wanted(messages, tally, policy);
-    if plan.wanted == 0 {
+    let first = weight.first();
+    let Some(wanted) = cutoff::wanted(&weight) else {
         return plan.nothing(format!("the whole conversation is within --keep {}", policy.keep));
-    }
+    };
+    plan.wanted = wanted;
     let pairing = Pairing::of(messages);
-    let (cut, moved_because) = cutoff::strict(messages, &pairing, plan.wanted);
-    if cut == 0 {
-        let why = moved_because.unwrap_or_default();
+    let (cut, moved_because) = cutoff::safe(messages, &pairing, wanted, policy.pairs);
+    if cut <= first {
+        let why = moved_because.unwrap_or_else(|| "nothing stands before the cut".to_owned());
         return plan.nothing(format!("there is no safe cut: {why}, and so on to the beginning"));
     }
     plan.cutoff = cut;
     plan.moved_because = moved_because;
-    plan.pinned = pins::pinned(transcript, policy, &pairing, cut);
+    plan.parted = pairing.parted(cut);
+    plan.carried = first > 0;
+    plan.pinned = pins::pinned(transcript, policy, &pairing, first, cut);
+    plan.before_summary = if policy.rules.request_stays { 0 } else { plan.pinned.len() };
     match not_worth_it(&plan, messages, tally, policy) {
         Some(reason) => plan.nothing(reason),
         None => plan,
@@ -112,7 +183,7 @@ fn not_worth_it(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, po
     let summarized = plan.summarized();
     match summarized.as_slice() {
         [] => Some("every message before the cut is pinned".to_owned()),
-        [only] if is_summary(&messages[*only], policy) => {
+        [only] if policy.rules.gains && is_summary(&messages[*only], policy) => {
             Some("nothing but an earlier summary stands before the cut".to_owned())
         }
         _ if policy.smallest_summary > 0 && !tally.reaches(&summarized, policy.smallest_summary + 1) => Some(format!(
@@ -123,14 +194,116 @@ fn not_worth_it(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, po
     }
 }
 
-fn reached(size: Size, messages: &[Message<'_>], tally: &Tally<'_, '_>, policy: &Policy) -> bool {
-    match size {
-        Size::Messages(least) => messages.len() as u64 >= least,
-        Size::Turns(least) => messages.iter().filter(|message| is_turn(message, policy)).count() as u64 >= least,
-        Size::Tokens(_) | Size::Fraction(_) => size.in_tokens(policy.context_window).is_some_and(|least| {
-            let all: Vec<usize> = (0..messages.len()).collect();
-            tally.reaches(&all, least.saturating_sub(policy.overhead_tokens))
-        }),
+/// A conversation as triggers see it.
+struct Weight<'w, 'a> {
+    messages: &'w [Message<'a>],
+    earlier: Option<&'w Carried<'a>>,
+    tally: &'w Tally<'w, 'a>,
+    policy: &'w Policy,
+}
+
+impl Weight<'_, '_> {
+    /// The first message that is no earlier summary to be carried on.
+    fn first(&self) -> usize {
+        usize::from(self.earlier.is_some_and(|earlier| earlier.is_message))
+    }
+
+    /// The first trigger all of whose sizes are reached, or the budget that is exceeded.
+    fn fired(&self) -> Option<Vec<Size>> {
+        let reached = |clause: &&Vec<Size>| clause.iter().all(|size| self.reached(*size));
+        let over = |budget: &u64| self.total() > *budget;
+        let budget = || self.policy.budget.filter(over).map(|budget| vec![Size::Tokens(budget.saturating_add(1))]);
+        self.policy.triggers.iter().find(reached).cloned().or_else(budget)
+    }
+
+    fn reached(&self, size: Size) -> bool {
+        let policy = self.policy;
+        match size {
+            Size::Messages(least) => {
+                let beside = usize::from(self.earlier.is_some_and(|earlier| !earlier.is_message));
+                (self.messages.len() + beside) as u64 >= least
+            }
+            Size::Turns(least) => {
+                self.messages.iter().filter(|message| is_turn(message, policy)).count() as u64 >= least
+            }
+            Size::Tokens(_) | Size::Fraction(_) => size.in_tokens(policy.context_window).is_some_and(|threshold| {
+                self.tokens_reach(threshold.saturating_add(u64::from(policy.rules.exceed)))
+                    || policy.rules.reported_triggers
+                        && reported_reaches(self.messages, threshold, |provider| policy.is_served_by(provider))
+            }),
+        }
+    }
+
+    /// Whether the conversation has so many tokens. Every message is counted only where the sum is not all there is to
+    /// it.
+    fn tokens_reach(&self, least: u64) -> bool {
+        if self.earlier.is_some() || self.policy.scales(self.tally) {
+            return self.total() >= least;
+        }
+        let all: Vec<usize> = (0..self.messages.len()).collect();
+        self.tally.reaches(&all, least.saturating_sub(self.policy.overhead_tokens))
+    }
+
+    /// The tokens of the conversation with all that is sent beside it. An earlier summary that is carried on is counted
+    /// after all messages, as the systems that carry one on count it.
+    fn total(&self) -> u64 {
+        let earlier = self.earlier.zip(self.messages.last());
+        let earlier = earlier.map(|(earlier, any)| earlier.tokens(self.tally.counter(), any.json));
+        self.scaled(earlier).saturating_add(self.policy.overhead_tokens)
+    }
+
+    /// The tokens of the messages alone.
+    fn of_messages(&self) -> u64 {
+        self.scaled(None)
+    }
+
+    fn scaled(&self, after: Option<u64>) -> u64 {
+        let messages = self.messages.iter().enumerate().skip(self.first());
+        let counted = messages.map(|(index, message)| (self.tally.message(index), message));
+        if self.policy.scales(self.tally) {
+            scaled_total(counted, after)
+        } else {
+            counted.map(|(tokens, _)| tokens).chain(after).sum()
+        }
+    }
+}
+
+/// How many messages are older than what is kept; none where nothing triggers or all is kept.
+pub fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {
+    if transcript.messages.is_empty() {
+        return 0;
+    }
+    let earlier = carried(transcript, policy);
+    let weight = Weight { messages: &transcript.messages, earlier: earlier.as_ref(), tally, policy };
+    let triggered = weight.fired().is_some() || policy.triggers.is_empty() && policy.rules.without_trigger;
+    if triggered { cutoff::wanted(&weight).unwrap_or(0) } else { 0 }
+}
+
+/// The tokens of a conversation with all that is sent beside it, as triggers and budgets see them.
+pub fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> u64 {
+    let earlier = carried(transcript, policy);
+    Weight { messages: &transcript.messages, earlier: earlier.as_ref(), tally, policy }.total()
+}
+
+impl Policy {
+    /// Whether totals are scaled by what providers reported. Only `LangChain`'s estimate is; an exact count needs no
+    /// correction.
+    pub fn scales(&self, tally: &Tally<'_, '_>) -> bool {
+        self.rules.reported_scales && matches!(tally.counter(), Counter::Approx(_))
+    }
+
+    /// Whether a provider that a message names is the one that serves the model. Where no model is named, it is taken to
+    /// be the one that wrote the conversation.
+    fn is_served_by(&self, provider: &str) -> bool {
+        /// Names under which `LangChain` knows the same provider.
+        const ALIASES: [(&str, &str); 5] = [
+            ("bedrock", "amazon_bedrock"),
+            ("bedrock_converse", "amazon_bedrock"),
+            ("google_genai", "google"),
+            ("openai", "openai-mantle"),
+            ("anthropic", "anthropic-mantle"),
+        ];
+        self.provider.is_none_or(|ours| ours == provider || ALIASES.contains(&(provider, ours)))
     }
 }
 
@@ -146,4 +319,4 @@ pub fn is_summary(message: &Message<'_>, policy: &Policy) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,12 +1,51 @@
-//! Which messages belong together: tool calls and their results.
+//! Which messages belong together: tool calls and their results; and the rules by which a cut moves for their sake.
 //!
 //! Ids are only good nearby: they are used again within a conversation. So a result goes to the nearest call before it
 //! that has its id and no result yet, never through one map of all ids.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
 
 use crate::transcript::Message;
+
+/// How a cut that would part a call from its result is moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairs {
+    /// To the nearest place that parts no call from its result.
+    Strict,
+    /// As `LangChain` moves it: back to the call of the results that begin at the cut, or on past them.
+    LangChain,
+    /// Back until no call in a window of so many messages before the cut is parted from its result.
+    Window(usize),
+}
+
+impl fmt::Display for Pairs {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pairs::Strict => write!(out, "strict"),
+            Pairs::LangChain => write!(out, "langchain"),
+            Pairs::Window(messages) => write!(out, "window:{messages}"),
+        }
+    }
+}
+
+impl FromStr for Pairs {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "strict" => Ok(Pairs::Strict),
+            None if text == "langchain" => Ok(Pairs::LangChain),
+            Some(("window", messages)) => messages
+                .parse()
+                .map(Pairs::Window)
+                .map_err(|_| format!("`{messages}` is no number of messages, as in window:5")),
+            _ => Err("expected strict, langchain or window:N".to_owned()),
+        }
+    }
+}
 
 /// The bonds of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +81,11 @@ impl Pairing {
             }
         }
         pairing
+    }
+
+    /// A call and its result on two sides of a cut, where there are any.
+    pub fn parted(&self, cut: usize) -> Option<(usize, usize)> {
+        self.bonds.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
     /// For each index from 0 to the number of messages, whether a cut there parts no call from its result.

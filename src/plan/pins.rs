@@ -4,9 +4,10 @@ use std::str::FromStr;
 
 use regex::Regex;
 
-use crate::transcript::Transcript;
 use crate::transcript::format::SummaryRole;
+use crate::transcript::{Message, Role, Transcript};
 
+use super::carried::is_named;
 use super::pairs::Pairing;
 use super::{Policy, is_summary};
 
@@ -66,11 +67,34 @@ impl FromStr for Pin {
     }
 }
 
-/// The indices below `cutoff` that stay, in order. A pinned call keeps its results and a pinned result its call, and so
+/// The last message in which the user, and not a program, asks for something.
+fn last_request(transcript: &Transcript<'_>) -> Option<usize> {
+    let hidden = |message: &Message<'_>| message.additional("hide_from_ui").is_some_and(|mark| !mark.is_falsy());
+    let is_request = |message: &Message<'_>| message.role == Role::User && !is_named(message) && !hidden(message);
+    transcript.messages.iter().rposition(is_request)
+}
+
+/// Whether a program marked a message as a reminder that is to stay.
+fn is_reminder(message: &Message<'_>) -> bool {
+    (message.role == Role::User || message.role.is_system())
+        && message.additional("dynamic_context_reminder").is_some_and(|mark| !mark.is_falsy())
+}
+
+/// The indices from `first` on and below `cutoff` that stay, in order. A pinned call keeps its results and a pinned result its call, and so
 /// on along the bonds, so that nothing that stays is left without its other half.
-pub fn pinned(transcript: &Transcript<'_>, policy: &Policy, pairing: &Pairing, cutoff: usize) -> Vec<usize> {
-    let holds = |index| policy.pins.iter().any(|pin| pin.holds(index, transcript, policy));
-    let mut stays: Vec<bool> = (0..cutoff).map(holds).collect();
+pub(super) fn pinned(
+    transcript: &Transcript<'_>,
+    policy: &Policy,
+    pairing: &Pairing,
+    first: usize,
+    cutoff: usize,
+) -> Vec<usize> {
+    let request = policy.rules.request_stays.then(|| last_request(transcript)).flatten();
+    let holds = |index| {
+        policy.pins.iter().any(|pin| pin.holds(index, transcript, policy))
+            || policy.rules.request_stays && (Some(index) == request || is_reminder(&transcript.messages[index]))
+    };
+    let mut stays: Vec<bool> = (0..cutoff).map(|index| index >= first && holds(index)).collect();
     let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
     for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
         others[call].push(result);

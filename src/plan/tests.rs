@@ -6,15 +6,19 @@ use super::*;
 use crate::tokens::Counter;
 use crate::transcript::framing::read;
 
-fn policy() -> Policy {
+pub(crate) fn policy() -> Policy {
     Policy {
         triggers: Vec::new(),
         keep: Size::Messages(20),
+        budget: None,
         pins: vec![Pin::System],
+        pairs: Pairs::Strict,
         context_window: None,
         overhead_tokens: 0,
         summary_prefix: "Summary:\n\n".to_owned(),
         smallest_summary: 0,
+        rules: Rules::OWN,
+        provider: None,
     }
 }
 

@@ -1,23 +1,39 @@
 //! Splices, to the byte.
 
 use super::*;
+use crate::transcript::format::SummaryRole;
 use crate::transcript::framing::read;
 
-/// Summarizes the messages before `cutoff` but for `pinned`, with "S" as the summary.
-fn spliced(source: &str, cutoff: usize, pinned: &[usize]) -> String {
-    let document = read(source, None, None).expect("a transcript");
-    let transcript = &document.transcripts[0];
-    let plan = Plan {
+fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
+    Plan {
         triggered: true,
         fired: None,
         wanted: cutoff,
         cutoff,
         moved_because: None,
         pinned: pinned.to_vec(),
+        before_summary: pinned.len(),
+        carried: false,
+        parted: None,
         reason: None,
-    };
-    let summary = summary_message(transcript, &plan, "S — é", SummaryRole::User);
-    apply(source, &splice(transcript, &plan, &summary))
+    }
+}
+
+fn says(text: &str, role: SummaryRole) -> SummaryMessage<'_> {
+    SummaryMessage { text, role, name: None, marked: true }
+}
+
+/// Summarizes the messages before `cutoff` but for `pinned`, of which so many stand before the summary.
+fn spliced_after(source: &str, cutoff: usize, pinned: &[usize], before_summary: usize) -> String {
+    let document = read(source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let plan = Plan { before_summary, ..planned(cutoff, pinned) };
+    let summary = summary_message(transcript, &plan, &says("S — é", SummaryRole::User));
+    apply(source, &splice(transcript, &plan, Some(&summary)))
+}
+
+fn spliced(source: &str, cutoff: usize, pinned: &[usize]) -> String {
+    spliced_after(source, cutoff, pinned, pinned.len())
 }
 
 const A: &str = r#"{"role":"system","content":"ä"}"#;
@@ -88,15 +104,37 @@ fn langchain_summaries_are_written_as_their_neighbours_are() {
 }
 
 #[test]
+fn a_summary_before_pinned_messages() {
+    assert_eq!(spliced_after(&format!("[{C}, {A},{C}  ,{C}]"), 3, &[1], 0), format!("[{S}, {A},{C}]"));
+    assert_eq!(spliced_after(&format!("[{A}, {C},{C}  ,{C}]"), 3, &[0], 0), format!("[{S}, {A}, {C}]"));
+    assert_eq!(spliced_after(&format!("[{A}, {C},{B},{C}]"), 4, &[0, 2], 1), format!("[{A}, {S},{B}]"));
+}
+
+#[test]
+fn a_summary_beside_the_messages() {
+    let source = format!(r#"{{"summary_text": "old", "messages": [{A},{C},{C}], "z": 1}}"#);
+    let document = read(&source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let summary = Placed::Beside("new \"".to_owned());
+    assert_eq!(
+        apply(&source, &placed(transcript, &planned(2, &[0]), &summary)),
+        format!(r#"{{"summary_text": "new \"", "messages": [{A},{C}], "z": 1}}"#)
+    );
+    assert!(
+        update(transcript, &planned(2, &[0]), &summary, &[])
+            .ends_with(&format!("{A}, {C}], \"summary_text\": \"new \\\"\"}}\n"))
+    );
+}
+
+#[test]
 fn an_update_removes_all_and_adds_what_is_there() {
     let source = format!("[{A},{C},{C}]");
     let document = read(&source, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    let plan =
-        Plan { triggered: true, fired: None, wanted: 2, cutoff: 2, moved_because: None, pinned: vec![0], reason: None };
-    let summary = summary_message(transcript, &plan, "S", SummaryRole::System);
+    let plan = planned(2, &[0]);
+    let summary = summary_message(transcript, &plan, &says("S", SummaryRole::System));
     assert_eq!(
-        update(transcript, &plan, &summary),
+        update(transcript, &plan, &Placed::Message(summary), &[]),
         format!(
             "{{\"messages\": [{}, {A}, {}, {C}]}}\n",
             r#"{"role": "remove", "content": "", "id": "__remove_all__"}"#, r#"{"role": "system", "content": "S"}"#

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
 
-use super::Style;
+use super::{Edit, Placed, Style, edited};
 
 /// What is printed where nothing was to be done.
 pub fn no_update() -> String {
@@ -13,17 +13,26 @@ pub fn no_update() -> String {
 }
 
 /// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Messages that stay are as they were, byte for
-/// byte.
-pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: &Value) -> String {
+/// byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
+pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed, edits: &[Edit]) -> String {
     let style = Style::spaced();
-    let as_it_was = |index: usize| transcript.messages[index].json.raw().to_owned();
-    let pinned = plan.pinned.iter().map(|&index| as_it_was(index));
-    let kept = (plan.cutoff..transcript.messages.len()).map(as_it_was);
+    let pinned: Vec<String> = plan.pinned.iter().map(|&index| edited(transcript, index, edits)).collect();
+    let (before, after) = pinned.split_at(plan.before_summary.min(pinned.len()));
+    let kept = (plan.cutoff..transcript.messages.len()).map(|index| edited(transcript, index, edits));
     let neighbour = transcript.messages.first().map(|message| message.json);
+    let message = match summary {
+        Placed::Message(message) => Some(style.write(message)),
+        Placed::Beside(_) => None,
+    };
     let messages: Vec<String> = std::iter::once(style.write(&transcript.format.remove_all(neighbour)))
-        .chain(pinned)
-        .chain([style.write(summary)])
+        .chain(before.iter().cloned())
+        .chain(message)
+        .chain(after.iter().cloned())
         .chain(kept)
         .collect();
-    format!("{{\"messages\": [{}]}}\n", messages.join(", "))
+    let beside = match summary {
+        Placed::Message(_) => String::new(),
+        Placed::Beside(text) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
+    };
+    format!("{{\"messages\": [{}]{beside}}}\n", messages.join(", "))
 }

@@ -49,7 +49,7 @@ pub fn write(text: &str, output: Option<&Path>) -> Result<()> {
                 _ => Ok(()),
             }
         }
-        Some(path) => Ok(replace(path, text).map_err(|error| unwritable(path, &error))?),
+        Some(path) => Ok(replace(path, text.as_bytes()).map_err(|error| unwritable(path, &error))?),
     }
 }
 
@@ -88,19 +88,24 @@ fn end_of_links(path: &Path) -> PathBuf {
 }
 
 /// Puts a new file in the place of `path` once it is complete.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = match Target::of(path)? {
-        Target::Device(path) => return fs::write(path, text),
+        Target::Device(path) => return fs::write(path, bytes),
         Target::File(path) => path,
     };
     let mut file = new_file_beside(&path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     if let Ok(metadata) = fs::metadata(&path) {
         file.as_file().set_permissions(metadata.permissions())?;
     }
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Whether a new file can be made in a folder; the one for trying goes as it came.
+pub(super) fn can_make_files_in(folder: &Path) -> io::Result<()> {
+    new_file_beside(&folder.join("any")).map(drop)
 }
 
 /// A file in the same folder, so that it can take the other's place in one step, with the mode of any new file.

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::cli::OnError;
-use crate::plan::Plan;
+use crate::plan::{Plan, total};
 use crate::run::input::spoken;
 use crate::settings::Settings;
 use crate::summary::{Summarizer, Usage};
@@ -59,13 +59,12 @@ impl<'r> DryRun<'r> {
         };
         let summarized = plan.summarized();
         let kept: Vec<usize> = (plan.cutoff..messages).collect();
-        let all: Vec<usize> = (0..messages).collect();
         DryRun {
             source,
             format: transcript.format.name(),
             counter: tally.counter().to_string(),
             messages,
-            tokens: tally.sum(&all).saturating_add(settings.policy.overhead_tokens),
+            tokens: total(transcript, tally, &settings.policy),
             context_window: settings.policy.context_window,
             triggered: plan.triggered,
             fired: plan.fired.as_deref().map(clause),
@@ -156,6 +155,28 @@ impl<'s> Said<'s> {
                 .map(|usage| format!("; the provider counts {} tokens in and {} out", usage.input, usage.output))
                 .unwrap_or_default();
             self.line(&format!("{}: {messages} messages became a summary of {tokens} tokens{counted}", spoken(source)));
+        }
+    }
+
+    /// That the cut parts a call from its result, which the rule for pairs does not prevent.
+    pub fn parted(self, source: &str, plan: &Plan) {
+        if let Some((call, result)) = plan.parted.filter(|_| !self.settings.quiet) {
+            self.line(&format!(
+                "{}: the cut at {} parts the call in message {call} from its result in message {result}, as --pairs {} lets it; --pairs strict does not",
+                spoken(source),
+                plan.cutoff,
+                self.settings.policy.pairs
+            ));
+        }
+    }
+
+    /// That nothing of the history was left to be sent, and what stands for a summary.
+    pub fn nothing_sent(self, source: &str, text: &str) {
+        if !self.settings.quiet {
+            self.line(&format!(
+                "{}: nothing of the history is left within --trim-tokens, so no summarizer is asked, and the summary is: {text}",
+                spoken(source)
+            ));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The tables of `--list`, drawn from the registries.
 
 use crate::cli::Table;
+use crate::presets::PRESETS;
 use crate::summary::provider::PROVIDERS;
 use crate::tokens::{COUNTERS, models};
 use crate::transcript::format::FORMATS;
@@ -9,6 +10,7 @@ use crate::transcript::format::FORMATS;
 pub fn draw(table: Table) -> String {
     let rows = match table {
         Table::Formats => formats(),
+        Table::Presets => presets(),
         Table::Providers => providers(),
         Table::Models => models_table(),
         Table::Counters => counters(),
@@ -23,6 +25,11 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
 fn formats() -> Vec<Vec<String>> {
     let rows = FORMATS.iter().map(|format| row([format.name(), format.about()]));
     std::iter::once(row(["format", "what it is"])).chain(rows).collect()
+}
+
+fn presets() -> Vec<Vec<String>> {
+    let rows = PRESETS.iter().map(|preset| row([preset.name, preset.about]));
+    std::iter::once(row(["preset", "whose rules"])).chain(rows).collect()
 }
 
 fn providers() -> Vec<Vec<String>> {

@@ -11,7 +11,6 @@ use super::file::found;
 use super::layers::{ConfigFile, Given, Source, Value};
 use crate::exit::Failure;
 use crate::summary::provider;
-use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 
 /// The key by which the file is known.
@@ -185,41 +184,29 @@ impl Section<'_> {
         Ok(given)
     }
 
-    /// Who summarizes; and where a size is a fraction, whose context window it is of.
+    /// Who summarizes; and where a size is a fraction, whose context window it is of, whoever else may summarize.
     fn model(&self, name: &str, of_window: bool) -> Vec<Given> {
-        let (full, model) = match named(name) {
-            Some(found) => found,
-            None => {
-                let why =
-                    format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
-                return vec![Given { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
-            }
+        let Some(full) = full_name(name) else {
+            let why = format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
+            return vec![Given { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
         };
-        let mut values = vec![self.given("model", vec![full.clone()])];
-        if let Some(model) = model.filter(|_| of_window) {
-            let counter = match model.counter() {
-                // It is estimated there, whatever can be counted.
-                Counter::Exact(_) => Counter::DEFAULT,
-                estimate => estimate,
-            };
-            values.push(self.given("for", vec![full]));
-            values.push(self.given("counter", vec![counter.to_string()]));
-        }
-        values
+        let known = of_window && models::find(&full).is_ok();
+        let reader = known.then(|| self.given("for", vec![full.clone()]));
+        [self.given("model", vec![full])].into_iter().chain(reader).collect()
     }
 }
 
-/// A model's full name, as `--model` takes it, and what is known of it.
-fn named(name: &str) -> Option<(String, Option<Model>)> {
+/// A model's full name, as `--model` takes it.
+fn full_name(name: &str) -> Option<String> {
     if name.split_once(':').is_some_and(|(provider, model)| provider::by_name(provider).is_some() && !model.is_empty())
     {
-        return Some((name.to_owned(), models::find(name).ok()));
+        return Some(name.to_owned());
     }
     let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, provider)| *provider);
     let all: Vec<Model> = models::all().filter(|model| model.name == name).collect();
     let own = all.iter().find(|model| family == Some(model.provider));
     let model = own.or_else(|| all.iter().find(|model| provider::by_name(model.provider).is_some()))?;
-    Some((format!("{}:{name}", model.provider), Some(*model)))
+    Some(format!("{}:{name}", model.provider))
 }
 
 fn or_null<T>(read: fn(&Json) -> Option<T>) -> impl Fn(&Json) -> Option<Option<T>> {

@@ -46,7 +46,8 @@ impl Keys {
         flags.filter(|(name, _)| !COMMAND_LINE_ONLY.contains(name))
     }
 
-    fn find(&self, name: &str) -> Option<&Arg> {
+    /// The flag called `name`.
+    pub(super) fn find(&self, name: &str) -> Option<&Arg> {
         self.all().find(|(long, _)| *long == name).map(|(_, arg)| arg)
     }
 

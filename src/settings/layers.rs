@@ -15,8 +15,9 @@ use super::{environment, file};
 use crate::cli::Arguments;
 use crate::exit::Failure;
 
-/// The flags of a preset by its name: long names and values, a pair for each time a flag is given.
-pub type Presets = fn(&str) -> Option<&'static [(&'static str, &'static str)]>;
+/// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
+/// what the layers above give: a flag's first value.
+pub type Presets<'p> = &'p dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>>;
 
 /// Who summarizes, and how it is reached. A key or an address that a layer gives for its own model is for that model
 /// alone: it must never meet a model that a higher layer names.
@@ -159,7 +160,7 @@ impl CommandLine {
     ///
     /// # Errors
     /// A layer that cannot be read, or the first value in one that cannot be used, by where it stands.
-    pub fn resolve(mut self, presets: Presets, variable: impl Fn(&str) -> Option<OsString>) -> Result<Resolved> {
+    pub fn resolve(mut self, presets: Presets<'_>, variable: impl Fn(&str) -> Option<OsString>) -> Result<Resolved> {
         let environment = environment::read(&self.keys, &variable)?;
         let mut file = file::read(self.arguments.config.as_deref(), &self.keys, &variable)?;
         self.keys.check(&environment)?;
@@ -192,11 +193,18 @@ impl CommandLine {
     }
 
     /// The flags of the preset that the highest layer names.
-    fn preset(&self, presets: Presets, environment: &[Given], file: &ConfigFile) -> Result<Vec<Given>> {
+    fn preset(&self, presets: Presets<'_>, environment: &[Given], file: &ConfigFile) -> Result<Vec<Given>> {
         let below = environment.iter().chain(&file.values).find(|given| given.flag == "preset");
         let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
         let Some(name) = name else { return Ok(vec![]) };
-        let Some(rows) = presets(name) else {
+        let higher = |flag: &str| {
+            let id = self.keys.find(flag)?.get_id().as_str();
+            let is_typed = self.matches.value_source(id) == Some(ValueSource::CommandLine);
+            let typed = || self.matches.get_raw(id).filter(|_| is_typed)?.next()?.to_str().map(str::to_owned);
+            let given = environment.iter().chain(&file.values).find(|given| given.flag == flag);
+            typed().or_else(|| given?.value.texts().first().cloned())
+        };
+        let Some(rows) = presets(name, &higher) else {
             const WHY: &str = "there is no such preset; see --list presets";
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
                 None => Failure::usage(format!("--preset {name}: {WHY}")),
@@ -206,17 +214,10 @@ impl CommandLine {
         };
         let mut values: Vec<Given> = Vec::new();
         for (flag, text) in rows {
-            if let Some(Value::Texts(texts)) =
-                values.iter_mut().find(|given| given.flag == *flag).map(|given| &mut given.value)
-            {
-                texts.push((*text).to_owned());
-                continue;
+            match values.iter_mut().find(|given| given.flag == flag).map(|given| &mut given.value) {
+                Some(Value::Texts(texts)) => texts.push(text),
+                _ => values.push(Given::new(flag, Value::Texts(vec![text]), Source::Preset(name.clone()))),
             }
-            let value = match self.keys.kind_of(flag).map_err(Failure::usage)? {
-                Kind::Switch => Value::Switch(*text == "true"),
-                Kind::One | Kind::Many => Value::Texts(vec![(*text).to_owned()]),
-            };
-            values.push(Given::new(flag, value, Source::Preset(name.clone())));
         }
         Ok(values)
     }

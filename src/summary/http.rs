@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::sync::OnceLock;
 use std::thread;
@@ -15,14 +14,11 @@ use reqwest::blocking::{Client, Response};
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use serde_json::Value;
 
-use super::shown;
+use super::attempts::{Failed, Kind, Patience};
+use super::{NoAnswer, shown};
 use crate::transcript::syntax;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A server that asks to wait longer than this is given up.
-const LONGEST_ASKED: Duration = Duration::from_secs(600);
 /// Bytes of an answer that are read; a summary has a few thousand.
 const LARGEST_ANSWER: usize = 16 << 20;
 /// Characters of a provider's error that are shown.
@@ -58,49 +54,40 @@ impl fmt::Debug for Secret {
 #[derive(Debug)]
 pub struct Wire {
     timeout: Duration,
-    retries: u32,
+    patience: Patience,
     client: OnceLock<Client>,
 }
 
-/// Why one attempt failed.
-struct Failed {
-    message: String,
-    /// Whether another attempt may go better, and how long the server asks to wait before it.
-    again: Option<Option<Duration>>,
-}
-
 impl Wire {
-    /// Requests that may take `timeout` each, and are tried again `retries` times.
-    pub fn new(timeout: Duration, retries: u32) -> Self {
-        Wire { timeout, retries, client: OnceLock::new() }
+    /// Requests that may take `timeout` each, tried again as `patience` says.
+    pub fn new(timeout: Duration, patience: Patience) -> Self {
+        Wire { timeout, patience, client: OnceLock::new() }
     }
 
-    /// Posts a JSON body and gives the body of the answer.
+    /// Posts a JSON body and gives what `reader` makes of the answer's body.
     ///
     /// # Errors
     /// The last attempt's error; the key is not in it, even where the server repeats it.
-    pub fn post(&self, url: &str, key: Option<&Secret>, body: &Value) -> Result<String, String> {
+    pub fn post<T>(
+        &self,
+        url: &str,
+        key: Option<&Secret>,
+        body: &Value,
+        reader: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, NoAnswer> {
         let client = match self.client.get() {
             Some(client) => client,
             None => {
-                let client = self.build()?;
+                let client = self.build().map_err(|message| NoAnswer { message, too_long: false })?;
                 self.client.get_or_init(|| client)
             }
         };
-        let mut tried = 0;
-        loop {
-            match attempt(client, url, key, body, self.timeout) {
-                Ok(answer) => return Ok(answer),
-                Err(Failed { again: Some(asked), .. }) if tried < self.retries && asked <= Some(LONGEST_ASKED) => {
-                    tried += 1;
-                    thread::sleep(asked.unwrap_or_else(|| backoff(tried)));
-                }
-                Err(Failed { message, .. }) => {
-                    let after = if tried > 0 { format!(" (tried {} times)", tried + 1) } else { String::new() };
-                    return Err(format!("{message}{after}"));
-                }
-            }
-        }
+        let attempt = || {
+            let answer = attempt(client, url, key, body, self.timeout)?;
+            reader(&answer)
+                .map_err(|what| failed(Kind::Odd, format!("{url} gave no summary: {what}{}", said(&answer, key))))
+        };
+        self.patience.persist(attempt, thread::sleep)
     }
 
     fn build(&self) -> Result<Client, String> {
@@ -126,20 +113,14 @@ fn attempt(
     let deadline = Instant::now() + timeout;
     let mut request = client.post(url).header(CONTENT_TYPE, "application/json").body(body.to_string());
     if let Some(Secret(key)) = key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| Failed {
-            message: "the key has characters that no header can carry".to_owned(),
-            again: None,
-        })?;
+        let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
+            .map_err(|_| failed(Kind::Lasting, "the key has characters that no header can carry".to_owned()))?;
         value.set_sensitive(true);
         request = request.header(AUTHORIZATION, value);
     }
-    let unsent = |error: reqwest::Error| Failed {
-        message: format!("no answer from {url}: {}", causes(&error)),
-        again: Some(None),
-    };
     let answer = request.send().map_err(|error| match error.is_builder() {
-        true => Failed { message: format!("{url} is no address: {}", causes(&error)), again: None },
-        false => unsent(error),
+        true => failed(Kind::Lasting, format!("{url} is no address: {}", causes(&error))),
+        false => failed(Kind::Passing, format!("no answer from {url}: {}", causes(&error))),
     })?;
     let status = answer.status();
     let asked = retry_after(&answer);
@@ -147,27 +128,54 @@ fn attempt(
     if status.is_success() {
         return Ok(body);
     }
-    let again = matches!(status.as_u16(), 408 | 409 | 429 | 500..=599).then_some(asked);
-    Err(Failed { message: format!("{url} answered {status}{}", said(&body, key)), again })
+    let said = said(&body, key);
+    let kind = match status.as_u16() {
+        408 | 409 | 429 | 500..=599 => Kind::Passing,
+        400 | 413 | 422 if says_too_long(&body) => Kind::TooLong,
+        400 | 401 | 403 | 404 => Kind::Lasting,
+        _ => Kind::Odd,
+    };
+    Err(Failed { asked, ..failed(kind, format!("{url} answered {status}{said}")) })
+}
+
+/// Whether an error says that the request is longer than the model can read, in the words of the providers.
+fn says_too_long(body: &str) -> bool {
+    const WORDS: [&str; 9] = [
+        "context_length_exceeded",
+        "contextwindowexceedederror",
+        "maximum context length",
+        "exceeds the context window",
+        "exceeds the available context size",
+        "context window exceeded",
+        "context limit exceeded",
+        "input tokens exceed the configured limit",
+        "prompt is too long",
+    ];
+    let body = body.to_lowercase();
+    WORDS.iter().any(|words| body.contains(words))
+}
+
+fn failed(kind: Kind, message: String) -> Failed {
+    Failed { message, kind, asked: None }
 }
 
 /// Reads a body. The client's own timeout is for each read, so that an answer in drops would never run into it.
 fn read(mut answer: Response, url: &str, deadline: Instant) -> Result<String, Failed> {
-    let failed = |what: String| Failed { message: format!("no whole answer from {url}: {what}"), again: Some(None) };
+    let failed = |kind: Kind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
     let mut body = Vec::new();
     let mut buffer = [0; 16 << 10];
     loop {
-        let count = answer.read(&mut buffer).map_err(|error| failed(causes(&error)))?;
+        let count = answer.read(&mut buffer).map_err(|error| failed(Kind::Passing, causes(&error)))?;
         body.extend_from_slice(&buffer[..count]);
         if count == 0 {
             return Ok(String::from_utf8_lossy(&body).into_owned());
         }
         if body.len() > LARGEST_ANSWER {
             // It was paid for once, and would be as large again.
-            return Err(Failed { again: None, ..failed(format!("it has more than {LARGEST_ANSWER} bytes")) });
+            return Err(failed(Kind::Lasting, format!("it has more than {LARGEST_ANSWER} bytes")));
         }
         if Instant::now() > deadline {
-            return Err(failed("it took longer than --timeout".to_owned()));
+            return Err(failed(Kind::Passing, "it took longer than --timeout".to_owned()));
         }
     }
 }
@@ -176,13 +184,6 @@ fn read(mut answer: Response, url: &str, deadline: Instant) -> Result<String, Fa
 fn retry_after(answer: &Response) -> Option<Duration> {
     let seconds: f64 = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// Twice as long each time, and a little more or less, so that clients that failed together do not come back together.
-fn backoff(tried: u32) -> Duration {
-    let doubled = FIRST_WAIT.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
-    let jitter = RandomState::new().hash_one(tried) % 512;
-    doubled.mul_f64(0.75 + jitter as f64 / 1024.0)
 }
 
 /// What a provider says in the body of an error: its message where it has one, without the key, and always short.
@@ -230,15 +231,6 @@ mod tests {
             ": \u{fffd} bad [key]",
             "half a surrogate does not keep it from being decoded"
         );
-    }
-
-    #[test]
-    fn waits_grow_and_are_bounded() {
-        for tried in 1..40 {
-            let wait = backoff(tried);
-            let doubled = FIRST_WAIT.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
-            assert!(wait >= doubled.mul_f64(0.75) && wait <= doubled.mul_f64(1.25), "{tried}: {wait:?}");
-        }
     }
 
     #[test]

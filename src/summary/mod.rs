@@ -1,12 +1,19 @@
 //! What is put in the place of the history: the prompt, who answers it, and whether the answer is taken.
 
 pub mod acceptance;
+pub mod attempts;
+pub mod buffer;
 pub mod command;
 pub mod extractive;
 pub mod http;
+pub mod middle;
 pub mod prompt;
 pub mod provider;
+pub mod python_format;
+pub mod recipe;
+pub mod sections;
 pub mod trim;
+pub mod trim_messages;
 
 use std::time::Duration;
 
@@ -44,16 +51,53 @@ pub struct Usage {
     pub output: u64,
 }
 
-/// Sends a prompt to an endpoint.
-///
-/// # Errors
-/// What went wrong, for good.
-pub fn ask(endpoint: &Endpoint, wire: &Wire, prompt: &str, summary_tokens: u64) -> Result<Reply, String> {
-    let url = endpoint.url();
-    let body = wire.post(&url, endpoint.key.as_ref(), &endpoint.request(prompt, summary_tokens))?;
-    endpoint
-        .response(&body)
-        .map_err(|what| format!("{url} gave no summary: {what}{}", http::said(&body, endpoint.key.as_ref())))
+/// What a summarizer is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// Instructions that stand before the prompt.
+    pub system: Option<&'static str>,
+    /// The prompt.
+    pub prompt: String,
+}
+
+/// Why there is no answer, for good.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoAnswer {
+    /// What went wrong.
+    pub message: String,
+    /// Whether the request was too long for the model.
+    pub too_long: bool,
+}
+
+/// Whoever answers requests.
+pub trait Answers {
+    /// Has a summary of at most so many tokens written.
+    ///
+    /// # Errors
+    /// What went wrong, for good.
+    fn answer(&self, request: &Request, summary_tokens: u64) -> Result<Reply, NoAnswer>;
+}
+
+impl Answers for Summarizer {
+    fn answer(&self, request: &Request, summary_tokens: u64) -> Result<Reply, NoAnswer> {
+        let failed = |message: String| NoAnswer { message, too_long: false };
+        match self {
+            Summarizer::Extractive => Err(failed("the embedded summarizer answers no requests".to_owned())),
+            Summarizer::Endpoint(endpoint, wire) => {
+                let url = endpoint.url();
+                let body = endpoint.request(request, summary_tokens);
+                wire.post(&url, endpoint.key.as_ref(), &body, |answer| endpoint.response(answer))
+            }
+            Summarizer::Command(line, timeout) => {
+                let input = match request.system {
+                    Some(system) => format!("{system}\n\n{}", request.prompt),
+                    None => request.prompt.clone(),
+                };
+                let reply = command::run(line, &input, *timeout).map_err(failed)?;
+                Ok(Reply { text: reply, ..Reply::default() })
+            }
+        }
+    }
 }
 
 /// Foreign text as it can be shown in a message: at most `most` characters, on one line, nothing a terminal would obey.

@@ -2,35 +2,78 @@
 
 use std::borrow::Cow;
 
+use crate::tokens::python;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
-const BUILT_IN: &str = include_str!("prompt.txt");
+use super::buffer::escaped;
+use super::python_format;
+use super::recipe::Fill;
+
 /// English has about three words for four tokens.
 const WORDS_PER_TOKEN: f64 = 0.75;
 
+/// The prompts that come with tcompact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BuiltIn {
+    /// Its own: notes under four headings.
+    Own,
+    /// The same in Chinese.
+    Chinese,
+    /// A few sentences, to follow a system message.
+    Brief,
+}
+
+impl BuiltIn {
+    /// The text, which asks for notes of at most so many tokens.
+    fn text(self, summary_tokens: u64) -> String {
+        let text = match self {
+            BuiltIn::Own => include_str!("prompt.txt"),
+            BuiltIn::Chinese => include_str!("prompt_zh.txt"),
+            BuiltIn::Brief => include_str!("prompt_brief.txt"),
+        };
+        let words = ((summary_tokens as f64 * WORDS_PER_TOKEN) as u64).max(1);
+        text.trim_end().replace("{{WORDS}}", &words.to_string())
+    }
+}
+
 /// A prompt with a place for the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template {
-    before: String,
-    after: String,
+pub enum Template {
+    /// One place, with what stands before and after it.
+    Parts(String, String),
+    /// A format string of Python, which may have any number of places; what stands behind it is cut off if so wanted.
+    Python {
+        /// The format string.
+        text: String,
+        /// Whether white space at the end of the whole is left out.
+        stripped: bool,
+    },
 }
 
 impl Template {
     /// The template that asks for notes of at most so many tokens.
-    pub fn built_in(summary_tokens: u64) -> Self {
-        let words = ((summary_tokens as f64 * WORDS_PER_TOKEN) as u64).max(1);
-        let text = BUILT_IN.replace("{{WORDS}}", &words.to_string());
+    pub fn built_in(which: BuiltIn, summary_tokens: u64) -> Self {
+        let text = which.text(summary_tokens);
         let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
-        Template { before: before.to_owned(), after: after.trim_end().to_owned() }
+        Template::Parts(before.to_owned(), after.to_owned())
     }
 
-    /// Reads a template: `{messages}` is the place of the history, `{{` and `}}` are braces.
+    /// Reads a template. tcompact's own kind has one `{messages}`, and `{{` and `}}` for braces; Python's is only looked
+    /// at when it is filled.
     ///
     /// # Errors
     /// What is wrong, to follow the name of the file: no place or several, another field, a brace that stands alone.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str, fill: Fill) -> Result<Self, String> {
+        match fill {
+            Fill::Own => Template::own(text),
+            Fill::Python => Ok(Template::Python { text: text.to_owned(), stripped: false }),
+            Fill::PythonStripped => Ok(Template::Python { text: text.to_owned(), stripped: true }),
+        }
+    }
+
+    fn own(text: &str) -> Result<Self, String> {
         let mut parts = vec![String::new()];
         let mut rest = text;
         while let Some(at) = rest.find(['{', '}']) {
@@ -53,20 +96,29 @@ impl Template {
         let last = parts.len() - 1;
         parts[last].push_str(rest);
         match <[String; 2]>::try_from(parts) {
-            Ok([before, after]) => Ok(Template { before, after }),
+            Ok([before, after]) => Ok(Template::Parts(before, after)),
             Err(parts) if parts.len() < 2 => Err("has no {messages}, which is where the history goes".to_owned()),
             Err(_) => Err("has {messages} more than once".to_owned()),
         }
     }
 
     /// The prompt for a history.
-    pub fn fill(&self, history: &str) -> String {
-        [&self.before, history, &self.after].concat()
+    ///
+    /// # Errors
+    /// What Python says of a format string that it refuses.
+    pub fn fill(&self, history: &str) -> Result<String, String> {
+        match self {
+            Template::Parts(before, after) => Ok([before, history, after].concat()),
+            Template::Python { text, stripped } => {
+                let filled = python_format::format(text, history)?;
+                Ok(if *stripped { python::rstrip(&filled).to_owned() } else { filled })
+            }
+        }
     }
 }
 
 /// Messages as a summarizer reads them: one element each, with what could end an element early escaped.
-pub fn history<'a>(messages: impl IntoIterator<Item = &'a Message<'a>>) -> String {
+pub fn history<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
     let mut out = String::new();
     for message in messages {
         if !out.is_empty() {
@@ -168,10 +220,6 @@ fn attribute(name: &str, value: Text<'_>, out: &mut String) {
     out.push_str(&format!(" {name}=\"{value}\""));
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,20 +227,23 @@ mod tests {
 
     #[test]
     fn templates() {
-        let template = Template::parse("a {{x}} {messages} }}").expect("a template");
-        assert_eq!(template.fill("{H}"), "a {x} {H} }");
-        assert!(Template::parse("nothing").expect_err("no place").contains("has no {messages}"));
-        assert!(Template::parse("{messages}{messages}").expect_err("two places").contains("more than once"));
-        assert!(Template::parse("{messages} {other}").expect_err("a field").contains("`{other}`"));
-        assert!(Template::parse("{messages} }").expect_err("a brace").contains("`}`"));
+        let template = Template::parse("a {{x}} {messages} }}", Fill::Own).expect("a template");
+        assert_eq!(template.fill("{H}").as_deref(), Ok("a {x} {H} }"));
+        let refused = |text: &str| Template::parse(text, Fill::Own).expect_err(text);
+        assert!(refused("nothing").contains("has no {messages}"));
+        assert!(refused("{messages}{messages}").contains("more than once"));
+        assert!(refused("{messages} {other}").contains("`{other}`"));
+        assert!(refused("{messages} }").contains("`}`"));
     }
 
     #[test]
-    fn the_built_in_template_has_a_place_and_a_length() {
-        let prompt = Template::built_in(1024).fill("HISTORY");
-        assert!(prompt.contains("<record>\nHISTORY\n</record>"));
-        assert!(prompt.contains("at most 768 words"));
-        assert!(!prompt.contains('{'), "{prompt}");
+    fn every_built_in_template_has_a_place_and_a_length() {
+        for built_in in [BuiltIn::Own, BuiltIn::Chinese, BuiltIn::Brief] {
+            let prompt = Template::built_in(built_in, 1024).fill("HISTORY").expect("filled");
+            assert!(prompt.contains("\nHISTORY"), "{prompt}");
+            assert!(prompt.contains(" 768 "), "{prompt}");
+            assert!(!prompt.contains('{'), "{prompt}");
+        }
     }
 
     fn rendered(source: &str) -> String {

@@ -42,6 +42,11 @@ pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
 
+/// The tokens of a user's message of so many characters.
+pub fn text_message(chars: usize, chars_per_token: f64) -> u64 {
+    tokens(chars + Role::User.openai_name().len(), chars_per_token) + MESSAGE_TOKENS
+}
+
 /// Characters divided by characters a token, rounded up as Python's floats round.
 pub fn tokens(chars: usize, chars_per_token: f64) -> u64 {
     (chars as f64 / chars_per_token).ceil() as u64
@@ -53,26 +58,30 @@ fn repr_length(value: Json<'_>, scratch: &mut String) -> usize {
     scratch.chars().count()
 }
 
-/// The length of `repr` of the list of calls as `LangChain` keeps them:
-/// `[{'name': …, 'args': {…}, 'id': …, 'type': 'tool_call'}]`; nothing where there are none.
 fn calls_length(calls: &[Call<'_>], scratch: &mut String) -> usize {
     scratch.clear();
+    calls_repr(calls, scratch);
+    scratch.chars().count()
+}
+
+/// Appends `repr` of the list of calls as `LangChain` keeps them: `[{'name': …, 'args': {…}, 'id': …, 'type':
+/// 'tool_call'}]`; nothing where there are none.
+pub fn calls_repr(calls: &[Call<'_>], out: &mut String) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
-        scratch.push_str(separator);
-        scratch.push_str("{'name': ");
-        text_or_none(call.name, scratch);
-        scratch.push_str(", 'args': ");
-        arguments(call.arguments, scratch);
-        scratch.push_str(", 'id': ");
-        text_or_none(call.id, scratch);
-        scratch.push_str(", 'type': 'tool_call'}");
+        out.push_str(separator);
+        out.push_str("{'name': ");
+        text_or_none(call.name, out);
+        out.push_str(", 'args': ");
+        arguments(call.arguments, out);
+        out.push_str(", 'id': ");
+        text_or_none(call.id, out);
+        out.push_str(", 'type': 'tool_call'}");
         separator = ", ";
     }
-    if !scratch.is_empty() {
-        scratch.push(']');
+    if separator == ", " {
+        out.push(']');
     }
-    scratch.chars().count()
 }
 
 fn text_or_none(text: Option<Text<'_>>, out: &mut String) {

@@ -8,6 +8,7 @@ pub mod bpe;
 pub mod models;
 mod not_printable;
 pub mod python;
+pub mod scaling;
 mod tally;
 
 use std::fmt;
@@ -166,7 +167,15 @@ fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) 
     }
 }
 
-/// Bytes of the texts of a content, one after the other.
+/// Bytes of the texts of a content, those of results included.
 fn content_bytes(content: &Content<'_>) -> u64 {
-    content.texts().iter().map(|text| text.decode().len() as u64).sum()
+    let part = |part: &Part<'_>| match &part.kind {
+        PartKind::Text(text) => text.decode().len() as u64,
+        PartKind::Result(inner) => content_bytes(inner),
+        _ => 0,
+    };
+    match content {
+        Content::Text(text) => text.decode().len() as u64,
+        Content::Parts(parts) => parts.iter().map(part).sum(),
+    }
 }

@@ -41,6 +41,11 @@ impl Model {
         }
     }
 
+    /// How `LangChain` estimates a conversation for the model.
+    pub fn estimate(&self) -> Counter {
+        if self.provider == "anthropic" { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::DEFAULT }
+    }
+
     fn parse(line: &'static str) -> Option<Model> {
         let mut fields = line.split('\t');
         Some(Model {

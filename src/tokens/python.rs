@@ -1,7 +1,9 @@
-//! `repr` of Python for values read from JSON, since `LangChain` counts the characters of it.
+//! How Python writes values read from JSON, since `LangChain` counts the characters of that and sends it to models:
+//! `repr`, and `json.dumps` without escapes beyond ASCII. And what Python's `strip` takes for white space.
 //!
-//! Dicts and lists with `, ` and `: `, strings in single quotes with what Unicode 14.0 calls not printable escaped,
-//! whole numbers as they are spelled, others as Python's floats print. Nothing recurses: nesting is bounded by memory.
+//! Dicts and lists with `, ` and `: `, whole numbers as they are spelled, others as Python's floats print; in `repr`
+//! strings in single quotes with what Unicode 14.0 calls not printable escaped. Nothing recurses: nesting is bounded by
+//! memory.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,8 +14,39 @@ use crate::transcript::text::Text;
 
 use super::not_printable::NOT_PRINTABLE;
 
+/// Which of Python's ways of writing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Repr,
+    Json,
+}
+
 /// Appends `repr` of a value. The cost is linear in its length, however deep it is and however often a key repeats.
 pub fn repr(value: Json<'_>, out: &mut String) {
+    write(value, Dialect::Repr, out);
+}
+
+/// Appends `json.dumps(value, ensure_ascii=False)`.
+pub fn json(value: Json<'_>, out: &mut String) {
+    write(value, Dialect::Json, out);
+}
+
+/// Text without Python's white space at both ends.
+pub fn strip(text: &str) -> &str {
+    text.trim_matches(is_space)
+}
+
+/// Text without Python's white space at its end.
+pub fn rstrip(text: &str) -> &str {
+    text.trim_end_matches(is_space)
+}
+
+/// Whether Python's `str.isspace` holds: Unicode's white space, and four separators of ASCII.
+pub fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+fn write(value: Json<'_>, dialect: Dialect, out: &mut String) {
     let tokens: Vec<Token<'_>> = value.tokens().collect();
     let ends = ends(&tokens);
     let mut todo = vec![Step::Value(0)];
@@ -21,11 +54,11 @@ pub fn repr(value: Json<'_>, out: &mut String) {
         match step {
             Step::Text(text) => out.push_str(text),
             Step::Key(key) => {
-                string(key, out);
+                dialect.string(key, out);
                 out.push_str(": ");
             }
             Step::Value(at) => match tokens[at] {
-                Token::Scalar(value) => scalar(value, out),
+                Token::Scalar(value) => dialect.scalar(value, out),
                 Token::Open(Kind::Object) => {
                     out.push('{');
                     todo.push(Step::Text("}"));
@@ -105,18 +138,60 @@ fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'
     members
 }
 
-/// Appends `repr` of a number, a string, a boolean or null.
-fn scalar(value: Json<'_>, out: &mut String) {
-    match value.kind() {
-        Kind::Null => out.push_str("None"),
-        Kind::Bool => out.push_str(if value.raw() == "true" { "True" } else { "False" }),
-        Kind::Number => number(value.raw(), out),
-        _ => {
-            if let Some(text) = value.text() {
-                string(text, out);
+impl Dialect {
+    /// Appends a number, a string, a boolean or null.
+    fn scalar(self, value: Json<'_>, out: &mut String) {
+        match (value.kind(), self) {
+            (Kind::Null, Dialect::Repr) => out.push_str("None"),
+            (Kind::Bool, Dialect::Repr) => out.push_str(if value.raw() == "true" { "True" } else { "False" }),
+            (Kind::Null | Kind::Bool, Dialect::Json) => out.push_str(value.raw()),
+            (Kind::Number, _) => self.number(value.raw(), out),
+            _ => {
+                if let Some(text) = value.text() {
+                    self.string(text, out);
+                }
             }
         }
     }
+
+    fn string(self, text: Text<'_>, out: &mut String) {
+        match self {
+            Dialect::Repr => string(text, out),
+            Dialect::Json => json_string(text, out),
+        }
+    }
+
+    /// Appends a number: a whole one as it is spelled, any other as a float.
+    fn number(self, raw: &str, out: &mut String) {
+        let infinity = if self == Dialect::Json { "Infinity" } else { "inf" };
+        match raw {
+            "-0" => out.push('0'),
+            "NaN" => out.push_str(if self == Dialect::Json { "NaN" } else { "nan" }),
+            "Infinity" => out.push_str(infinity),
+            "-Infinity" => out.extend(["-", infinity]),
+            _ if raw.contains(['.', 'e', 'E']) => float(raw.parse().unwrap_or_default(), infinity, out),
+            _ => out.push_str(raw),
+        }
+    }
+}
+
+/// Appends a string as JSON has it, nothing escaped that need not be.
+fn json_string(text: Text<'_>, out: &mut String) {
+    out.push('"');
+    for c in text.decode().chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
 }
 
 /// Appends `repr` of a string.
@@ -153,22 +228,10 @@ fn is_printable(c: char) -> bool {
     NOT_PRINTABLE.get(run).is_none_or(|(first, _)| point < *first)
 }
 
-/// Appends `repr` of a number: a whole one as it is spelled, any other as a float.
-fn number(raw: &str, out: &mut String) {
-    match raw {
-        "-0" => out.push('0'),
-        "NaN" => out.push_str("nan"),
-        "Infinity" => out.push_str("inf"),
-        "-Infinity" => out.push_str("-inf"),
-        _ if raw.contains(['.', 'e', 'E']) => float(raw.parse().unwrap_or_default(), out),
-        _ => out.push_str(raw),
-    }
-}
-
 /// Appends a float as Python prints it: the shortest digits that read back the same, plain between 1e-4 and 1e16.
-fn float(value: f64, out: &mut String) {
+fn float(value: f64, infinity: &str, out: &mut String) {
     if value.is_infinite() {
-        out.push_str(if value > 0.0 { "inf" } else { "-inf" });
+        out.extend([if value > 0.0 { "" } else { "-" }, infinity]);
         return;
     }
     // Rust's `{:e}` has the same shortest digits: `1.5e300`, `5e-324`.
@@ -216,6 +279,30 @@ mod tests {
         ] {
             assert_eq!(of(json), python, "{json}");
         }
+    }
+
+    /// Made with `python3.11 -c 'import json, sys; print(json.dumps(json.loads(sys.stdin.read()), ensure_ascii=False))'`.
+    #[test]
+    fn as_python_writes_json() {
+        for (json, python) in [
+            (r#"{"a":[1,true,null,"x"],"b":{},"c":[]}"#, r#"{"a": [1, true, null, "x"], "b": {}, "c": []}"#),
+            (r#""\u0000\n\u001f\b\f\u007f\u2028\u00e9\"\\\/""#, "\"\\u0000\\n\\u001f\\b\\f\u{7f}\u{2028}é\\\"\\\\/\""),
+            (
+                "[-0, 1.0, 1e5, 1E400, -1e400, NaN, -Infinity, 1.10]",
+                "[0, 1.0, 100000.0, Infinity, -Infinity, NaN, -Infinity, 1.1]",
+            ),
+            (r#"{"a": 1, "b": 2, "a": 3}"#, r#"{"a": 3, "b": 2}"#),
+        ] {
+            let mut out = String::new();
+            super::json(crate::transcript::syntax::values(json, 0).expect("valid JSON")[0], &mut out);
+            assert_eq!(out, python, "{json}");
+        }
+    }
+
+    #[test]
+    fn white_space_is_python_s() {
+        assert_eq!(strip("\u{1c}\u{3000} a\u{200b} \u{85}\n"), "a\u{200b}");
+        assert_eq!(rstrip(" a\u{1f}\u{a0}"), " a");
     }
 
     #[test]

@@ -102,7 +102,7 @@ pub fn read<'a>(
         None => is_message(first),
     };
     let transcripts = if as_messages {
-        vec![List { envelope: None, messages: values, line: None }.read(source, from)?]
+        vec![List { envelope: None, state: None, messages: values, line: None }.read(source, from)?]
     } else {
         let one_of_many = lines.is_some() || values.len() > 1;
         let mut line = LineCounter::default();
@@ -128,6 +128,8 @@ pub fn read<'a>(
 pub struct List<'a> {
     /// The object around the list, where there is one.
     pub envelope: Option<Json<'a>>,
+    /// The object in it, or it itself, that has the list as a member.
+    state: Option<Json<'a>>,
     /// The messages.
     pub messages: Vec<Json<'a>>,
     /// The line it begins on, where a source holds one conversation a line.
@@ -137,17 +139,22 @@ pub struct List<'a> {
 impl<'a> List<'a> {
     fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Self, ReadError> {
         let list = match value.kind() {
-            Kind::Array => Some(value),
-            Kind::Object => PATHS.iter().find_map(|path| value.at(path).filter(|list| list.kind() == Kind::Array)),
+            Kind::Array => Some((None, value)),
+            Kind::Object => PATHS.iter().find_map(|path| {
+                let state = value.at(&path[..path.len() - 1])?;
+                let list = state.get(path[path.len() - 1])?;
+                (list.kind() == Kind::Array).then_some((Some(state), list))
+            }),
             _ => None,
         };
-        let Some(list) = list else { return Err(no_transcript(source, value, describe(value))) };
+        let Some((state, list)) = list else { return Err(no_transcript(source, value, describe(value))) };
         // Callback logs of LangChain put the one list they hold into another.
         let list = match list.items().collect::<Vec<_>>().as_slice() {
             [only] if only.kind() == Kind::Array => *only,
             _ => list,
         };
-        Ok(List { envelope: (value.kind() == Kind::Object).then_some(value), messages: list.items().collect(), line })
+        let envelope = (value.kind() == Kind::Object).then_some(value);
+        Ok(List { envelope, state, messages: list.items().collect(), line })
     }
 
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
@@ -164,7 +171,7 @@ impl<'a> List<'a> {
                 .map_err(|what| no_transcript(source, *json, format!("as {}, message {index} {what}", format.name())))
         };
         let messages = self.messages.iter().enumerate().map(message).collect::<Result<Vec<Message<'a>>, _>>()?;
-        Ok(Transcript { source, format, messages, line: self.line })
+        Ok(Transcript { source, format, messages, state: self.state, line: self.line })
     }
 }
 

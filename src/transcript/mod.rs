@@ -3,6 +3,7 @@
 //! Reading learns spans and the few fields that decisions need; it keeps no copy of a message. What is not here: sizes
 //! ([`crate::tokens`]), decisions ([`crate::plan`]) and edits ([`crate::rewrite`]).
 
+pub mod coercion;
 pub mod detect;
 pub mod format;
 pub mod framing;
@@ -25,6 +26,8 @@ pub struct Transcript<'a> {
     pub format: &'static dyn Format,
     /// The messages in order.
     pub messages: Vec<Message<'a>>,
+    /// The object that holds the list of messages as one of its members, where one does.
+    pub state: Option<Json<'a>>,
     /// The line of the source the conversation begins on, counted from 1, where a source holds one a line.
     pub line: Option<usize>,
 }
@@ -85,12 +88,34 @@ pub struct Message<'a> {
     pub calls: Vec<Call<'a>>,
     /// The calls it answers, in order.
     pub answers: Vec<Answer<'a>>,
+    /// What its provider reported with it.
+    pub reported: Reported<'a>,
 }
 
-impl Message<'_> {
+/// What a provider reported with a message of its model.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Reported<'a> {
+    /// Tokens it counted, up to and with the message.
+    pub total_tokens: Option<u64>,
+    /// Its name.
+    pub provider: Option<Text<'a>>,
+}
+
+impl<'a> Message<'a> {
     /// Where the message stands in the source, in bytes.
     pub fn span(&self) -> Range<usize> {
         self.json.span()
+    }
+
+    /// A field that is none of the format's own, wherever `LangChain` and its encodings put it.
+    pub fn additional(&self, key: &str) -> Option<Json<'a>> {
+        let paths: [&[&str]; 4] = [
+            &["additional_kwargs", key],
+            &["data", "additional_kwargs", key],
+            &["kwargs", "additional_kwargs", key],
+            &[key],
+        ];
+        paths.iter().find_map(|path| self.json.at(path))
     }
 
     /// Whether a person speaks here: a user message that does more than bring tool results.

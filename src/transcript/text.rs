@@ -43,6 +43,13 @@ impl<'a> Text<'a> {
         self.raw.is_empty()
     }
 
+    /// Where the text between the quotes stands in `source`, in bytes; nothing where it is no part of it.
+    pub fn span_in(&self, source: &str) -> Option<Range<usize>> {
+        let start = (self.raw.as_ptr() as usize).checked_sub(source.as_ptr() as usize)?;
+        let span = start..start + self.raw.len();
+        (span.end <= source.len()).then_some(span)
+    }
+
     /// Bytes between the quotes, as the string is spelled.
     pub fn spelled_len(&self) -> usize {
         self.raw.len()

@@ -38,7 +38,6 @@ fn the_documented_configurations() {
                 "trigger = fraction:0.7",
                 "keep = fraction:0.3",
                 "for = openai:gpt-4o-mini",
-                "counter = approx",
                 "model = openai:gpt-4o-mini",
                 "trim-tokens = 4000",
             ],
@@ -69,8 +68,12 @@ fn they_plan_a_transcript() {
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
         let plan: Value = serde_json::from_str(&run.stdout).expect("a plan");
         assert_eq!((&plan["reason"], &plan["counter"]), (&"no trigger was reached".into(), &"approx".into()));
-        let window = if name == "multi-model" { 128_000.into() } else { Value::Null };
-        assert_eq!(plan["context_window"], window);
+        let window = match name {
+            "minimal" => Value::Null,
+            "conservative" => 8_192.into(),
+            _ => 128_000.into(),
+        };
+        assert_eq!(plan["context_window"], window, "that of the model it names");
     }
     let run = with(&[
         "-n",

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tcompact::plan::pairs::Pairs;
 use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
 use tcompact::plan::{Plan, Policy, plan};
@@ -14,7 +15,7 @@ use tcompact::summary::extractive;
 use tcompact::tokens::bpe::Encoding;
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::Message;
-use tcompact::transcript::format::{self, Format, SummaryRole};
+use tcompact::transcript::format::{self, Format, SummaryMessage, SummaryRole};
 use tcompact::transcript::framing::read;
 
 use crate::program::{FIXTURES, cases};
@@ -31,12 +32,16 @@ const PREFIX: &str = "Earlier:\n\n";
 fn policy(rules: &Rules) -> Policy {
     Policy {
         triggers: Vec::new(),
+        budget: None,
         keep: rules.keep,
         pins: vec![rules.pin.clone()],
+        pairs: Pairs::Strict,
         context_window: None,
         overhead_tokens: 0,
         summary_prefix: PREFIX.to_owned(),
         smallest_summary: 0,
+        rules: tcompact::plan::Rules::OWN,
+        provider: None,
     }
 }
 
@@ -47,8 +52,10 @@ fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &Policy) -
     let mut edits = Vec::new();
     for transcript in &document.transcripts {
         let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
-        let summary = summary_message(transcript, &decided, &format!("{PREFIX}What was — said."), SummaryRole::User);
-        edits.extend(splice(transcript, &decided, &summary));
+        let text = format!("{PREFIX}What was — said.");
+        let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
+        let summary = summary_message(transcript, &decided, &summary);
+        edits.extend(splice(transcript, &decided, Some(&summary)));
         plans.push(decided);
     }
     (plans, apply(document.source, &edits))

@@ -10,9 +10,9 @@ use tempfile::TempDir;
 
 use crate::program::{FIXTURES, path, run, tcompact, with};
 
-fn presets(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
-    match name {
-        "known" => Some(&[
+fn presets(name: &str, _given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
+    let rows: &[(&str, &str)] = match name {
+        "known" => &[
             ("trigger", "tokens:4k"),
             ("trigger", "messages:50"),
             ("keep", "messages:7"),
@@ -20,10 +20,11 @@ fn presets(name: &str) -> Option<&'static [(&'static str, &'static str)]> {
             ("accept", "any"),
             ("model", "openai:of-the-preset"),
             ("api-key-env", "PRESET_KEY"),
-        ]),
-        "deerflow" => Some(&[("accept", "any")]),
-        _ => None,
-    }
+        ],
+        "deerflow" => &[("accept", "any")],
+        _ => return None,
+    };
+    Some(rows.iter().map(|(flag, value)| (*flag, (*value).to_owned())).collect())
 }
 
 /// What the layers come to: the words of the command line, a config file, variables.
@@ -65,7 +66,7 @@ impl Layers {
         let variable = |name: &str| {
             self.variables.iter().find(|(variable, _)| variable == name).map(|(_, value)| OsString::from(value))
         };
-        CommandLine::parse(words)?.resolve(presets, variable)
+        CommandLine::parse(words)?.resolve(&presets, variable)
     }
 
     pub(crate) fn arguments(&self) -> Arguments {
@@ -205,7 +206,7 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
     let words = [OsString::from("tcompact")];
     let error = CommandLine::parse(words)
         .expect("no arguments")
-        .resolve(presets, |name| (name == "TCOMPACT_FOR").then(|| OsString::clone(&not_text)));
+        .resolve(&presets, |name| (name == "TCOMPACT_FOR").then(|| OsString::clone(&not_text)));
     assert_eq!(error.expect_err("an error").to_string(), "TCOMPACT_FOR: the variable is not UTF-8");
     for variable in ["TCOMPACT_CONFIG", "TCOMPACT_LIST", "TCOMPACT_HELP", "TCOMPACT_KEPE", "TCOMPACT_PATH"] {
         assert!(Layers::of(&["-v"]).set(variable, "x").said().len() == 2, "{variable} is nobody's");

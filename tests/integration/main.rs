@@ -10,6 +10,7 @@ mod fixtures;
 mod generated;
 mod laws;
 mod layers;
+mod presets;
 mod program;
 mod purity;
 mod readme;

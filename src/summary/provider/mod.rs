@@ -7,7 +7,7 @@ mod openai_chat;
 
 use serde_json::Value;
 
-use super::{Reply, http::Secret};
+use super::{Reply, Request, http::Secret};
 
 /// A provider that `--model` can name.
 #[derive(Debug)]
@@ -59,8 +59,8 @@ impl Endpoint {
     }
 
     /// The body that asks for a summary of at most so many tokens.
-    pub fn request(&self, prompt: &str, summary_tokens: u64) -> Value {
-        openai_chat::request(&self.model, prompt, summary_tokens, self.length_key())
+    pub fn request(&self, request: &Request, summary_tokens: u64) -> Value {
+        openai_chat::request(&self.model, request, summary_tokens, self.length_key())
     }
 
     /// What an answer says.

@@ -2,15 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::summary::{Reply, Usage};
+use crate::summary::{Reply, Request, Usage};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::syntax;
 
 /// What follows the base address.
 pub(super) const PATH: &str = "/chat/completions";
 
-pub(super) fn request(model: &str, prompt: &str, summary_tokens: u64, length_key: &str) -> Value {
-    let mut body = json!({"model": model, "messages": [{"role": "user", "content": prompt}]});
+pub(super) fn request(model: &str, request: &Request, summary_tokens: u64, length_key: &str) -> Value {
+    let system = request.system.map(|text| json!({"role": "system", "content": text}));
+    let messages: Vec<Value> = system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect();
+    let mut body = json!({"model": model, "messages": messages});
     body[length_key] = json!(summary_tokens);
     body
 }
@@ -58,8 +60,13 @@ mod tests {
     #[test]
     fn a_request_has_one_user_message_and_a_length() {
         assert_eq!(
-            request("m", "p", 9, "max_tokens").to_string(),
+            request("m", &Request { system: None, prompt: "p".to_owned() }, 9, "max_tokens").to_string(),
             r#"{"model":"m","messages":[{"role":"user","content":"p"}],"max_tokens":9}"#
+        );
+        assert_eq!(
+            request("m", &Request { system: Some("s"), prompt: "p".to_owned() }, 9, "max_tokens")["messages"]
+                .to_string(),
+            r#"[{"role":"system","content":"s"},{"role":"user","content":"p"}]"#
         );
     }
 

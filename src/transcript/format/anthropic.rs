@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Role};
-use super::{Fit, Format, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, present};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Reported, Role};
+use super::{Fit, Format, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -96,6 +96,7 @@ impl Format for Anthropic {
             content: content(message.get("content"), block),
             calls,
             answers,
+            reported: Reported::default(),
         })
     }
 
@@ -103,8 +104,8 @@ impl Format for Anthropic {
         &[SummaryRole::User]
     }
 
-    fn summary(&self, text: &str, role: SummaryRole, _neighbour: Option<Json<'_>>) -> Value {
-        json!({"role": role.name(), "content": text})
+    fn summary(&self, summary: &SummaryMessage<'_>, _neighbour: Option<Json<'_>>) -> Value {
+        json!({"role": summary.role.name(), "content": summary.text})
     }
 }
 

@@ -7,8 +7,11 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
-use super::{Fit, Format, REMOVE_ALL, SummaryRole, block_types, common_block, content, id, name, present};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
+use super::{
+    Fit, Format, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name, present,
+    provider,
+};
 
 /// The format's row.
 #[derive(Debug)]
@@ -81,6 +84,7 @@ impl Format for LangChain {
             content: content(fields.get("content"), block),
             calls: if role == Role::Assistant { calls(&fields) } else { Vec::new() },
             answers,
+            reported: reported(&fields),
         })
     }
 
@@ -88,21 +92,21 @@ impl Format for LangChain {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }
 
-    fn summary(&self, text: &str, role: SummaryRole, neighbour: Option<Json<'_>>) -> Value {
-        let (kind, class) = match role {
+    fn summary(&self, summary: &SummaryMessage<'_>, neighbour: Option<Json<'_>>) -> Value {
+        let (kind, class) = match summary.role {
             SummaryRole::User => ("human", "HumanMessage"),
             SummaryRole::System => ("system", "SystemMessage"),
             SummaryRole::Assistant => ("ai", "AIMessage"),
         };
         let mut fields = json!({
-            "content": text,
-            "additional_kwargs": {"lc_source": "summarization"},
+            "content": summary.text,
+            "additional_kwargs": if summary.marked { json!({"lc_source": "summarization"}) } else { json!({}) },
             "response_metadata": {},
             "type": kind,
-            "name": null,
+            "name": summary.name,
             "id": null,
         });
-        if role == SummaryRole::Assistant {
+        if summary.role == SummaryRole::Assistant {
             fields["tool_calls"] = json!([]);
             fields["invalid_tool_calls"] = json!([]);
         }
@@ -170,6 +174,12 @@ fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
     fields.get("additional_kwargs")?.get(key)
 }
 
+/// What a provider reported, in the fields `LangChain` keeps it in.
+fn reported<'a>(fields: &Object<'a>) -> Reported<'a> {
+    let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
+    Reported { total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()), provider: provider(fields) }
+}
+
 /// The role behind `human`, `HumanMessage` or `HumanMessageChunk`.
 fn role(name: Text<'_>) -> Option<Role> {
     let name = name.decode();
@@ -177,15 +187,24 @@ fn role(name: Text<'_>) -> Option<Role> {
     TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
 }
 
-/// The calls of a message: those LangChain keeps, or else their raw copies, or else those that only the content has; and
-/// those it could not parse, which are answered like the others.
+/// The calls of a message: those LangChain keeps, or else their raw copies, or else the one in the style before tools, or
+/// else those that only the content has; and those it could not parse, which are answered like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
     let list = |key: &str| present(fields, key).into_iter().flat_map(|calls| calls.items());
     let mut calls: Vec<Call<'a>> =
         list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     if calls.is_empty() {
+        // As they come in, their arguments are text.
+        calls = list("tool_call_chunks").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+    }
+    if calls.is_empty() {
         let raw = additional(fields, "tool_calls");
         calls = raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect();
+    }
+    if calls.is_empty() {
+        let function = additional(fields, "function_call").filter(|function| function.kind() == Kind::Object);
+        calls =
+            function.map(raw_call).map(|call| Call { place: CallPlace::FunctionCall, ..call }).into_iter().collect();
     }
     if calls.is_empty() {
         let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));

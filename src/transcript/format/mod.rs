@@ -43,7 +43,7 @@ pub trait Format: Sync + Debug {
     fn summary_roles(&self) -> &'static [SummaryRole];
 
     /// A summary message, written as `neighbour` is where the format has several ways.
-    fn summary(&self, text: &str, role: SummaryRole, neighbour: Option<Json<'_>>) -> Value;
+    fn summary(&self, summary: &SummaryMessage<'_>, neighbour: Option<Json<'_>>) -> Value;
 
     /// The entry that tells a `LangGraph` reducer to drop all messages it has, written as `neighbour` is.
     fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Value {
@@ -63,6 +63,19 @@ pub enum Fit {
     Plain,
     /// It has what this format alone has; the word says what.
     Own(&'static str),
+}
+
+/// What a summary message says, and who says it.
+#[derive(Debug, Clone, Copy)]
+pub struct SummaryMessage<'s> {
+    /// All of its content.
+    pub text: &'s str,
+    /// Its role.
+    pub role: SummaryRole,
+    /// The speaker's name, where the format has names.
+    pub name: Option<&'static str>,
+    /// Whether it has the mark by which `LangChain` knows its own, where the format has a place for it.
+    pub marked: bool,
 }
 
 /// The role a summary is given.
@@ -158,6 +171,11 @@ fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
         Kind::Number => Some(Text::plain(value.raw())),
         _ => value.text(),
     }
+}
+
+/// The provider that a message's metadata names.
+fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
+    fields.get("response_metadata")?.get_text("model_provider")
 }
 
 /// A name that is there and not empty.

@@ -8,8 +8,11 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
-use super::{Fit, Format, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, name, present};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
+use super::{
+    Fit, Format, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, name, present,
+    provider,
+};
 
 /// The format's row.
 #[derive(Debug)]
@@ -101,6 +104,8 @@ impl Format for OpenAiChat {
             content: content(message.get("content"), block),
             calls: calls(message),
             answers: answers(message, role),
+            // LangChain takes no usage from such a message, but the provider's name.
+            reported: Reported { total_tokens: None, provider: provider(message) },
         })
     }
 
@@ -108,8 +113,12 @@ impl Format for OpenAiChat {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }
 
-    fn summary(&self, text: &str, role: SummaryRole, _neighbour: Option<Json<'_>>) -> Value {
-        json!({"role": role.name(), "content": text})
+    fn summary(&self, summary: &SummaryMessage<'_>, _neighbour: Option<Json<'_>>) -> Value {
+        let mut message = json!({"role": summary.role.name(), "content": summary.text});
+        if let Some(name) = summary.name {
+            message["name"] = json!(name);
+        }
+        message
     }
 }
 

@@ -1,0 +1,50 @@
+//! Where `LangChain`'s middleware cuts, and where it and its relatives cut by looking only so far.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use crate::transcript::{CallPlace, Message, Role};
+
+/// Whether `LangChain` would see the result of a call: a message that does nothing but answer.
+fn is_result(message: &Message<'_>) -> bool {
+    message.role == Role::Tool || message.role == Role::User && !message.answers.is_empty() && !message.is_user_turn()
+}
+
+fn call_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'m, 'a> {
+    let calls = if message.role == Role::Assistant { message.calls.as_slice() } else { &[] };
+    let calls = calls.iter().filter(|call| call.place != CallPlace::Invalid);
+    calls.filter_map(|call| call.id).map(|id| id.decode())
+}
+
+fn answered_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'m, 'a> {
+    let answers = if is_result(message) { message.answers.as_slice() } else { &[] };
+    answers.iter().filter_map(|answer| answer.id).map(|id| id.decode())
+}
+
+/// `LangChain`'s rule for a cut at `wanted`: where results begin there, back to the last message before them that calls
+/// one of them, so that more is kept; where none does, on past the results. It looks no further than the run of results
+/// at the cut, so a result that stands elsewhere can be parted from its call.
+pub(super) fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize {
+    let run = messages[wanted..].iter().take_while(|message| is_result(message)).count();
+    if run == 0 {
+        return wanted;
+    }
+    let after = wanted + run;
+    let answered: HashSet<Cow<'_, str>> =
+        messages[wanted..after].iter().flat_map(answered_ids).filter(|id| !id.is_empty()).collect();
+    let calls = |message: &Message<'_>| call_ids(message).any(|id| answered.contains(&id));
+    messages[..wanted].iter().rposition(calls).unwrap_or(after)
+}
+
+/// The rule of the window: the last cut at or before `wanted` that parts no call within `window` messages before it from
+/// a result. What stands further back is not looked at. The beginning is always such a cut.
+pub(super) fn back_to_a_whole_window(messages: &[Message<'_>], wanted: usize, window: usize) -> usize {
+    let mut last_result: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        last_result.extend(answered_ids(message).map(|id| (id, index)));
+    }
+    let parted = |call: usize, cut: usize| call_ids(&messages[call]).any(|id| last_result.get(&id) >= Some(&cut));
+    let whole =
+        |cut: &usize| *cut >= messages.len() || !(cut.saturating_sub(window)..*cut).any(|call| parted(call, *cut));
+    (0..=wanted).rev().find(whole).unwrap_or(0)
+}

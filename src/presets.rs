@@ -1,0 +1,212 @@
+//! The known systems whose rules `--preset` takes on, a row each.
+//!
+//! A row says what it gives for flags, which other flags override, and what no flag says: how the planner and the prompt
+//! differ from tcompact's own.
+
+use crate::plan::Rules;
+use crate::plan::size::Size;
+use crate::summary::recipe::Recipe;
+use crate::tokens::models;
+
+/// A known system.
+#[derive(Debug)]
+pub struct Preset {
+    /// The name that `--preset` takes.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What it gives for flags: names and values as they are typed.
+    pub flags: &'static [(&'static str, &'static str)],
+    /// What it gives besides, according to what the user gives.
+    pub depending: Depending,
+    /// What no flag says of where to cut.
+    pub rules: Rules,
+    /// What no flag says of how to ask.
+    pub recipe: Recipe,
+    /// The marks of its own way of putting a summary back.
+    pub ways: Ways,
+}
+
+/// Flags whose defaults depend on others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depending {
+    /// There are none.
+    Nothing,
+    /// Trigger, what is kept, and when arguments are cut depend on whether the context window is known.
+    OnTheWindow,
+    /// Half of what triggers is kept.
+    OnTheTrigger,
+}
+
+/// What a system does besides cutting and summarizing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ways {
+    /// The estimate is used whatever the model's own tokenizer: `--for` tells no more than the characters a token.
+    pub estimates: bool,
+    /// The estimate's characters a token, whatever the model.
+    pub characters: Option<f64>,
+    /// Messages must be what `LangChain` converts without an error.
+    pub converts: bool,
+    /// The history goes to a file that the summary names, pictures and other data to files beside it, and what is kept
+    /// must fit the model's input.
+    pub files: bool,
+    /// A summary message has the mark by which `LangChain` knows its own.
+    pub marks: bool,
+}
+
+const PLAIN: Ways = Ways { estimates: false, characters: None, converts: false, files: false, marks: true };
+const OF_LANGCHAIN: Ways = Ways { estimates: true, converts: true, ..PLAIN };
+
+/// What `LangChain` decides otherwise than tcompact.
+const LANGCHAIN: Rules =
+    Rules { without_trigger: false, reported_triggers: true, reported_scales: true, gains: false, ..Rules::OWN };
+
+/// Every preset, in the order of the table.
+pub static PRESETS: &[Preset] = &[
+    Preset {
+        name: "langchain",
+        about: "SummarizationMiddleware of LangChain 1.4.7; nothing is done without --trigger",
+        flags: &[
+            ("keep", "messages:20"),
+            ("pin", "none"),
+            ("pairs", "langchain"),
+            ("trim-tokens", "4000"),
+            ("retries", "2"),
+            ("accept", "any"),
+        ],
+        depending: Depending::Nothing,
+        rules: LANGCHAIN,
+        recipe: Recipe::LANGCHAIN,
+        ways: OF_LANGCHAIN,
+    },
+    Preset {
+        name: "deepagents",
+        about: "DeepAgents 0.7.32: 0.85 and 0.10 of the window (else tokens:170000 and messages:6), old arguments cut, history and media in files",
+        flags: &[
+            ("pin", "none"),
+            ("pairs", "langchain"),
+            ("truncate-args", "2000"),
+            ("retries", "2"),
+            ("accept", "any"),
+        ],
+        depending: Depending::OnTheWindow,
+        rules: LANGCHAIN,
+        recipe: Recipe::LANGCHAIN,
+        ways: Ways { files: true, ..OF_LANGCHAIN },
+    },
+    Preset {
+        name: "deerflow",
+        about: "DeerFlow at present (August 2026): an earlier summary is carried on, the user's last request stays",
+        flags: &[
+            ("keep", "messages:20"),
+            ("pin", "none"),
+            ("pairs", "langchain"),
+            ("trim-tokens", "4000"),
+            ("retries", "0"),
+            ("accept", "any"),
+            ("on-error", "passthrough"),
+        ],
+        depending: Depending::Nothing,
+        rules: Rules { request_stays: true, ..LANGCHAIN },
+        recipe: Recipe::DEERFLOW,
+        ways: OF_LANGCHAIN,
+    },
+    Preset {
+        name: "deerflow-v1",
+        about: "DeerFlow as first documented (January 2026): LangChain 1.2.3",
+        flags: &[
+            ("keep", "messages:20"),
+            ("pin", "none"),
+            ("pairs", "langchain"),
+            ("trim-tokens", "4000"),
+            ("retries", "0"),
+            ("accept", "any"),
+        ],
+        depending: Depending::Nothing,
+        rules: Rules { reported_scales: false, ..LANGCHAIN },
+        recipe: Recipe::DEERFLOW_V1,
+        ways: Ways { marks: false, ..OF_LANGCHAIN },
+    },
+    Preset {
+        name: "tongyi",
+        about: "TongyiSummarizationMiddleware for Qwen: tokens:4000, a window of 5, Chinese; with --pairs strict no pair is ever parted",
+        flags: &[
+            ("trigger", "tokens:4000"),
+            ("keep", "messages:20"),
+            ("pin", "none"),
+            ("pairs", "window:5"),
+            ("summary-prefix", "## 对话历史摘要"),
+            ("accept", "any"),
+        ],
+        depending: Depending::Nothing,
+        rules: Rules { gains: false, ..Rules::OWN },
+        recipe: Recipe::TONGYI,
+        ways: Ways { characters: Some(4.0), marks: false, ..OF_LANGCHAIN },
+    },
+    Preset {
+        name: "synaptic",
+        about: "Synaptic 0.4.0: more than tokens:4000 by bytes:4, half of that kept, pairs not looked at",
+        flags: &[
+            ("trigger", "tokens:4000"),
+            ("pin", "none"),
+            ("pairs", "window:0"),
+            ("counter", "bytes:4"),
+            ("summary-role", "system"),
+            ("summary-prefix", "[Previous conversation summary]: "),
+            ("accept", "any"),
+        ],
+        depending: Depending::OnTheTrigger,
+        rules: Rules { exceed: true, last_stays: false, gains: false, ..Rules::OWN },
+        recipe: Recipe::SYNAPTIC,
+        ways: Ways { marks: false, ..PLAIN },
+    },
+];
+
+/// tcompact's own rules, which are no row of the table.
+pub static OWN: Preset = Preset {
+    name: "",
+    about: "",
+    flags: &[],
+    depending: Depending::Nothing,
+    rules: Rules::OWN,
+    recipe: Recipe::OWN,
+    ways: PLAIN,
+};
+
+/// The preset called `name`.
+pub fn by_name(name: &str) -> Option<&'static Preset> {
+    PRESETS.iter().find(|preset| preset.name == name)
+}
+
+/// The tokens that `DeepAgents` lets a conversation have for a model with such a window.
+pub fn input_budget(context_window: u64) -> u64 {
+    const SHARE: f64 = 0.95;
+    (context_window as f64 * SHARE) as u64
+}
+
+/// The tools whose arguments `DeepAgents` cuts, since what they wrote is in files.
+pub const WRITING_TOOLS: &[&str] = &["write_file", "edit_file"];
+
+/// What the preset called `name` gives for flags; `given` is what flags, environment and config file give.
+pub fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
+    let preset = by_name(name)?;
+    let mut values: Vec<(&str, String)> =
+        preset.flags.iter().map(|(flag, value)| (*flag, (*value).to_owned())).collect();
+    match preset.depending {
+        Depending::Nothing => {}
+        Depending::OnTheWindow => {
+            let is_known = |flag: &str| given(flag).is_some_and(|name| models::find(&name).is_ok());
+            let known = given("context-window").is_some() || is_known("for") || is_known("model");
+            let (trigger, keep) =
+                if known { ("fraction:0.85", "fraction:0.1") } else { ("tokens:170000", "messages:6") };
+            values.extend([("trigger", trigger.to_owned()), ("keep", keep.to_owned())]);
+        }
+        Depending::OnTheTrigger => {
+            let own = values.iter().find(|(flag, _)| *flag == "trigger").map(|(_, size)| size.clone());
+            if let Some(Ok(Size::Tokens(tokens))) = given("trigger").or(own).map(|size| size.parse()) {
+                values.push(("keep", Size::Tokens((tokens / 2).max(1)).to_string()));
+            }
+        }
+    }
+    Some(values)
+}

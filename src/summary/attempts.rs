@@ -1,0 +1,142 @@
+//! Trying again: how often, after which failures, and how long to wait.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use super::NoAnswer;
+use super::recipe::Persistence;
+
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// `LangChain` waits a second first, and up to a second more.
+const FIRST_WAIT_OF_LANGCHAIN: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// A server that asks to wait longer than this is given up.
+const LONGEST_ASKED: Duration = Duration::from_secs(600);
+
+/// Why one attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// What happened.
+    pub message: String,
+    /// What kind of failure it is, which says whether to try again.
+    pub kind: Kind,
+    /// How long the server asks to wait.
+    pub asked: Option<Duration>,
+}
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It may go better the next time: no connection, no time, a server in trouble.
+    Passing,
+    /// An answer that makes no sense.
+    Odd,
+    /// The request itself is wrong, or not allowed.
+    Lasting,
+    /// The request is too long for the model.
+    TooLong,
+}
+
+/// How often and after what a request is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// How often.
+    pub retries: u32,
+    /// After what.
+    pub persistence: Persistence,
+}
+
+impl Patience {
+    /// Makes attempts until one succeeds or another makes no sense; waits between them by `wait`.
+    ///
+    /// # Errors
+    /// The last attempt's, with how many there were.
+    pub fn persist<T>(
+        self,
+        mut attempt: impl FnMut() -> Result<T, Failed>,
+        wait: impl Fn(Duration),
+    ) -> Result<T, NoAnswer> {
+        let mut tried = 0;
+        loop {
+            let failed = match attempt() {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            if tried >= self.retries || !self.again(&failed) {
+                let after = if tried > 0 { format!(" (tried {} times)", tried + 1) } else { String::new() };
+                return Err(NoAnswer {
+                    message: format!("{}{after}", failed.message),
+                    too_long: failed.kind == Kind::TooLong,
+                });
+            }
+            tried += 1;
+            wait(failed.asked.unwrap_or_else(|| self.backoff(tried)));
+        }
+    }
+
+    fn again(self, failed: &Failed) -> bool {
+        let may = match failed.kind {
+            Kind::Passing => true,
+            Kind::Odd => self.persistence == Persistence::LangChain,
+            Kind::Lasting | Kind::TooLong => false,
+        };
+        may && failed.asked <= Some(LONGEST_ASKED)
+    }
+
+    /// Twice as long each time, and a little more or less, so that clients that failed together do not come back
+    /// together.
+    fn backoff(self, tried: u32) -> Duration {
+        let first = match self.persistence {
+            Persistence::Own => FIRST_WAIT,
+            Persistence::LangChain => FIRST_WAIT_OF_LANGCHAIN,
+        };
+        let doubled = first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
+        let jitter = (RandomState::new().hash_one(tried) % 1024) as f64 / 1024.0;
+        match self.persistence {
+            Persistence::Own => doubled.mul_f64(0.75 + jitter / 2.0),
+            Persistence::LangChain => (doubled + Duration::from_secs_f64(jitter)).min(LONGEST_WAIT),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_are_bounded() {
+        let own = Patience { retries: 40, persistence: Persistence::Own };
+        for tried in 1..40 {
+            let wait = own.backoff(tried);
+            let doubled = FIRST_WAIT.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
+            assert!(wait >= doubled.mul_f64(0.75) && wait <= doubled.mul_f64(1.25), "{tried}: {wait:?}");
+        }
+        let langchain = Patience { persistence: Persistence::LangChain, ..own };
+        for (tried, seconds) in [(1, 1), (2, 2), (3, 4), (9, 59)] {
+            let wait = langchain.backoff(tried);
+            assert!(
+                wait >= Duration::from_secs(seconds) && wait <= Duration::from_secs(seconds + 1),
+                "{tried}: {wait:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_tried_again() {
+        let attempts = |kind: Kind, persistence: Persistence, asked: Option<Duration>| {
+            let waits = RefCell::new(Vec::new());
+            let failed = Failed { message: "no".to_owned(), kind, asked };
+            let patience = Patience { retries: 2, persistence };
+            let end = patience.persist(|| Err::<(), _>(failed.clone()), |wait| waits.borrow_mut().push(wait));
+            (waits.into_inner().len(), end.expect_err("it failed").message)
+        };
+        assert_eq!(attempts(Kind::Passing, Persistence::Own, None), (2, "no (tried 3 times)".to_owned()));
+        assert_eq!(attempts(Kind::Odd, Persistence::Own, None), (0, "no".to_owned()));
+        assert_eq!(attempts(Kind::Odd, Persistence::LangChain, None).0, 2);
+        assert_eq!(attempts(Kind::Lasting, Persistence::LangChain, None).0, 0);
+        assert_eq!(attempts(Kind::TooLong, Persistence::LangChain, None).0, 0);
+        assert_eq!(attempts(Kind::Passing, Persistence::Own, Some(Duration::from_secs(3600))).0, 0);
+    }
+}

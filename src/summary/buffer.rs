@@ -1,0 +1,254 @@
+//! The history as known systems write it down for their summarizer, to the byte.
+//!
+//! tcompact's own way is in [`super::prompt`].
+
+use std::borrow::Cow;
+
+use crate::tokens::{approx, python};
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role, syntax};
+
+use super::prompt;
+
+/// A way of writing messages down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Buffer {
+    /// tcompact's own.
+    Own,
+    /// An element a message, as `LangChain`'s `get_buffer_string` writes it with `format="xml"`.
+    Xml,
+    /// `Human: …`, `AI: …`, a line each, as `get_buffer_string` writes it without.
+    Prefix,
+    /// `human: …`, `ai: …`, with blank lines between; a list of parts as Python prints it.
+    TypeAndContent,
+    /// `human: …`, `assistant: …`, a line each, texts alone.
+    RoleAndContent,
+}
+
+/// Characters of a call's id that are shown, and of a document's or a server tool's text.
+const LONGEST_ID: usize = 64;
+const LONGEST_DOCUMENT: usize = 500;
+
+impl Buffer {
+    /// The messages, one after the other.
+    pub fn write<'m, 'a: 'm>(self, messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
+        let (one, separator): (fn(&Message<'_>) -> String, _) = match self {
+            Buffer::Own => return prompt::history(messages),
+            Buffer::Xml => (element, "\n"),
+            Buffer::Prefix => (line, "\n"),
+            Buffer::TypeAndContent => (type_and_content, "\n\n"),
+            Buffer::RoleAndContent => (role_and_content, "\n"),
+        };
+        messages.into_iter().map(one).collect::<Vec<_>>().join(separator)
+    }
+}
+
+/// The names that `LangChain` has for a role: as a type, and before a line.
+fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
+    let (kind, prefix) = match message.role {
+        Role::User => ("human", "Human"),
+        Role::Assistant => ("ai", "AI"),
+        Role::System | Role::Developer => ("system", "System"),
+        Role::Tool => ("tool", "Tool"),
+        Role::Function => ("function", "Function"),
+        Role::Other => {
+            let name = message.role_name.map_or(Cow::Borrowed("chat"), |name| name.decode());
+            return (name.clone(), name);
+        }
+    };
+    (Cow::Borrowed(kind), Cow::Borrowed(prefix))
+}
+
+fn element(message: &Message<'_>) -> String {
+    let kind = attribute(&names(message).0);
+    let parts = match &message.content {
+        Content::Text(text) => vec![escaped(&text.decode())],
+        Content::Parts(parts) => parts.iter().filter_map(part).collect(),
+    };
+    let content = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
+    let calls = calls(message);
+    if calls.is_empty() {
+        return format!("<message type={kind}>{content}</message>");
+    }
+    let mut lines = vec![format!("<message type={kind}>")];
+    if !content.is_empty() {
+        lines.push(format!("  <content>{content}</content>"));
+    }
+    lines.extend(calls.into_iter().map(call));
+    lines.push("</message>".to_owned());
+    lines.join("\n")
+}
+
+/// The calls that are shown: those `LangChain` knows, or the one in the style before tools.
+fn calls<'m, 'a>(message: &'m Message<'a>) -> Vec<&'m Call<'a>> {
+    if message.role != Role::Assistant {
+        return Vec::new();
+    }
+    let at = |place: CallPlace| message.calls.iter().filter(|call| call.place == place).collect::<Vec<_>>();
+    let listed = at(CallPlace::List);
+    if listed.is_empty() { at(CallPlace::FunctionCall) } else { listed }
+}
+
+fn call(call: &Call<'_>) -> String {
+    let name = attribute(&call.name.map_or(Cow::Borrowed(""), |name| name.decode()));
+    if call.place == CallPlace::FunctionCall {
+        let arguments = match call.arguments {
+            Arguments::Text(text) if !text.is_empty() => text.decode().into_owned(),
+            Arguments::Value(value) if !value.is_falsy() => repr(value),
+            _ => "{}".to_owned(),
+        };
+        return format!("  <function_call name={name}>{}</function_call>", escaped(&arguments));
+    }
+    let id = call.id.map_or(Cow::Borrowed(""), |id| id.decode());
+    let id = attribute(&shortened(&id, LONGEST_ID));
+    format!("  <tool_call id={id} name={name}>{}</tool_call>", escaped(&arguments(call.arguments)))
+}
+
+/// Arguments as `json.dumps` of Python writes what they hold.
+fn arguments(arguments: Arguments<'_>) -> String {
+    match arguments {
+        Arguments::Value(value) => json(value),
+        Arguments::Absent => "{}".to_owned(),
+        Arguments::Text(text) => match syntax::parse_arguments(&text.decode_json()) {
+            Some(value) => json(value),
+            None => text.decode().into_owned(),
+        },
+    }
+}
+
+/// What is shown of a part; nothing of data, and of kinds that `LangChain` does not know.
+fn part(part: &Part<'_>) -> Option<String> {
+    let block = part.json;
+    match block.kind() {
+        Kind::String => return block.text().map(|text| escaped(&text.decode())),
+        Kind::Object => {}
+        _ => return Some(escaped(&repr(block))),
+    }
+    if holds_data(block) {
+        return None;
+    }
+    let text = |key: &str| block.get_text(key).map(|text| text.decode().into_owned()).filter(|text| !text.is_empty());
+    let kind = block.get_text("type")?.decode();
+    match &*kind {
+        "text" => text("text").map(|text| escaped(&text)),
+        "reasoning" => text("reasoning").map(|text| format!("<reasoning>{}</reasoning>", escaped(&text))),
+        "image" | "audio" | "video" => text("url")
+            .map(|url| format!("<{kind} url={} />", attribute(&url)))
+            .or_else(|| text("file_id").map(|id| format!("<{kind} file_id={} />", attribute(&id)))),
+        "image_url" => {
+            let url = block.at(&["image_url", "url"])?.text()?.decode();
+            (!url.is_empty()).then(|| format!("<image url={} />", attribute(&url)))
+        }
+        "text-plain" => text("text").map(|text| escaped(&shortened(&text, LONGEST_DOCUMENT))),
+        "server_tool_call" => {
+            let (id, name) = (text("id").unwrap_or_default(), text("name").unwrap_or_default());
+            let arguments = block.get("args").map_or("{}".to_owned(), json);
+            Some(format!(
+                "<server_tool_call id={} name={}>{}</server_tool_call>",
+                attribute(&id),
+                attribute(&name),
+                escaped(&shortened(&arguments, LONGEST_DOCUMENT))
+            ))
+        }
+        "server_tool_result" => {
+            let (id, status) = (text("tool_call_id").unwrap_or_default(), text("status").unwrap_or_default());
+            let output = block.get("output").filter(|output| !output.is_falsy()).map(json).unwrap_or_default();
+            Some(format!(
+                "<server_tool_result tool_call_id={} status={}>{}</server_tool_result>",
+                attribute(&id),
+                attribute(&status),
+                escaped(&shortened(&output, LONGEST_DOCUMENT))
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// Whether a part holds bytes, which no summarizer is sent.
+fn holds_data(block: Json<'_>) -> bool {
+    let is_data = |url: Option<Json<'_>>| url.and_then(|url| url.text()).is_some_and(|url| url.starts_with("data:"));
+    block.get("base64").is_some_and(|data| !data.is_falsy())
+        || is_data(block.get("url"))
+        || is_data(block.at(&["image_url", "url"]))
+}
+
+fn line(message: &Message<'_>) -> String {
+    let mut out = format!("{}: {}", names(message).1, texts(message));
+    let calls = calls(message);
+    match calls.first() {
+        Some(call) if call.place == CallPlace::FunctionCall => {
+            out.extend(message.additional("function_call").map(repr));
+        }
+        _ => approx::calls_repr(&message.calls, &mut out),
+    }
+    out
+}
+
+/// The texts of the content, one after the other.
+fn texts(message: &Message<'_>) -> String {
+    match &message.content {
+        Content::Text(text) => text.decode().into_owned(),
+        Content::Parts(parts) => parts
+            .iter()
+            .filter_map(|part| match part.json.get_text("type") {
+                Some(kind) => kind.is("text").then(|| part.json.get_text("text")).flatten(),
+                None => part.json.text(),
+            })
+            .map(|text| text.decode())
+            .collect(),
+    }
+}
+
+fn type_and_content(message: &Message<'_>) -> String {
+    let content = match &message.content {
+        Content::Text(text) => text.decode().into_owned(),
+        Content::Parts(parts) => {
+            format!("[{}]", parts.iter().map(|part| repr(part.json)).collect::<Vec<_>>().join(", "))
+        }
+    };
+    format!("{}: {content}", names(message).0)
+}
+
+fn role_and_content(message: &Message<'_>) -> String {
+    let role = match message.role {
+        Role::Assistant => Cow::Borrowed("assistant"),
+        Role::Function => Cow::Borrowed("tool"),
+        _ => names(message).0,
+    };
+    format!("{role}: {}", texts(message))
+}
+
+fn repr(value: Json<'_>) -> String {
+    let mut out = String::new();
+    python::repr(value, &mut out);
+    out
+}
+
+fn json(value: Json<'_>) -> String {
+    let mut out = String::new();
+    python::json(value, &mut out);
+    out
+}
+
+/// The first `most` characters, and dots where there are more.
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => Cow::Owned(format!("{}...", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Text that cannot end an element.
+pub(super) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;")
+}
+
+/// A value of an attribute with its quotes, as Python's `quoteattr` chooses them.
+fn attribute(text: &str) -> String {
+    let text = escaped(text).replace('\n', "&#10;").replace('\r', "&#13;").replace('\t', "&#9;");
+    match (text.contains('"'), text.contains('\'')) {
+        (true, true) => format!("\"{}\"", text.replace('"', "&quot;")),
+        (true, false) => format!("'{text}'"),
+        _ => format!("\"{text}\""),
+    }
+}

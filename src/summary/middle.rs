@@ -1,0 +1,39 @@
+//! A history without its middle, for a model that could not read all of it.
+
+use crate::tokens::{Counter, approx};
+
+const OMITTED: &str = "\n\n[... middle of conversation omitted ...]\n\n";
+
+/// The beginning and the end of a history: half of its tokens, or two fifths of the window where that is less, a quarter
+/// of it from the beginning, as `LangChain` cuts it. Nothing where no character would be left.
+pub fn cut_out(history: &str, counter: Counter, window: Option<u64>) -> Option<String> {
+    let chars: Vec<usize> = history.char_indices().map(|(at, _)| at).collect();
+    let tokens = match counter {
+        Counter::Approx(per_token) => approx::text_message(chars.len(), per_token),
+        other => other.count_text(history),
+    };
+    let half = tokens / 2;
+    let budget = window.map_or(half, |window| half.min(window.saturating_mul(2) / 5));
+    let keep = (chars.len() as u128 * u128::from(budget) / u128::from(tokens.max(1))) as usize;
+    if keep == 0 {
+        return None;
+    }
+    let (head, tail) = (keep / 4, keep - keep / 4);
+    Some([&history[..chars[head]], OMITTED, &history[chars[chars.len() - tail]..]].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_goes() {
+        let history = "0123456789".repeat(10);
+        let cut = cut_out(&history, Counter::DEFAULT, None).expect("half of it");
+        assert_eq!(cut, format!("{}{OMITTED}{}", &history[..12], &history[100 - 36..]));
+        let small = cut_out(&history, Counter::DEFAULT, Some(10)).expect("two fifths of ten tokens");
+        assert_eq!(small.len() - OMITTED.len(), 100 * 4 / 29);
+        assert_eq!(cut_out(&history, Counter::DEFAULT, Some(1)), None);
+        assert_eq!(cut_out("", Counter::DEFAULT, None), None);
+    }
+}

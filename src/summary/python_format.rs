@@ -1,0 +1,207 @@
+//! `str.format` of Python with one field, `messages`, since that is how `LangChain` and its relatives fill a prompt.
+//!
+//! `{messages}` may be converted (`!r`, `!s`, `!a`), indexed (`[0]`) and laid out (`:>80`); `{{` and `}}` are braces. What
+//! Python refuses is refused with what Python says.
+
+use crate::tokens::python;
+use crate::transcript::text::Text;
+
+/// The template with the text in the place of each field.
+///
+/// # Errors
+/// What is wrong with the template, in Python's words.
+pub fn format(template: &str, messages: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(template.len() + messages.len());
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}']) {
+        let (plain, brace) = rest.split_at(at);
+        out.push_str(plain);
+        if let Some(after) = brace.strip_prefix("{{").or_else(|| brace.strip_prefix("}}")) {
+            out.push_str(&brace[..1]);
+            rest = after;
+        } else if brace.starts_with('}') {
+            return Err("Single '}' encountered in format string".to_owned());
+        } else {
+            let (field, after) = field(&brace[1..])?;
+            out.push_str(&filled(field, messages)?);
+            rest = after;
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// What stands between a brace and the one that closes it, and what follows.
+fn field(text: &str) -> Result<(&str, &str), String> {
+    if text.is_empty() {
+        return Err("Single '{' encountered in format string".to_owned());
+    }
+    let mut depth = 1;
+    let mut in_brackets = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            '[' => in_brackets = true,
+            ']' => in_brackets = false,
+            '{' if !in_brackets => depth += 1,
+            '}' if !in_brackets => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Ok((&text[..at], &text[at + 1..]));
+        }
+    }
+    Err("expected '}' before end of string".to_owned())
+}
+
+fn filled(field: &str, messages: &str) -> Result<String, String> {
+    let (name, spec) = match field.find([':', '!']) {
+        Some(at) => field.split_at(at),
+        None => (field, ""),
+    };
+    let end = name.find(['.', '[']).unwrap_or(name.len());
+    let (name, path) = name.split_at(end);
+    match name {
+        "messages" => {}
+        "" => return Err("Replacement index 0 out of range for positional args tuple".to_owned()),
+        _ if name.bytes().all(|byte| byte.is_ascii_digit()) => {
+            return Err(format!("Replacement index {name} out of range for positional args tuple"));
+        }
+        _ => return Err(format!("there is no field {name} but {{messages}} (KeyError: '{name}')")),
+    }
+    let value = indexed(messages, path)?;
+    match spec.strip_prefix('!') {
+        None => laid_out(value, spec.strip_prefix(':').unwrap_or_default()),
+        Some(conversion) => {
+            let mut chars = conversion.chars();
+            let kind = chars.next().ok_or("end of string while looking for conversion specifier")?;
+            let spec = match chars.as_str() {
+                "" => "",
+                after => after.strip_prefix(':').ok_or("expected ':' after conversion specifier")?,
+            };
+            laid_out(&converted(value, kind)?, spec)
+        }
+    }
+}
+
+/// A character of the text by its place; Python's strings have no other members that say anything.
+fn indexed<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
+    if path.is_empty() {
+        return Ok(messages);
+    }
+    let Some(index) = path.strip_prefix('[').and_then(|path| path.strip_suffix(']')) else {
+        return Err(format!("{{messages{path}}} is no text"));
+    };
+    let index: usize = index.parse().map_err(|_| "string indices must be integers, not 'str'".to_owned())?;
+    let (at, c) = messages.char_indices().nth(index).ok_or("string index out of range")?;
+    Ok(&messages[at..at + c.len_utf8()])
+}
+
+fn converted(value: &str, kind: char) -> Result<String, String> {
+    let mut repr = String::new();
+    match kind {
+        's' => return Ok(value.to_owned()),
+        'r' | 'a' => python::string(Text::plain(value), &mut repr),
+        _ => return Err(format!("Unknown conversion specifier {kind}")),
+    }
+    if kind == 'r' {
+        return Ok(repr);
+    }
+    let escaped = |c: char| match u32::from(c) {
+        0..=0x7f => c.to_string(),
+        point @ 0x80..=0xff => format!("\\x{point:02x}"),
+        point @ 0x100..=0xffff => format!("\\u{point:04x}"),
+        point => format!("\\U{point:08x}"),
+    };
+    Ok(repr.chars().map(escaped).collect())
+}
+
+/// `[[fill]align][0][width][.precision][s]`, all that a format of a string can say.
+fn laid_out(value: &str, spec: &str) -> Result<String, String> {
+    let chars: Vec<char> = spec.chars().collect();
+    let is_align = |c: &char| matches!(c, '<' | '>' | '^' | '=');
+    let (fill, align, rest) = match chars.as_slice() {
+        [fill, align, rest @ ..] if is_align(align) => (*fill, *align, rest),
+        [align, rest @ ..] if is_align(align) => (' ', *align, rest),
+        ['0', rest @ ..] => ('0', '<', rest),
+        rest => (' ', '<', rest),
+    };
+    if align == '=' {
+        return Err("'=' alignment not allowed in string format specifier".to_owned());
+    }
+    if matches!(rest.first(), Some('+' | '-' | ' ')) {
+        return Err("Sign not allowed in string format specifier".to_owned());
+    }
+    let rest: String = rest.iter().collect();
+    let rest = rest.strip_suffix('s').unwrap_or(&rest);
+    let (width, precision) = rest.split_once('.').map_or((rest, None), |(width, precision)| (width, Some(precision)));
+    let number = |digits: &str| digits.parse::<usize>().map_err(|_| "Invalid format specifier".to_owned());
+    let value: String = match precision {
+        Some(precision) => value.chars().take(number(precision)?).collect(),
+        None => value.to_owned(),
+    };
+    /// Wider than any prompt that is meant.
+    const WIDEST: usize = 1 << 20;
+    let width = if width.is_empty() { 0 } else { number(width)? };
+    if width > WIDEST {
+        return Err(format!("a width of {width} is more than any prompt needs"));
+    }
+    let missing = width.saturating_sub(value.chars().count());
+    let before = match align {
+        '>' => missing,
+        '^' => missing / 2,
+        _ => 0,
+    };
+    let filling = |count: usize| std::iter::repeat_n(fill, count).collect::<String>();
+    Ok(filling(before) + &value + &filling(missing - before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Made with `python3.11`: `template.format(messages="it's é")`.
+    #[test]
+    fn as_python_formats() {
+        for (template, text) in [
+            ("a {messages} {{b}} }}", "a it's é {b} }"),
+            ("none", "none"),
+            ("{messages!r}|{messages!s}|{messages!a}", "\"it's é\"|it's é|\"it's \\xe9\""),
+            (
+                "{messages:>8}|{messages:*^9}|{messages:.2}|{messages:<7s}|{messages:08}",
+                "  it's é|*it's é**|it|it's é |it's é00",
+            ),
+            ("{messages[0]}{messages[5]}", "ié"),
+            ("{messages!r:>12}", "    \"it's é\""),
+            ("{{{messages}}}", "{it's é}"),
+        ] {
+            assert_eq!(format(template, "it's é").as_deref(), Ok(text), "{template}");
+        }
+    }
+
+    #[test]
+    fn what_python_refuses() {
+        for (template, error) in [
+            ("{other}", "KeyError: 'other'"),
+            ("{}", "Replacement index 0 out of range"),
+            ("{0}", "Replacement index 0 out of range"),
+            ("}", "Single '}' encountered"),
+            ("{", "Single '{' encountered"),
+            ("{messages", "expected '}' before end of string"),
+            ("{messages:=5}", "'=' alignment not allowed"),
+            ("{messages:+}", "Sign not allowed"),
+            ("{messages[x]}", "string indices must be integers"),
+            ("{messages[9]}", "string index out of range"),
+            ("{messages!x}", "Unknown conversion specifier"),
+            ("{messages.upper}", "is no text"),
+            ("{messages:9999999999}", "is more than any prompt needs"),
+        ] {
+            let found = format(template, "abc").expect_err(template);
+            assert!(found.contains(error), "{template}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_is_put_in_is_not_read_again() {
+        assert_eq!(format("{messages}", "{messages} {x}").as_deref(), Ok("{messages} {x}"));
+    }
+}

@@ -1,0 +1,139 @@
+//! How a summary is asked for, where known systems do it otherwise than tcompact: what is sent, what becomes of the
+//! answer, and what is done when it is too much to send.
+
+use super::buffer::Buffer;
+use super::prompt::BuiltIn;
+
+/// A system's way of asking for a summary.
+#[derive(Debug, Clone, Copy)]
+pub struct Recipe {
+    /// How the history is written down.
+    pub buffer: Buffer,
+    /// How its end is cut to `--trim-tokens`.
+    pub trim: Trim,
+    /// The prompt where the user gives none.
+    pub built_in: BuiltIn,
+    /// How a prompt that the user gives is filled.
+    pub template: Fill,
+    /// What is sent as a system message before the prompt.
+    pub system: Option<&'static str>,
+    /// What stands for a summary where nothing of the history is left to be sent.
+    pub nothing_left: Option<&'static str>,
+    /// Prompts that are taken for the summary itself.
+    pub canned: &'static [&'static str],
+    /// Whether a history that is too long for the model is sent once more without its middle.
+    pub shortens: bool,
+    /// Whether the answer is taken without the white space around it.
+    pub strips: bool,
+    /// Whether an answer of nothing but white space is a failure.
+    pub blank_fails: bool,
+    /// When a request is tried again.
+    pub patience: Persistence,
+    /// What `--on-error embed` puts before the error.
+    pub error: &'static str,
+}
+
+/// How a history is cut to a number of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trim {
+    /// Whole messages from the end; the end of the last where not even that fits.
+    Own,
+    /// As `trim_messages` of `LangChain` does.
+    LangChain,
+    /// As `LangChain`, but the last message at least; then the beginning of the text, beside what is left of an earlier
+    /// summary.
+    Sections,
+}
+
+/// How a template is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fill {
+    /// One `{messages}`, and nothing else.
+    Own,
+    /// As Python's `str.format` does.
+    Python,
+    /// As Python's `str.format` does, without white space at the end.
+    PythonStripped,
+}
+
+/// When a request is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persistence {
+    /// After errors of transport and the statuses 408, 409, 429 and 5xx.
+    Own,
+    /// After all errors but those that say that the request itself is wrong.
+    LangChain,
+}
+
+/// What `LangChain` puts in the place of a history of which nothing is left to be sent.
+const TOO_LONG: &str = "Previous conversation was too long to summarize.";
+/// And what it would put in the place of an empty one.
+const NO_HISTORY: &str = "No previous conversation history.";
+const ERROR: &str = "Error generating summary: ";
+
+impl Recipe {
+    /// tcompact's own.
+    pub const OWN: Recipe = Recipe {
+        buffer: Buffer::Own,
+        trim: Trim::Own,
+        built_in: BuiltIn::Own,
+        template: Fill::Own,
+        system: None,
+        nothing_left: None,
+        canned: &[],
+        shortens: false,
+        strips: true,
+        blank_fails: false,
+        patience: Persistence::Own,
+        error: ERROR,
+    };
+
+    /// `LangChain`'s and `DeepAgents`'.
+    pub const LANGCHAIN: Recipe = Recipe {
+        buffer: Buffer::Xml,
+        trim: Trim::LangChain,
+        template: Fill::PythonStripped,
+        nothing_left: Some(TOO_LONG),
+        shortens: true,
+        patience: Persistence::LangChain,
+        ..Recipe::OWN
+    };
+
+    /// `DeerFlow`'s.
+    pub const DEERFLOW: Recipe = Recipe {
+        buffer: Buffer::Prefix,
+        trim: Trim::Sections,
+        template: Fill::PythonStripped,
+        nothing_left: Some(TOO_LONG),
+        canned: &[TOO_LONG, NO_HISTORY],
+        blank_fails: true,
+        ..Recipe::OWN
+    };
+
+    /// `DeerFlow`'s as it was first documented.
+    pub const DEERFLOW_V1: Recipe = Recipe {
+        buffer: Buffer::Prefix,
+        trim: Trim::LangChain,
+        template: Fill::Python,
+        nothing_left: Some(TOO_LONG),
+        ..Recipe::OWN
+    };
+
+    /// The variant for Qwen's API.
+    pub const TONGYI: Recipe = Recipe {
+        buffer: Buffer::TypeAndContent,
+        built_in: BuiltIn::Chinese,
+        template: Fill::Python,
+        error: "生成摘要时出错: ",
+        ..Recipe::OWN
+    };
+
+    /// Synaptic's.
+    pub const SYNAPTIC: Recipe = Recipe {
+        buffer: Buffer::RoleAndContent,
+        built_in: BuiltIn::Brief,
+        system: Some("You write short, exact notes on conversations for whoever has to carry them on."),
+        strips: false,
+        ..Recipe::OWN
+    };
+}

@@ -1,0 +1,125 @@
+//! The end of a history as `LangChain`'s `trim_messages` cuts it for its summarizer.
+//!
+//! Whole messages from the end while they fit; of the next one as many of its last parts, or else of its last lines, as
+//! fit; then nothing before the first message of a person. A leading system message stays in front whatever it costs.
+
+use std::cell::OnceCell;
+
+use crate::tokens::Counter;
+use crate::tokens::scaling::scaled_total;
+use crate::transcript::text::Text;
+use crate::transcript::{Content, Message, PartKind, Role};
+
+/// How messages are counted while they are trimmed.
+#[derive(Debug, Clone, Copy)]
+pub struct Counting {
+    /// The tokens of one message.
+    pub counter: Counter,
+    /// Whether the total of several is scaled by what providers reported.
+    pub scales: bool,
+}
+
+/// A message with its tokens.
+type Counted<'m, 'a> = (u64, &'m Message<'a>);
+
+impl Counting {
+    fn total<'m, 'a: 'm>(self, messages: impl IntoIterator<Item = Counted<'m, 'a>>) -> u64 {
+        if self.scales { scaled_total(messages, None) } else { messages.into_iter().map(|(tokens, _)| tokens).sum() }
+    }
+}
+
+/// The messages of the end that have at most `limit` tokens together; none where no such end begins with a person.
+/// A message of which only some lines fit has them in `lines`.
+pub fn trim_messages<'a>(
+    all: &[Counted<'_, 'a>],
+    limit: u64,
+    counting: Counting,
+    lines: &'a OnceCell<String>,
+) -> Vec<Message<'a>> {
+    let (system, rest) = match all {
+        [first, rest @ ..] if first.1.role.is_system() => (Some(*first), rest),
+        _ => (None, all),
+    };
+    let limit = limit.saturating_sub(system.map_or(0, |(tokens, _)| tokens));
+    let newest_first: Vec<Counted<'_, 'a>> = rest.iter().rev().copied().collect();
+    let fits = |count: usize| counting.total(newest_first[..count].iter().copied()) <= limit;
+    let whole = if fits(newest_first.len()) { newest_first.len() } else { most(newest_first.len(), fits) };
+    let mut taken: Vec<Message<'a>> = newest_first[..whole].iter().map(|(_, message)| (*message).clone()).collect();
+    if let Some((_, next)) = newest_first.get(whole) {
+        taken.extend(part_of(next, &newest_first[..whole], limit, counting, lines));
+    }
+    while taken.last().is_some_and(|message| !begins_history(message)) {
+        taken.pop();
+    }
+    taken.extend(system.map(|(_, message)| message.clone()));
+    taken.reverse();
+    taken
+}
+
+/// The largest number up to `all` that holds, as a binary search finds it: with scaling a larger one may hold where a
+/// smaller one does not, and then it matters which are tried.
+fn most(all: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, all);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if holds(middle) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
+}
+
+/// What fits of a message beside the ones that are taken: its last parts, or the last lines of its last text.
+fn part_of<'a>(
+    message: &Message<'a>,
+    taken: &[Counted<'_, 'a>],
+    limit: u64,
+    counting: Counting,
+    lines: &'a OnceCell<String>,
+) -> Option<Message<'a>> {
+    if let Content::Parts(parts) = &message.content {
+        for first in 1..parts.len() {
+            let shorter = with_content(message, Content::Parts(parts[first..].to_vec()));
+            let counted = (counting.counter.count(&shorter), &shorter);
+            if counting.total(taken.iter().copied().chain([counted])) <= limit {
+                return Some(shorter);
+            }
+        }
+    }
+    let text = match &message.content {
+        Content::Text(text) => *text,
+        Content::Parts(parts) => match &parts.last()?.kind {
+            PartKind::Text(text) => *text,
+            _ => return None,
+        },
+    };
+    let text = text.decode();
+    if text.is_empty() {
+        return None;
+    }
+    // Where each line begins; the last is empty where the text ends in a line end.
+    let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let before = counting.total(taken.iter().copied());
+    let start_of = |count: usize| starts[starts.len() - count];
+    let count = most(starts.len(), |count| {
+        let shorter = with_content(message, Content::Text(Text::plain(&text[start_of(count)..])));
+        before + counting.total([(counting.counter.count(&shorter), &shorter)]) <= limit
+    });
+    if count == 0 {
+        return None;
+    }
+    let kept = lines.get_or_init(|| text[start_of(count)..].to_owned());
+    Some(with_content(message, Content::Text(Text::plain(kept))))
+}
+
+/// Whether a history may begin with a message: a person's, and none of which `LangChain` has only a chunk.
+fn begins_history(message: &Message<'_>) -> bool {
+    let kind = message.json.get_text("type");
+    message.role == Role::User && !kind.is_some_and(|kind| kind.is("HumanMessageChunk"))
+}
+
+fn with_content<'a>(message: &Message<'a>, content: Content<'a>) -> Message<'a> {
+    Message { content, ..message.clone() }
+}

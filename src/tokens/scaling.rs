@@ -1,0 +1,84 @@
+//! What providers reported of a conversation, and how `LangChain` lets it correct an estimate.
+//!
+//! A model's message can carry the number of tokens its provider counted up to and with it. `LangChain` scales its
+//! estimate of the whole by what that number is to the estimate at the same place, by no less than 1 and no more than
+//! 1.25, where all messages that name a provider name the same one.
+
+use crate::transcript::{Message, Role};
+
+/// The least and the most an estimate is scaled by.
+const BOUNDS: (f64, f64) = (1.0, 1.25);
+
+/// The total of messages whose own counts are known, in the order they are counted in, and of one more message after
+/// them that no model wrote.
+pub fn scaled_total<'m, 'a: 'm>(counted: impl IntoIterator<Item = (u64, &'m Message<'a>)>, after: Option<u64>) -> u64 {
+    let mut total = 0;
+    let mut messages = 0;
+    let mut provider = None;
+    let mut mixed = false;
+    let mut reported = None;
+    for (tokens, message) in counted {
+        messages += 1;
+        total += tokens;
+        if message.role != Role::Assistant {
+            continue;
+        }
+        let named = message.reported.provider.map(|name| name.decode());
+        match &provider {
+            None => provider = named,
+            Some(_) => mixed |= named != provider,
+        }
+        if let Some(tokens) = message.reported.total_tokens {
+            reported = Some((tokens, total));
+        }
+    }
+    messages += usize::from(after.is_some());
+    total += after.unwrap_or(0);
+    match reported {
+        Some((reported, estimated)) if messages > 1 && !mixed && provider.is_some() && estimated > 0 => {
+            let factor = (reported as f64 / estimated as f64).clamp(BOUNDS.0, BOUNDS.1);
+            (total as f64 * factor).ceil() as u64
+        }
+        _ => total,
+    }
+}
+
+/// Whether the last message of the model carries a count of at least `threshold` tokens by a provider that `is_ours`.
+pub fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl Fn(&str) -> bool) -> bool {
+    let Some(last) = messages.iter().rev().find(|message| message.role == Role::Assistant) else { return false };
+    let provider = last.reported.provider.map(|name| name.decode()).filter(|name| !name.is_empty());
+    let reported = last.reported.total_tokens.filter(|tokens| *tokens > 0);
+    reported.is_some_and(|tokens| tokens >= threshold) && provider.is_some_and(|name| is_ours(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::read;
+
+    /// Ten tokens a message; each of the model's with the provider and the count it is given.
+    fn total(reports: &[(Option<&str>, Option<u64>)]) -> u64 {
+        let message = |(provider, tokens): &(Option<&str>, Option<u64>)| {
+            let provider = provider.map_or("{}".to_owned(), |name| format!(r#"{{"model_provider":"{name}"}}"#));
+            let usage = tokens.map_or("null".to_owned(), |tokens| format!(r#"{{"total_tokens":{tokens}}}"#));
+            format!(r#"{{"type":"ai","content":"","response_metadata":{provider},"usage_metadata":{usage}}}"#)
+        };
+        let source = format!("[{}]", reports.iter().map(message).collect::<Vec<_>>().join(","));
+        let document = read(&source, None, None).expect("a transcript");
+        scaled_total(document.transcripts[0].messages.iter().map(|message| (10, message)), None)
+    }
+
+    #[test]
+    fn an_estimate_is_scaled_within_bounds() {
+        let a = Some("a");
+        assert_eq!(total(&[(a, None), (a, Some(22))]), 22);
+        assert_eq!(total(&[(a, Some(11)), (a, None)]), 22);
+        assert_eq!(total(&[(a, None), (a, Some(5))]), 20, "never down");
+        assert_eq!(total(&[(a, None), (a, Some(500))]), 25, "and no more than by a quarter");
+        assert_eq!(total(&[(a, Some(500))]), 10, "one message alone is not scaled");
+        assert_eq!(total(&[(None, None), (a, Some(22))]), 22, "who names nobody before the first who does is ignored");
+        assert_eq!(total(&[(a, Some(22)), (None, None)]), 20, "and spoils it afterwards");
+        assert_eq!(total(&[(a, None), (Some("b"), Some(22))]), 20);
+        assert_eq!(total(&[(None, None), (None, Some(22))]), 20);
+    }
+}

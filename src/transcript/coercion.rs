@@ -1,0 +1,167 @@
+//! What `LangChain` refuses when it converts messages, so that its presets refuse it too.
+//!
+//! Chat Completions messages go through `convert_to_messages`; its own serialisations were converted before, and only
+//! text that is none can still stop it.
+
+use super::json::{Json, Kind, Object};
+use super::syntax;
+use super::{Message, Role};
+
+/// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
+pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
+    let object = Object::of(message.json);
+    let content = match format {
+        "openai-chat" => match object.get("content") {
+            Some(content) => Some(content),
+            None => return Some("has no content, without which LangChain takes no message".to_owned()),
+        },
+        "langchain" => None,
+        _ => return None,
+    };
+    content
+        .and_then(|content| wrong_content(message.role, content))
+        .or_else(|| wrong_text(message))
+        .or_else(|| (format == "openai-chat").then(|| wrong_fields(message, &object)).flatten())
+}
+
+fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
+    if content.is_falsy() || role == Role::Tool {
+        return None;
+    }
+    match content.kind() {
+        Kind::String => None,
+        Kind::Array => content
+            .items()
+            .find(|item| !matches!(item.kind(), Kind::String | Kind::Object))
+            .map(|item| format!("has {} in its content, where LangChain takes texts and objects", item.kind().noun())),
+        kind => Some(format!("has {} for its content, where LangChain takes a text or a list", kind.noun())),
+    }
+}
+
+/// Text blocks whose text is none: `LangChain` cannot count them.
+fn wrong_text(message: &Message<'_>) -> Option<String> {
+    let super::Content::Parts(parts) = &message.content else { return None };
+    parts.iter().find_map(|part| {
+        let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
+        let text = part.json.get("text").filter(|_| is_text)?;
+        let wrong = !matches!(text.kind(), Kind::String | Kind::Array | Kind::Object);
+        wrong.then(|| format!("has {} for a text, which LangChain cannot count", text.kind().noun()))
+    })
+}
+
+fn wrong_fields(message: &Message<'_>, object: &Object<'_>) -> Option<String> {
+    if message.role == Role::Other {
+        return Some("has a role that LangChain does not know".to_owned());
+    }
+    let name = object.get("name").filter(|name| name.kind() != Kind::Null);
+    if let Some(name) = name.filter(|name| name.kind() != Kind::String) {
+        return Some(format!("has {} for its name, where LangChain takes a text", name.kind().noun()));
+    }
+    match message.role {
+        Role::Function if name.is_none() => Some("answers a function and has no name".to_owned()),
+        Role::Tool => {
+            let id = object.get("tool_call_id").filter(|id| id.kind() != Kind::Null);
+            let status = object.get_text("status");
+            let known = |status: super::text::Text<'_>| status.is("success") || status.is("error");
+            if id.is_none() {
+                Some("is a result and has no tool_call_id".to_owned())
+            } else {
+                status
+                    .filter(|status| !known(*status))
+                    .map(|_| "has a status that is neither success nor error".to_owned())
+            }
+        }
+        Role::Assistant => {
+            let calls = object.get("tool_calls").into_iter().flat_map(|calls| calls.items());
+            calls.enumerate().find_map(|(index, call)| wrong_call(index, call))
+        }
+        _ => None,
+    }
+}
+
+fn wrong_call(index: usize, call: Json<'_>) -> Option<String> {
+    let what = match call.get("function") {
+        Some(_) if call.get("id").is_none() => Some("has no id".to_owned()),
+        Some(function) => wrong_arguments(function.get("arguments")),
+        None => {
+            let missing = ["name", "args", "id"].into_iter().find(|key| call.get(key).is_none());
+            let known = ["name", "args", "id", "type", "extras"];
+            let extra = || call.entries().find(|(key, _)| !known.iter().any(|known| key.is(known)));
+            match missing {
+                Some(key) => Some(format!("has neither function nor {key}")),
+                None => extra().map(|(key, _)| format!("has {}, which LangChain does not know there", key.decode())),
+            }
+        }
+    };
+    what.map(|what| format!("calls a tool (call {index}) and the call {what}"))
+}
+
+fn wrong_arguments(arguments: Option<Json<'_>>) -> Option<String> {
+    const NO_OBJECT: &str = "has arguments that are no JSON object";
+    let object = match arguments {
+        None => return Some("has no arguments".to_owned()),
+        Some(arguments) => match arguments.text() {
+            Some(text) => {
+                let json = text.decode_json();
+                syntax::parse_arguments(&json).is_some_and(|value| value.kind() == Kind::Object)
+            }
+            None => arguments.kind() == Kind::Object,
+        },
+    };
+    (!object).then(|| NO_OBJECT.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::format;
+    use crate::transcript::framing::read;
+
+    fn refused(message: &str) -> Option<String> {
+        let source = format!("[{message}]");
+        let document = read(&source, format::by_name("openai-chat"), None).expect("a transcript");
+        refusal("openai-chat", &document.transcripts[0].messages[0])
+    }
+
+    /// Tried with `convert_to_messages` of langchain-core 1.7.2: each of these raises.
+    #[test]
+    fn what_langchain_refuses() {
+        for (message, why) in [
+            (r#"{"role":"assistant","tool_calls":[]}"#, "no content"),
+            (r#"{"role":"user","content":3}"#, "a number for its content"),
+            (r#"{"role":"user","content":[3]}"#, "a number in its content"),
+            (r#"{"role":"user","content":[{"type":"text","text":null}]}"#, "null for a text"),
+            (r#"{"role":"user","content":"","name":3}"#, "a number for its name"),
+            (r#"{"role":"function","content":""}"#, "no name"),
+            (r#"{"role":"tool","content":""}"#, "no tool_call_id"),
+            (r#"{"role":"tool","content":"","tool_call_id":"a","status":"odd"}"#, "neither success nor error"),
+            (r#"{"role":"exit","content":""}"#, "a role that LangChain does not know"),
+            (r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#, "no id"),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{"}}]}"#,
+                "no JSON object",
+            ),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"[]"}}]}"#,
+                "no JSON object",
+            ),
+            (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","custom":{"name":"f"}}]}"#, "nor name"),
+        ] {
+            let found = refused(message).unwrap_or_else(|| panic!("{message} is taken"));
+            assert!(found.contains(why), "{message}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_langchain_takes() {
+        for message in [
+            r#"{"role":"user","content":null}"#,
+            r#"{"role":"user","content":["a",{"type":"text"}]}"#,
+            r#"{"role":"tool","content":{"a":1},"tool_call_id":3}"#,
+            r#"{"role":"assistant","content":"","tool_calls":null,"name":null}"#,
+            r#"{"role":"assistant","content":"","tool_calls":[{"id":null,"name":"f","args":{},"type":"tool_call"}]}"#,
+        ] {
+            assert_eq!(refused(message), None, "{message}");
+        }
+    }
+}
