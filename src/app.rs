@@ -2,6 +2,7 @@
 //! steps together; each step is a module of its own.
 
 mod archive;
+mod files;
 mod work;
 
 use anyhow::Result;
@@ -81,7 +82,7 @@ pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers) -> Res
         true => dry_run(settings, input, prepared),
         false => compact(settings, input, &document, prepared, answers)?,
     };
-    Ok(Outcome { changed: outcome.compacted || shortened.is_some(), ..outcome })
+    Ok(Outcome { changed: outcome.changed || outcome.compacted || shortened.is_some(), ..outcome })
 }
 
 /// Refuses what the format cannot hold and, in the presets of `LangChain`, what `LangChain` does not take.
@@ -161,19 +162,20 @@ fn compact(
     let mut edits: Vec<Edit> = Vec::new();
     let mut updates = String::new();
     let mut archived = Archived::default();
-    let mut compacted = false;
+    let (mut compacted, mut changed) = (false, false);
     for (original, transcript) in original.transcripts.iter().zip(&document.transcripts) {
         let source = source_name(input, transcript);
         let done = conversation(settings, &source, original, transcript, answers)?;
-        compacted |= done.is_some();
         let Some(done) = done else {
             updates.push_str(&rewrite::no_update());
             continue;
         };
+        changed = true;
+        compacted |= done.summary.is_some();
         if settings.emit == Emit::Update {
-            updates.push_str(&rewrite::update(transcript, &done.plan, &done.summary, &done.edits));
+            updates.push_str(&rewrite::update(transcript, &done.plan, done.summary.as_ref(), &done.edits));
         }
-        edits.extend(rewrite::placed(transcript, &done.plan, &done.summary));
+        edits.extend(done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary)));
         edits.extend(done.edits);
         archived.extend(done.archived);
     }
@@ -182,15 +184,15 @@ fn compact(
         Emit::Messages => rewrite::apply(document.source, &edits),
         Emit::Update => updates,
     };
-    Ok(Outcome { text, compacted, changed: compacted, archived })
+    Ok(Outcome { text, compacted, changed, archived })
 }
 
-/// A conversation that was compacted.
-struct Compacted {
+/// What was done to a conversation.
+struct Done {
     /// Where it was cut.
     plan: Plan,
-    /// What took the place of its history.
-    summary: Placed,
+    /// What took the place of its history, where that went.
+    summary: Option<Placed>,
     /// What else is changed, in what is kept.
     edits: Vec<Edit>,
     /// What is to be kept elsewhere.
@@ -198,36 +200,45 @@ struct Compacted {
 }
 
 /// Compacts one conversation, or nothing where nothing is to be done. `original` is the conversation before arguments were
-/// cut. `answers` writes the summary, unless the settings
-/// name the embedded summarizer.
-///
-/// # Errors
-/// There is no summary, and the settings do not say what to put in its place.
+/// cut.
 fn conversation(
     settings: &Settings,
     source: &str,
     original: &Transcript<'_>,
     transcript: &Transcript<'_>,
     answers: &dyn Answers,
-) -> Result<Option<Compacted>> {
+) -> Result<Option<Done>> {
     let said = Said::new(settings);
     let tally = Tally::new(settings.counter, &transcript.messages);
     let plan = decided(settings, transcript, &tally);
     said.planned(source, transcript, &plan, &tally);
+    let archive = archive::place(settings);
     if plan.cutoff == 0 {
-        return Ok(None);
+        return match plan.triggered && settings.ways.files {
+            true => files::fitted(settings, source, transcript, plan, None, archive.as_ref()),
+            false => Ok(None),
+        };
     }
     said.parted(source, &plan);
     let earlier = carried(transcript, &settings.policy);
-    let archive = archive::place(settings);
+    let moved = files::media_moved(settings, transcript, &plan, archive.as_ref());
+    let read_again = match &moved.text {
+        Some(text) => Some(
+            framing::read(text, Some(transcript.format), None)
+                .map_err(|error| Failure::unreadable(error.to_string()))?,
+        ),
+        None => None,
+    };
+    let history = read_again.as_ref().map_or(transcript, |document| &document.transcripts[0]);
+    let history_tally = Tally::new(settings.counter, &history.messages);
     let work = Work {
         settings,
         original,
         answers,
         transcript,
         plan: &plan,
-        history: transcript,
-        tally: &tally,
+        history,
+        tally: &history_tally,
         summarized: plan.summarized(),
         earlier: earlier.as_ref(),
         archive: archive.as_ref(),
@@ -238,9 +249,19 @@ fn conversation(
     };
     let Some(Accepted { text, usage }) = accepted else { return Ok(None) };
     said.summarized(source, work.summarized.len(), work.message_tokens(&text), usage);
-    let archived = work.archived();
+    let mut archived = work.archived();
+    archived.files.extend(moved.files);
     let summary = work.placed(text);
-    Ok(Some(Compacted { summary, edits: Vec::new(), archived, plan }))
+    match settings.ways.files {
+        true => {
+            let done = files::fitted(settings, source, transcript, plan, Some(summary), archive.as_ref())?;
+            Ok(done.map(|mut done| {
+                done.archived.extend(archived);
+                done
+            }))
+        }
+        false => Ok(Some(Done { plan, summary: Some(summary), edits: Vec::new(), archived })),
+    }
 }
 
 /// Where a conversation is cut: nowhere, if the config file has nothing done.

@@ -222,7 +222,12 @@ fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>
         Some(_) => (Size::Fraction(0.85), Size::Fraction(0.1)),
         None => (Size::Messages(20), Size::Messages(20)),
     };
-    Some(Truncation { longest, tools: presets::WRITING_TOOLS, trigger: Some(trigger), keep: Some(keep) })
+    Some(Truncation {
+        tools: presets::WRITING_TOOLS,
+        trigger: Some(trigger),
+        keep: Some(keep),
+        ..Truncation::everywhere(longest)
+    })
 }
 
 /// Where `DeepAgents` would keep the history of a conversation, seen from the folder it works in.

@@ -1,13 +1,13 @@
 //! What is cut away, kept elsewhere: the archive, and how the summary names it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::plan::is_summary;
 use crate::run::append;
 use crate::settings::Settings;
-use crate::transcript::Message;
+use crate::transcript::{Message, Role};
 
 use super::work::Work;
 
@@ -29,6 +29,12 @@ pub struct Archived {
     pub files: Vec<(PathBuf, Vec<u8>)>,
 }
 
+/// Folders of files beside an archive.
+pub(super) const MEDIA: &str = "media";
+pub(super) const RESULTS: &str = "large_tool_results";
+/// The folder in which `DeepAgents` keeps its histories.
+const HISTORIES: &str = "conversation_history";
+
 /// What a summary begins with that `DeepAgents` wraps.
 const WRAPPED: &str = "You are in the middle of a conversation that has been summarized.";
 
@@ -40,6 +46,18 @@ impl Archived {
 }
 
 impl Place {
+    /// The folder beside the archive that files of a kind go to, as `DeepAgents` lays them out: media beside its
+    /// histories, results of tools beside the folder of these.
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        let histories = self.file.parent().unwrap_or(Path::new(""));
+        let root = if name == MEDIA || !histories.ends_with(HISTORIES) {
+            histories
+        } else {
+            histories.parent().unwrap_or(histories)
+        };
+        root.join(name)
+    }
+
     /// The text of a summary message that names the archive.
     pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
         let file = self.file.display();
@@ -98,9 +116,11 @@ impl Work<'_, '_> {
     fn is_earlier_summary(&self, message: &Message<'_>) -> bool {
         let marked = message.additional("lc_source").and_then(|source| source.text());
         let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(WRAPPED));
-        marked.is_some_and(|source| source.is("summarization"))
-            || is_summary(message, &self.settings.policy)
-            || self.settings.ways.files && wrapped()
+        let marked = marked.is_some_and(|source| source.is("summarization"));
+        match self.settings.ways.files {
+            true => message.role == Role::User && (marked || wrapped()),
+            false => marked || is_summary(message, &self.settings.policy),
+        }
     }
 }
 

@@ -12,15 +12,18 @@ use crate::transcript::{Arguments, Call, Role, Transcript, syntax};
 
 use super::Edit;
 
-/// Characters of a cut argument that stay, and what stands for the others.
+/// Characters of a cut argument that stay.
 const STAYS: usize = 20;
-const MARK: &str = "...(argument truncated)";
+/// What stands for the others.
+pub const MARK: &str = "...(argument truncated)";
 
 /// When and where arguments are cut.
 #[derive(Debug, Clone)]
 pub struct Truncation {
     /// Characters an argument may have.
     pub longest: usize,
+    /// What stands for the characters that are cut off.
+    pub mark: &'static str,
     /// The tools whose arguments are cut; all of them, where none is named.
     pub tools: &'static [&'static str],
     /// What must be reached; what triggers the compaction, where nothing is given.
@@ -32,7 +35,7 @@ pub struct Truncation {
 impl Truncation {
     /// What `--truncate-args` means: wherever the compaction cuts, all tools.
     pub fn everywhere(longest: usize) -> Self {
-        Truncation { longest, tools: &[], trigger: None, keep: None }
+        Truncation { longest, mark: MARK, tools: &[], trigger: None, keep: None }
     }
 
     /// The edits that cut the arguments of a conversation, in order.
@@ -84,7 +87,7 @@ impl Truncation {
         let long = object.entries().filter_map(|(_, value)| {
             let text = value.text().filter(|text| text.code_point_count() > self.longest)?;
             let stays: String = text.decode().chars().take(STAYS).collect();
-            Some(Edit { range: value.span(), text: Value::from(stays + MARK).to_string() })
+            Some(Edit { range: value.span(), text: Value::from(stays + self.mark).to_string() })
         });
         long.collect()
     }
@@ -105,7 +108,8 @@ mod tests {
         super::super::apply(source, &truncation.edits(transcript, &tally, &policy()))
     }
 
-    const ALL: Truncation = Truncation { longest: 24, tools: &[], trigger: None, keep: Some(Size::Messages(1)) };
+    const ALL: Truncation =
+        Truncation { longest: 24, mark: MARK, tools: &[], trigger: None, keep: Some(Size::Messages(1)) };
     const LAST: &str = r#"{"role":"user","content":"next"}"#;
 
     #[test]

@@ -4,6 +4,9 @@
 //! order, the spelling of numbers, unknown fields, line ends.
 
 pub mod arguments;
+pub mod media;
+pub mod reasoning;
+pub mod results;
 mod style;
 mod update;
 
@@ -16,7 +19,7 @@ use crate::transcript::Transcript;
 use crate::transcript::format::SummaryMessage;
 
 pub use style::Style;
-pub use update::{no_update, update};
+pub use update::{no_update, remaining, update};
 
 /// A range of the source, in bytes, and what stands there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]

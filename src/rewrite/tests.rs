@@ -121,7 +121,7 @@ fn a_summary_beside_the_messages() {
         format!(r#"{{"summary_text": "new \"", "messages": [{A},{C}], "z": 1}}"#)
     );
     assert!(
-        update(transcript, &planned(2, &[0]), &summary, &[])
+        update(transcript, &planned(2, &[0]), Some(&summary), &[])
             .ends_with(&format!("{A}, {C}], \"summary_text\": \"new \\\"\"}}\n"))
     );
 }
@@ -134,7 +134,7 @@ fn an_update_removes_all_and_adds_what_is_there() {
     let plan = planned(2, &[0]);
     let summary = summary_message(transcript, &plan, &says("S", SummaryRole::System));
     assert_eq!(
-        update(transcript, &plan, &Placed::Message(summary), &[]),
+        update(transcript, &plan, Some(&Placed::Message(summary)), &[]),
         format!(
             "{{\"messages\": [{}, {A}, {}, {C}]}}\n",
             r#"{"role": "remove", "content": "", "id": "__remove_all__"}"#, r#"{"role": "system", "content": "S"}"#

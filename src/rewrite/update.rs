@@ -12,27 +12,28 @@ pub fn no_update() -> String {
     "null\n".to_owned()
 }
 
-/// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Messages that stay are as they were, byte for
-/// byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
-pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed, edits: &[Edit]) -> String {
-    let style = Style::spaced();
+/// The messages that are there in the end, each as it is written: pinned ones and the summary, then what is kept, as they
+/// were but for `edits`.
+pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> Vec<String> {
+    let message = match summary {
+        Some(Placed::Message(message)) => Some(Style::spaced().write(message)),
+        _ => None,
+    };
     let pinned: Vec<String> = plan.pinned.iter().map(|&index| edited(transcript, index, edits)).collect();
     let (before, after) = pinned.split_at(plan.before_summary.min(pinned.len()));
     let kept = (plan.cutoff..transcript.messages.len()).map(|index| edited(transcript, index, edits));
+    before.iter().cloned().chain(message).chain(after.iter().cloned()).chain(kept).collect()
+}
+
+/// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Messages that stay are as they were, byte for
+/// byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
+pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let neighbour = transcript.messages.first().map(|message| message.json);
-    let message = match summary {
-        Placed::Message(message) => Some(style.write(message)),
-        Placed::Beside(_) => None,
-    };
-    let messages: Vec<String> = std::iter::once(style.write(&transcript.format.remove_all(neighbour)))
-        .chain(before.iter().cloned())
-        .chain(message)
-        .chain(after.iter().cloned())
-        .chain(kept)
-        .collect();
+    let remove_all = Style::spaced().write(&transcript.format.remove_all(neighbour));
+    let messages: Vec<String> = [remove_all].into_iter().chain(remaining(transcript, plan, summary, edits)).collect();
     let beside = match summary {
-        Placed::Message(_) => String::new(),
-        Placed::Beside(text) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
+        Some(Placed::Beside(text)) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
+        _ => String::new(),
     };
     format!("{{\"messages\": [{}]{beside}}}\n", messages.join(", "))
 }

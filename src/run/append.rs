@@ -50,7 +50,7 @@ pub fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
 pub fn sections(file: &Path, sections: &[String]) -> Result<()> {
     let heading = if is_lines(file) { String::new() } else { format!("## Summarized at {}\n\n", now()) };
     let text: String = sections.iter().flat_map(|section| [heading.as_str(), section]).collect();
-    Ok(append(file, &text).map_err(|error| unwritable(file, &error))?)
+    Ok(append(file, text.as_bytes()).map_err(|error| unwritable(file, &error))?)
 }
 
 /// The time as UTC, to the microsecond.
@@ -58,11 +58,11 @@ fn now() -> String {
     humantime::format_rfc3339_micros(SystemTime::now()).to_string().replace('Z', "+00:00")
 }
 
-fn append(file: &Path, text: &str) -> io::Result<()> {
+fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
     make_folder_of(file)?;
     let mut archive = OpenOptions::new().append(true).create(true).open(file)?;
     let before = archive.metadata()?.len();
-    let written = archive.write_all(text.as_bytes()).and_then(|()| archive.sync_all());
+    let written = archive.write_all(bytes).and_then(|()| archive.sync_all());
     if written.is_err() {
         // What was written of it would be half a section.
         let _ = archive.set_len(before);
@@ -70,16 +70,23 @@ fn append(file: &Path, text: &str) -> io::Result<()> {
     written
 }
 
-/// Writes whole files, but for those that are there already: their names are made of what is in them.
+/// Writes whole files. One that is there already is never written over: what it does not have goes to its end.
 ///
 /// # Errors
 /// One cannot be written.
 pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
-    for (file, bytes) in files.iter().filter(|(file, _)| !file.exists()) {
-        let written = make_folder_of(file).and_then(|()| output::replace(file, bytes));
-        written.map_err(|error| unwritable(file, &error))?;
+    for (file, bytes) in files {
+        write_or_append(file, bytes).map_err(|error| unwritable(file, &error))?;
     }
     Ok(())
+}
+
+fn write_or_append(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    make_folder_of(file)?;
+    if !file.exists() {
+        return output::replace(file, bytes);
+    }
+    if fs::read(file)?.ends_with(bytes) { Ok(()) } else { append(file, &[b"\n", bytes].concat()) }
 }
 
 fn make_folder_of(file: &Path) -> io::Result<()> {

@@ -107,15 +107,21 @@ impl<'a> Message<'a> {
         self.json.span()
     }
 
+    /// A field of the message, wherever `LangChain`'s encodings put it.
+    pub fn field(&self, key: &str) -> Option<Json<'a>> {
+        let paths: [&[&str]; 3] = [&["data", key], &["kwargs", key], &[key]];
+        paths.iter().find_map(|path| self.json.at(path))
+    }
+
+    /// What is known of how the message came about.
+    pub fn metadata(&self, key: &str) -> Option<Json<'a>> {
+        self.field("response_metadata")?.get(key)
+    }
+
     /// A field that is none of the format's own, wherever `LangChain` and its encodings put it.
     pub fn additional(&self, key: &str) -> Option<Json<'a>> {
-        let paths: [&[&str]; 4] = [
-            &["additional_kwargs", key],
-            &["data", "additional_kwargs", key],
-            &["kwargs", "additional_kwargs", key],
-            &[key],
-        ];
-        paths.iter().find_map(|path| self.json.at(path))
+        let additional = self.field("additional_kwargs").and_then(|additional| additional.get(key));
+        additional.or_else(|| self.json.get(key))
     }
 
     /// Whether a person speaks here: a user message that does more than bring tool results.

@@ -13,7 +13,7 @@ use tcompact::plan::carried::{self, carried};
 use tcompact::plan::size::Size;
 use tcompact::plan::{Plan, Policy, plan, total};
 use tcompact::presets::{self, by_name};
-use tcompact::rewrite::arguments::Truncation;
+use tcompact::rewrite::arguments::{MARK, Truncation};
 use tcompact::run::input::Input;
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
@@ -29,7 +29,7 @@ use tcompact::transcript::syntax;
 use crate::program::FIXTURES;
 
 /// Where the recorded `DeepAgents` kept the history.
-const ARCHIVE: &str = "/conversation_history/session_oracle.md";
+const ARCHIVE: &str = "/conversation_history/session_recorded.md";
 
 /// One recorded case.
 struct Case<'a> {
@@ -213,7 +213,9 @@ impl<'a> Case<'a> {
             settings.policy.keep = Size::Tokens(most / 2);
         }
         if self.system == "deepagents" && !self.is_given("deepagents_defaults") {
-            settings.truncation = self.given("truncate_args_settings").and_then(truncation);
+            settings.truncation = self
+                .given("truncate_args_settings")
+                .and_then(|clip| truncation(clip, settings.policy.context_window.is_some()));
         }
         settings.archive = settings.archive.map(|_| PathBuf::from(ARCHIVE));
         settings.policy.provider = Some(match text(self.given("model_kind")).as_deref() {
@@ -271,14 +273,18 @@ impl<'a> Case<'a> {
     }
 }
 
-fn truncation(settings: Json<'_>) -> Option<Truncation> {
+fn truncation(settings: Json<'_>, window: bool) -> Option<Truncation> {
     let parsed = |key: &str| settings.get(key).filter(|value| value.kind() != JsonKind::Null);
+    let keep = parsed("keep").map_or(Size::Messages(20), |keep| size(keep).parse().expect("a size"));
+    let mark = text(settings.get("truncation_text"));
     Some(Truncation {
+        mark: mark.map_or(MARK, |mark| Box::leak(mark.into_boxed_str())),
         longest: whole(settings.get("max_length")).unwrap_or(2_000) as usize,
         tools: presets::WRITING_TOOLS,
         // Without a trigger nothing is ever cut.
         trigger: Some(size(parsed("trigger")?).parse().expect("a size")),
-        keep: Some(parsed("keep").map_or(Size::Messages(20), |keep| size(keep).parse().expect("a size"))),
+        // Without a window DeepAgents keeps messages instead.
+        keep: Some(if matches!(keep, Size::Fraction(_)) && !window { Size::Messages(20) } else { keep }),
     })
 }
 
@@ -425,6 +431,23 @@ fn values(source: &str) -> Vec<Json<'_>> {
     value.get("messages").unwrap_or(value).items().collect()
 }
 
+/// What is recorded of a note on a result that became a file.
+fn moved(expected: Json<'_>) -> Option<Json<'_>> {
+    let content = expected.get("content")?;
+    let in_list = || content.items().find_map(|block| block.at(&["text", "moved"]));
+    content.get("moved").or_else(in_list)
+}
+
+/// Whether a note is as long as the recorded one, names the same file, and shows the same lines.
+fn says(fields: Json<'_>, moved: Json<'_>) -> bool {
+    let content = fields.get("content").expect("content");
+    let note = text(Some(content)).or_else(|| text(content.items().next()?.get("text"))).expect("a note");
+    let shown = format!(":\n\n{}", text(moved.get("lines")).expect("lines"));
+    Some(note.chars().count() as u64) == whole(moved.get("characters"))
+        && note.contains(&text(moved.get("path")).expect("a path"))
+        && note.ends_with(&shown)
+}
+
 /// A message that is not one of the input's, in what the recorded one has.
 fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
     let fields = found.get("data").unwrap_or(found);
@@ -435,6 +458,12 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
         other => other,
     };
     let mut differs = text(expected.get("role")).as_deref() != Some(role);
+    if let Some(moved) = moved(expected) {
+        if !says(fields, moved) {
+            let _ = writeln!(out, "note\n{}\nand not\n{}", found.raw(), moved.raw());
+        }
+        return;
+    }
     for key in ["content", "name", "tool_call_id"] {
         let value = |json: Json<'_>| json.get(key).filter(|value| value.kind() != JsonKind::Null).map(repr);
         let empty = |value: Option<String>| value.filter(|value| value != "''");
@@ -496,11 +525,20 @@ fn compare_files(case: &Case<'_>, outcome: &Outcome, out: &mut String) {
         let _ = writeln!(out, "media {:?} and not {media:?}", names("media"));
     }
     let results = case.expected("large_tool_results");
-    let mut large: Vec<String> =
-        results.into_iter().flat_map(|results| results.entries()).map(|(name, _)| name.decode().into_owned()).collect();
+    let results: Vec<_> = results.into_iter().flat_map(|results| results.entries()).collect();
+    let mut large: Vec<String> = results.iter().map(|(name, _)| name.decode().into_owned()).collect();
     large.sort();
     if names("large_tool_results") != large {
         let _ = writeln!(out, "results {:?} and not {large:?}", names("large_tool_results"));
+    }
+    for (name, text) in results {
+        let named = |path: &std::path::Path| path.file_name().is_some_and(|file| name.is(&file.to_string_lossy()));
+        let file = outcome.archived.files.iter().find(|(path, _)| named(path));
+        let text = text.text().expect("text").decode();
+        // Where DeepAgents writes over the first result of an id, this has both.
+        if !file.is_some_and(|(_, bytes)| bytes.ends_with(text.as_bytes())) {
+            let _ = writeln!(out, "the result in {} is another", name.decode());
+        }
     }
 }
 
@@ -535,6 +573,11 @@ fn recorded(system: &'static str, least: usize) {
 #[test]
 fn langchain() {
     recorded("langchain", 300);
+}
+
+#[test]
+fn deepagents() {
+    recorded("deepagents", 100);
 }
 
 #[test]

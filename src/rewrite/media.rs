@@ -1,0 +1,169 @@
+//! Pictures and other data inside messages, moved out to files of their own.
+//!
+//! What stands in their place is a reference that a summarizer can read and pass on.
+
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
+use serde_json::json;
+
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::{Content, Transcript};
+
+use super::Edit;
+
+/// Hexadecimal digits of a file's hash that name it.
+const NAME_DIGITS: usize = 16;
+
+/// A file that holds what stood in a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// The name of the file, made of a hash of what is in it.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// The edits that put references into `folder` in the place of data in some messages, and the files they refer to, each
+/// once.
+pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
+    let mut edits = Vec::new();
+    let mut files: Vec<Moved> = Vec::new();
+    for &index in indices {
+        let Content::Parts(parts) = &transcript.messages[index].content else { continue };
+        let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == Kind::Object);
+        let holds_data = blocks().any(|block| Data::of(block).is_some());
+        for block in blocks().filter(|_| holds_data) {
+            let Some(data) = Data::of(block) else {
+                edits.extend(wrapped(block));
+                continue;
+            };
+            let reference = match data.file() {
+                Some(file) => {
+                    let reference = data.reference(&format!("{folder}/{}", file.name));
+                    if !files.contains(&file) {
+                        files.push(file);
+                    }
+                    reference
+                }
+                None => json!({"type": "text", "text": r#"<image error="failed_to_offload" />"#}),
+            };
+            edits.push(Edit { range: block.span(), text: reference.to_string() });
+        }
+    }
+    (edits, files)
+}
+
+/// A block beside data as `DeepAgents` writes it anew: one of a type that is none of `LangChain`'s own is wrapped, which
+/// shows when tokens are counted.
+fn wrapped(block: Json<'_>) -> Option<Edit> {
+    const KNOWN: [&str; 10] = [
+        "text",
+        "reasoning",
+        "image",
+        "image_url",
+        "audio",
+        "video",
+        "file",
+        "text-plain",
+        "server_tool_call",
+        "server_tool_result",
+    ];
+    let kind = block.get_text("type");
+    let is_known = kind.is_some_and(|kind| KNOWN.iter().any(|known| kind.is(known)));
+    let text = || format!(r#"{{"type": "non_standard", "value": {}}}"#, block.raw());
+    (!is_known).then(|| Edit { range: block.span(), text: text() })
+}
+
+/// Data inside a message.
+struct Data {
+    media_type: String,
+    /// The bytes, where they could be decoded.
+    bytes: Option<Vec<u8>>,
+}
+
+impl Data {
+    /// The data of a block, in any of the ways blocks hold some.
+    fn of(block: Json<'_>) -> Option<Self> {
+        let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
+        let encoded = |data: String, media_type: String| Data { bytes: unbase64(&data), media_type };
+        if let Some(data) = text(&["base64"]).filter(|data| !data.is_empty()) {
+            let media_type = text(&["mime_type"]).filter(|kind| !kind.is_empty());
+            return Some(encoded(data, media_type.unwrap_or("application/octet-stream".to_owned())));
+        }
+        if let Some(data) = text(&["source", "data"]) {
+            return Some(encoded(data, text(&["source", "media_type"]).unwrap_or_default()));
+        }
+        if let Some(data) = text(&["input_audio", "data"]) {
+            return Some(encoded(data, format!("audio/{}", text(&["input_audio", "format"]).unwrap_or_default())));
+        }
+        let urls: [&[&str]; 3] = [&["url"], &["image_url", "url"], &["file", "file_data"]];
+        let url = urls.iter().find_map(|path| text(path).filter(|url| url.starts_with("data:")))?;
+        let (header, payload) = url.split_once(',').unwrap_or((&url, ""));
+        let mut header_parts = header["data:".len()..].split(';');
+        let media_type = header_parts.next().unwrap_or_default().to_owned();
+        let bytes = match header_parts.any(|part| part.eq_ignore_ascii_case("base64")) {
+            _ if !url.contains(',') => None,
+            true => unbase64(payload),
+            false => Some(percent_encoding::percent_decode_str(payload).collect()),
+        };
+        Some(Data { media_type, bytes })
+    }
+
+    fn file(&self) -> Option<Moved> {
+        let bytes = self.bytes.clone()?;
+        let hash = ring::digest::digest(&ring::digest::SHA256, &bytes);
+        let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Moved { name: format!("{}.{}", &digits[..NAME_DIGITS], extension(&self.media_type)), bytes })
+    }
+
+    /// The block that refers to a file.
+    fn reference(&self, path: &str) -> serde_json::Value {
+        match self.media_type.split('/').next() {
+            Some(kind @ ("image" | "audio" | "video")) => json!({"type": kind, "url": path}),
+            _ => json!({"type": "text", "text": format!("<file url=\"{path}\" />")}),
+        }
+    }
+}
+
+/// Decodes as Python does by default: characters of no meaning are passed over, and the padding must be right.
+fn unbase64(text: &str) -> Option<Vec<u8>> {
+    let known: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')).collect();
+    let lenient = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+    lenient.decode(known).ok()
+}
+
+/// The end of a file's name for a media type, as Python's own table of types has it.
+fn extension(media_type: &str) -> &'static str {
+    const EXTENSIONS: [(&str, &str); 27] = [
+        ("image/png", "png"),
+        ("image/jpeg", "jpg"),
+        ("image/gif", "gif"),
+        ("image/webp", "webp"),
+        ("image/svg+xml", "svg"),
+        ("image/bmp", "bmp"),
+        ("image/tiff", "tiff"),
+        ("image/heic", "heic"),
+        ("image/avif", "avif"),
+        ("audio/mpeg", "mp3"),
+        ("audio/x-wav", "wav"),
+        ("audio/ogg", "oga"),
+        ("audio/flac", "flac"),
+        ("audio/aac", "aac"),
+        ("audio/mp4", "m4a"),
+        ("audio/opus", "opus"),
+        ("video/mp4", "mp4"),
+        ("video/webm", "webm"),
+        ("video/mpeg", "mpeg"),
+        ("video/quicktime", "mov"),
+        ("application/pdf", "pdf"),
+        ("application/json", "json"),
+        ("application/zip", "zip"),
+        ("text/plain", "txt"),
+        ("text/html", "html"),
+        ("text/csv", "csv"),
+        ("text/xml", "xml"),
+    ];
+    let media_type = media_type.trim().to_ascii_lowercase();
+    EXTENSIONS.iter().find(|(known, _)| *known == media_type).map_or("bin", |(_, extension)| extension)
+}

@@ -1,0 +1,183 @@
+//! Results of tools at the end of a conversation that are too large for what is left of the model's input: cut where the
+//! whole is in a file already, and moved to a file of their own where it is not.
+//!
+//! What stands in their place is as long as what `DeepAgents` puts there, so that its estimates hold here too.
+
+use serde_json::{Value, json};
+
+use crate::transcript::{Arguments, Content, Message, Role, Transcript, syntax};
+
+use super::Edit;
+
+/// Characters of a read file that stay.
+const READ_STAYS: usize = 4_000;
+/// Lines of a moved result that are shown from each end, and characters of each.
+const SHOWN_LINES: usize = 5;
+const SHOWN_CHARS: usize = 1_000;
+/// Characters of a call's id that are shown.
+const SHOWN_ID: usize = 32;
+/// Bytes that a name made of a call's id may have.
+const LONGEST_NAME: usize = 128;
+
+/// A result that becomes a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Large {
+    /// The file's name.
+    pub name: String,
+    /// The result's text.
+    pub text: String,
+}
+
+/// The edits that shorten the results with which a conversation ends, of the messages from `first` on, and the files in
+/// `folder` that they name.
+pub fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Vec<Edit>, Vec<Large>) {
+    let kept = &transcript.messages[first..];
+    let run = kept.iter().rev().take_while(|message| message.role == Role::Tool).count();
+    let (before, results) = kept.split_at(kept.len() - run);
+    let mut edits = Vec::new();
+    let mut files: Vec<Large> = Vec::new();
+    for result in results {
+        let Some(content) = result.field("content") else { continue };
+        let id = result.answers.first().and_then(|answer| answer.id).map(|id| id.decode().into_owned());
+        let id = id.unwrap_or_default();
+        let text = text_of(result);
+        let shorter = match read_path(before, &id) {
+            Some(path) => json!(cut(&text, &path)),
+            None => {
+                let name = file_name(&id);
+                let note = note(&id, &format!("{folder}/{name}"), &text);
+                match files.iter_mut().find(|file: &&mut Large| file.name == name) {
+                    // A second result of one id goes behind the first.
+                    Some(file) => file.text.push_str(&format!("\n{text}")),
+                    None => files.push(Large { name, text }),
+                }
+                beside_media(result, note)
+            }
+        };
+        edits.push(Edit { range: content.span(), text: shorter.to_string() });
+    }
+    (edits, files)
+}
+
+/// The texts of a result, a line each.
+fn text_of(result: &Message<'_>) -> String {
+    result.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
+}
+
+/// The file whose content a result is, where the call that it answers read one.
+fn read_path(before: &[Message<'_>], id: &str) -> Option<String> {
+    let calls = before.iter().flat_map(|message| &message.calls);
+    let call = calls.rev().find(|call| call.id.is_some_and(|called| called.is(id)))?;
+    call.name.filter(|name| name.is("read_file"))?;
+    let json = match call.arguments {
+        Arguments::Text(text) => text.decode_json().into_owned(),
+        Arguments::Value(value) => value.raw().to_owned(),
+        Arguments::Absent => return None,
+    };
+    let path = syntax::parse_arguments(&json)?.get_text("file_path")?.decode().into_owned();
+    Some(path).filter(|path| !path.is_empty())
+}
+
+/// The beginning of what was read, and how to read the rest.
+fn cut(text: &str, path: &str) -> String {
+    let begins: String = text.chars().take(READ_STAYS).collect();
+    format!(
+        "{begins}\n\n[Output was truncated due to context window size limits. The full content is at {path}. Use read_file with offset and limit parameters to retrieve specific portions. For example, to read the first 100 lines, call read_file with file_path='{path}', offset=0, limit=100.]"
+    )
+}
+
+/// The content of a result whose text became a note; pictures and the like stay.
+fn beside_media(result: &Message<'_>, note: String) -> Value {
+    let Content::Parts(parts) = &result.content else { return json!(note) };
+    let is_text = |json: crate::transcript::json::Json<'_>| {
+        json.text().is_some() || json.get_text("type").is_some_and(|kind| kind.is("text"))
+    };
+    let media: Vec<Value> = parts
+        .iter()
+        .filter(|part| !is_text(part.json))
+        .filter_map(|part| serde_json::from_str(part.json.raw()).ok())
+        .collect();
+    if media.is_empty() {
+        return json!(note);
+    }
+    Value::Array([json!({"type": "text", "text": note})].into_iter().chain(media).collect())
+}
+
+/// A name that a file can have in any folder, made of a call's id.
+fn file_name(id: &str) -> String {
+    let name: String =
+        id.chars().map(|c| if matches!(c, '.' | '/' | '\\') || c.is_control() { '_' } else { c }).collect();
+    if name.len() <= LONGEST_NAME && !name.is_empty() {
+        return name;
+    }
+    let hash = ring::digest::digest(&ring::digest::SHA256, id.as_bytes());
+    let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("call-{digits}")
+}
+
+/// What stands in the place of a result that became a file: where it is, and its first and last lines.
+fn note(id: &str, path: &str, text: &str) -> String {
+    let shown = match id.char_indices().nth(SHOWN_ID) {
+        Some((at, _)) => format!("{}...", &id[..at]),
+        None => id.to_owned(),
+    };
+    let lines = split_lines(text);
+    let all = lines.len() <= 2 * SHOWN_LINES;
+    let (head, tail) = match all {
+        true => (lines.as_slice(), [].as_slice()),
+        false => (&lines[..SHOWN_LINES], &lines[lines.len() - SHOWN_LINES..]),
+    };
+    let clipped = head.iter().chain(tail).any(|line| line.chars().count() > SHOWN_CHARS);
+    let mut about = if all {
+        "These are lines from the result"
+    } else {
+        "These are the first and the last lines of the result only"
+    }
+    .to_owned();
+    let caveats: Vec<&str> = [
+        (!all).then_some("`... [N lines truncated] ...` stands where N lines between the first and the last ones are left out"),
+        clipped.then_some("a line that has more than 1000 characters is cut off behind its first 1000 characters wherever it is shown"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !caveats.is_empty() {
+        about.push_str(&format!(" ({})", caveats.join("; ")));
+    }
+    let mut sample = numbered(head, 1);
+    if !all {
+        let left_out = lines.len() - 2 * SHOWN_LINES;
+        let after = numbered(tail, lines.len() - SHOWN_LINES + 1);
+        sample = format!("{sample}\n... [{left_out} lines truncated] ...\n{after}");
+    }
+    format!(
+        "The result of the tool call {shown} took more room than there is left, so that all of it is now in the file {path}\n\nThe read_file tool shows you what is in that file. It is best read a piece at a time, since the whole of it would not fit in here again.\n\nWhich piece is shown, the parameters offset and limit of read_file say: the lines from 1 to 100, for an example, are what read_file shows with offset=0 and limit=100.\n\n{about}:\n\n{sample}\n"
+    )
+}
+
+/// Lines with their numbers, aligned.
+fn numbered(lines: &[&str], first: usize) -> String {
+    let width = (first + lines.len()).saturating_sub(1).to_string().len();
+    let numbered = lines.iter().enumerate().map(|(at, line)| {
+        let clipped: String = line.chars().take(SHOWN_CHARS).collect();
+        format!("{:>width$}  {clipped}", first + at)
+    });
+    numbered.collect::<Vec<_>>().join("\n")
+}
+
+/// Lines as Python's `splitlines` finds them.
+fn split_lines(text: &str) -> Vec<&str> {
+    let ends = |c: char| {
+        matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+    };
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.find(ends).unwrap_or(rest.len());
+        lines.push(&rest[..end]);
+        rest = &rest[end..];
+        let newline = if rest.starts_with("\r\n") { 2 } else { rest.chars().next().map_or(0, char::len_utf8) };
+        rest = &rest[newline..];
+    }
+    lines
+}
