@@ -65,7 +65,7 @@ const LANGCHAIN: Rules =
 pub static PRESETS: &[Preset] = &[
     Preset {
         name: "langchain",
-        about: "SummarizationMiddleware of LangChain 1.4.7; nothing is done without --trigger",
+        about: "LangChain 1.4.7, its SummarizationMiddleware; does nothing without --trigger",
         flags: &[
             ("keep", "messages:20"),
             ("pin", "none"),
@@ -81,7 +81,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "deepagents",
-        about: "DeepAgents 0.7.32: 0.85 and 0.10 of the window (else tokens:170000 and messages:6), old arguments cut, history and media in files",
+        about: "DeepAgents 0.7.32: sizes by the context window, old arguments cut, the history in a file",
         flags: &[
             ("pin", "none"),
             ("pairs", "langchain"),
@@ -96,7 +96,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "deerflow",
-        about: "DeerFlow at present (August 2026): an earlier summary is carried on, the user's last request stays",
+        about: "DeerFlow at present (August 2026): carries an earlier summary on, keeps the user's request",
         flags: &[
             ("keep", "messages:20"),
             ("pin", "none"),
@@ -113,7 +113,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "deerflow-v1",
-        about: "DeerFlow as first documented (January 2026): LangChain 1.2.3",
+        about: "DeerFlow as first documented (January 2026), which was LangChain 1.2.3",
         flags: &[
             ("keep", "messages:20"),
             ("pin", "none"),
@@ -129,7 +129,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "tongyi",
-        about: "TongyiSummarizationMiddleware for Qwen: tokens:4000, a window of 5, Chinese; with --pairs strict no pair is ever parted",
+        about: "the variant for Qwen: tokens:4000, a window of 5 for pairs, in Chinese",
         flags: &[
             ("trigger", "tokens:4000"),
             ("keep", "messages:20"),
@@ -145,7 +145,7 @@ pub static PRESETS: &[Preset] = &[
     },
     Preset {
         name: "synaptic",
-        about: "Synaptic 0.4.0: more than tokens:4000 by bytes:4, half of that kept, pairs not looked at",
+        about: "Synaptic 0.4.0: above tokens:4000 by bytes:4, keeps half of that, looks at no pairs",
         flags: &[
             ("trigger", "tokens:4000"),
             ("pin", "none"),

@@ -17,9 +17,9 @@ use reqwest::Url;
 
 use crate::cli::{Accept, Arguments, Emit, OnError};
 use crate::exit::Failure;
-use crate::plan::Policy;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
+use crate::plan::{self, Policy};
 use crate::presets::{self, Preset, Ways};
 use crate::rewrite::arguments::Truncation;
 use crate::run::input::plain;
@@ -109,7 +109,13 @@ impl Settings {
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let Resolved { arguments, summary_prompt, disabled, said, given } = resolved;
         let settings = Self::checked(arguments, summary_prompt, variable);
-        settings.map(|settings| Settings { disabled, said, ..settings }).map_err(|error| layers::blamed(&given, error))
+        let mut settings = settings.map_err(|error| layers::blamed(&given, error))?;
+        settings.said = said;
+        settings.disabled = disabled;
+        if settings.policy.never() && settings.disabled.is_none() && !settings.quiet {
+            settings.said.push(format!("{}; the transcript is left as it is", plan::NEVER));
+        }
+        Ok(settings)
     }
 
     fn checked(

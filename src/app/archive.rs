@@ -124,7 +124,7 @@ impl Work<'_, '_> {
     }
 }
 
-/// A message on a line of its own. Line ends in it can only stand between its parts.
+/// A message on a line of its own. Line ends in it can only stand between its parts, and go with the indentation.
 fn line(raw: &str) -> String {
-    raw.replace(['\r', '\n'], " ") + "\n"
+    raw.lines().map(str::trim_start).collect::<String>() + "\n"
 }

@@ -209,9 +209,8 @@ impl Work<'_, '_> {
     fn extractive(&self, sent: &[Message<'_>]) -> Result<Reply, NoSummary> {
         let settings = self.settings;
         let prefix = &settings.policy.summary_prefix;
-        let earlier = self.earlier.map(|earlier| format!("{prefix}{}", earlier.text));
-        let earlier = earlier.as_deref().zip(self.history.messages.first());
-        let earlier = earlier.map(|(text, any)| carried::message(text, any.json));
+        let text = self.earlier.map(|earlier| format!("{prefix}{}", earlier.text));
+        let earlier = self.earlier.zip(text.as_deref()).map(|(earlier, text)| carried::message(text, earlier.json));
         let last = self.summarized.last().map(|&last| &self.history.messages[last]);
         let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent).collect();
         messages.extend(last.filter(|_| sent.is_empty()));

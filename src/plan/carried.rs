@@ -18,25 +18,27 @@ pub const NAME: &str = "summary";
 pub const KEY: &str = "summary_text";
 
 /// An earlier summary.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Carried<'a> {
     /// The summary, without what introduces it.
     pub text: Cow<'a, str>,
     /// Whether it is the first message; it is in the state if not.
     pub is_message: bool,
+    /// Where it stands.
+    pub json: Json<'a>,
 }
 
 impl Carried<'_> {
     /// The tokens it has as a message of its own.
-    pub(super) fn tokens(&self, counter: Counter, any: Json<'_>) -> u64 {
-        counter.count(&message(&self.text, any))
+    pub(super) fn tokens(&self, counter: Counter) -> u64 {
+        counter.count(&message(&self.text, self.json))
     }
 }
 
-/// An earlier summary as the message that it is taken for. It stands nowhere; `any` is a message of the conversation.
-pub fn message<'a>(text: &'a str, any: Json<'a>) -> Message<'a> {
+/// An earlier summary as the message that it is taken for; `json` is where it stands.
+pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     Message {
-        json: any,
+        json,
         role: Role::User,
         role_name: None,
         name: Some(Text::plain(NAME)),
@@ -59,12 +61,13 @@ pub fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carri
     }
     if let Some(place) = place(transcript).filter(|place| place.kind() == Kind::String) {
         let text = place.text().map(|text| text.decode()).filter(|text| !text.is_empty())?;
-        return Some(Carried { text, is_message: false });
+        return Some(Carried { text, is_message: false, json: place });
     }
     let first = transcript.messages.first()?;
     let text = first.content.texts().first()?.decode();
     let text = text.strip_prefix(&policy.summary_prefix).map(str::to_owned)?;
-    (is_named(first) && is_summary(first, policy)).then_some(Carried { text: text.into(), is_message: true })
+    let is_carried = is_named(first) && is_summary(first, policy);
+    is_carried.then_some(Carried { text: text.into(), is_message: true, json: first.json })
 }
 
 /// Whether a message has the name that is given to summaries that are carried on.

@@ -151,9 +151,8 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
         return plan.nothing("there are no messages".to_owned());
     }
     if !plan.triggered {
-        let never = policy.triggers.is_empty() && policy.budget.is_none();
-        let never = never.then_some("no trigger is given, and the preset does nothing without one; give --trigger");
-        return plan.nothing(never.unwrap_or("no trigger was reached").to_owned());
+        let why = if policy.never() { NEVER } else { "no trigger was reached" };
+        return plan.nothing(why.to_owned());
     }
     let first = weight.first();
     let Some(wanted) = cutoff::wanted(&weight) else {
@@ -247,8 +246,7 @@ impl Weight<'_, '_> {
     /// The tokens of the conversation with all that is sent beside it. An earlier summary that is carried on is counted
     /// after all messages, as the systems that carry one on count it.
     fn total(&self) -> u64 {
-        let earlier = self.earlier.zip(self.messages.last());
-        let earlier = earlier.map(|(earlier, any)| earlier.tokens(self.tally.counter(), any.json));
+        let earlier = self.earlier.map(|earlier| earlier.tokens(self.tally.counter()));
         self.scaled(earlier).saturating_add(self.policy.overhead_tokens)
     }
 
@@ -285,7 +283,15 @@ pub fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy
     Weight { messages: &transcript.messages, earlier: earlier.as_ref(), tally, policy }.total()
 }
 
+/// Why a policy that can never trigger does nothing.
+pub const NEVER: &str = "no trigger is given, and the preset does nothing without one; give --trigger";
+
 impl Policy {
+    /// Whether nothing can trigger.
+    pub fn never(&self) -> bool {
+        self.triggers.is_empty() && self.budget.is_none() && !self.rules.without_trigger
+    }
+
     /// Whether totals are scaled by what providers reported. Only `LangChain`'s estimate is; an exact count needs no
     /// correction.
     pub fn scales(&self, tally: &Tally<'_, '_>) -> bool {

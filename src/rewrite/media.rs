@@ -8,7 +8,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::json;
 
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::{Content, Transcript};
+use crate::transcript::{Content, Role, Transcript};
 
 use super::Edit;
 
@@ -30,11 +30,16 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
     let mut edits = Vec::new();
     let mut files: Vec<Moved> = Vec::new();
     for &index in indices {
-        let Content::Parts(parts) = &transcript.messages[index].content else { continue };
+        let message = &transcript.messages[index];
+        let Content::Parts(parts) = &message.content else { continue };
+        // What Anthropic's models say has no blocks of Chat Completions, and DeepAgents does not look for them there.
+        let of_claude =
+            message.role == Role::Assistant && message.reported.provider.is_some_and(|name| name.is("anthropic"));
+        let data = |block: Json<'_>| Data::of(block).filter(|data| !(of_claude && data.is_of_chat_completions));
         let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == Kind::Object);
-        let holds_data = blocks().any(|block| Data::of(block).is_some());
+        let holds_data = blocks().any(|block| data(block).is_some());
         for block in blocks().filter(|_| holds_data) {
-            let Some(data) = Data::of(block) else {
+            let Some(data) = data(block) else {
                 edits.extend(wrapped(block));
                 continue;
             };
@@ -54,8 +59,8 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
     (edits, files)
 }
 
-/// A block beside data as `DeepAgents` writes it anew: one of a type that is none of `LangChain`'s own is wrapped, which
-/// shows when tokens are counted.
+/// A block beside data as `DeepAgents` writes it anew: text without a type gets one, and what is none of `LangChain`'s own
+/// types is wrapped, which shows when tokens are counted.
 fn wrapped(block: Json<'_>) -> Option<Edit> {
     const KNOWN: [&str; 10] = [
         "text",
@@ -69,15 +74,19 @@ fn wrapped(block: Json<'_>) -> Option<Edit> {
         "server_tool_call",
         "server_tool_result",
     ];
-    let kind = block.get_text("type");
-    let is_known = kind.is_some_and(|kind| KNOWN.iter().any(|known| kind.is(known)));
-    let text = || format!(r#"{{"type": "non_standard", "value": {}}}"#, block.raw());
-    (!is_known).then(|| Edit { range: block.span(), text: text() })
+    let text = match (block.get_text("type"), block.get("text")) {
+        (Some(kind), _) if KNOWN.iter().any(|known| kind.is(known)) => return None,
+        (None, Some(text)) => format!(r#"{{"type": "text", "text": {}}}"#, text.raw()),
+        _ => format!(r#"{{"type": "non_standard", "value": {}}}"#, block.raw()),
+    };
+    Some(Edit { range: block.span(), text })
 }
 
 /// Data inside a message.
 struct Data {
     media_type: String,
+    /// Whether it stands in a block that only Chat Completions have.
+    is_of_chat_completions: bool,
     /// The bytes, where they could be decoded.
     bytes: Option<Vec<u8>>,
 }
@@ -86,7 +95,10 @@ impl Data {
     /// The data of a block, in any of the ways blocks hold some.
     fn of(block: Json<'_>) -> Option<Self> {
         let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
-        let encoded = |data: String, media_type: String| Data { bytes: unbase64(&data), media_type };
+        let is_of_chat_completions =
+            block.get_text("type").is_some_and(|kind| ["image_url", "input_audio"].iter().any(|own| kind.is(own)));
+        let encoded =
+            |data: String, media_type: String| Data { bytes: unbase64(&data), media_type, is_of_chat_completions };
         if let Some(data) = text(&["base64"]).filter(|data| !data.is_empty()) {
             let media_type = text(&["mime_type"]).filter(|kind| !kind.is_empty());
             return Some(encoded(data, media_type.unwrap_or("application/octet-stream".to_owned())));
@@ -107,7 +119,7 @@ impl Data {
             true => unbase64(payload),
             false => Some(percent_encoding::percent_decode_str(payload).collect()),
         };
-        Some(Data { media_type, bytes })
+        Some(Data { media_type, bytes, is_of_chat_completions })
     }
 
     fn file(&self) -> Option<Moved> {

@@ -263,7 +263,7 @@ impl<'a> Case<'a> {
             Some(first) if first.get("data").is_some() => {
                 format!(r#"{{"type":"human","data":{{"content":{content},"name":"summary"}}}}"#)
             }
-            Some(first) if first.get("type").is_some() && first.get("role").is_none() => {
+            _ if text(self.json.get("format")).as_deref() == Some("langchain") => {
                 format!(r#"{{"type":"human","content":{content},"name":"summary"}}"#)
             }
             _ => format!(r#"{{"role":"user","content":{content},"name":"summary"}}"#),
