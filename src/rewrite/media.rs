@@ -8,7 +8,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::json;
 
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::{Content, Role, Transcript};
+use crate::transcript::{Content, Message, Role, Transcript};
 
 use super::Edit;
 
@@ -32,10 +32,11 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
     for &index in indices {
         let message = &transcript.messages[index];
         let Content::Parts(parts) = &message.content else { continue };
-        // What Anthropic's models say has no blocks of Chat Completions, and DeepAgents does not look for them there.
-        let of_claude =
-            message.role == Role::Assistant && message.reported.provider.is_some_and(|name| name.is("anthropic"));
-        let data = |block: Json<'_>| Data::of(block).filter(|data| !(of_claude && data.is_of_chat_completions));
+        let foreign = foreign_blocks(message);
+        let data = |block: Json<'_>| {
+            let is_foreign = block.get_text("type").is_some_and(|kind| foreign.iter().any(|name| kind.is(name)));
+            (!is_foreign).then(|| Data::of(block)).flatten()
+        };
         let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == Kind::Object);
         let holds_data = blocks().any(|block| data(block).is_some());
         for block in blocks().filter(|_| holds_data) {
@@ -57,6 +58,16 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
         }
     }
     (edits, files)
+}
+
+/// Types of blocks in which `DeepAgents` does not look for data: those that a model of the provider never writes itself.
+fn foreign_blocks(message: &Message<'_>) -> &'static [&'static str] {
+    let provider = message.reported.provider.filter(|_| message.role == Role::Assistant);
+    match provider {
+        Some(name) if name.is("anthropic") => &["image_url", "input_audio"],
+        Some(name) if name.is("openai") => &["input_audio"],
+        _ => &[],
+    }
 }
 
 /// A block beside data as `DeepAgents` writes it anew: text without a type gets one, and what is none of `LangChain`'s own
@@ -85,8 +96,6 @@ fn wrapped(block: Json<'_>) -> Option<Edit> {
 /// Data inside a message.
 struct Data {
     media_type: String,
-    /// Whether it stands in a block that only Chat Completions have.
-    is_of_chat_completions: bool,
     /// The bytes, where they could be decoded.
     bytes: Option<Vec<u8>>,
 }
@@ -95,10 +104,7 @@ impl Data {
     /// The data of a block, in any of the ways blocks hold some.
     fn of(block: Json<'_>) -> Option<Self> {
         let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
-        let is_of_chat_completions =
-            block.get_text("type").is_some_and(|kind| ["image_url", "input_audio"].iter().any(|own| kind.is(own)));
-        let encoded =
-            |data: String, media_type: String| Data { bytes: unbase64(&data), media_type, is_of_chat_completions };
+        let encoded = |data: String, media_type: String| Data { bytes: unbase64(&data), media_type };
         if let Some(data) = text(&["base64"]).filter(|data| !data.is_empty()) {
             let media_type = text(&["mime_type"]).filter(|kind| !kind.is_empty());
             return Some(encoded(data, media_type.unwrap_or("application/octet-stream".to_owned())));
@@ -119,7 +125,7 @@ impl Data {
             true => unbase64(payload),
             false => Some(percent_encoding::percent_decode_str(payload).collect()),
         };
-        Some(Data { media_type, bytes, is_of_chat_completions })
+        Some(Data { media_type, bytes })
     }
 
     fn file(&self) -> Option<Moved> {

@@ -10,6 +10,7 @@ mod fixtures;
 mod generated;
 mod laws;
 mod layers;
+mod preset_runs;
 mod presets;
 mod program;
 mod purity;

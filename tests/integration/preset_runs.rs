@@ -1,0 +1,328 @@
+//! Presets from outside: what goes over the wire, what is written, what is said.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tcompact::presets::PRESETS;
+use tcompact::transcript::format::{self, FORMATS};
+use tcompact::transcript::framing::read;
+
+use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
+use crate::server::{Server, Step, completion};
+
+const FIVE: &str = "worked/langchain-five-messages.json";
+const OVERFLOW: &str =
+    r#"{"error":{"message":"This model's maximum context length is 10 tokens","code":"context_length_exceeded"}}"#;
+
+/// Runs a preset against a server, keeping one message.
+fn asked(server: &Server, arguments: &[&str]) -> Run {
+    let endpoint = ["--model", "openai:m", "--base-url", &server.url, "--trigger", "tokens:1", "--keep", "messages:1"];
+    run(tcompact().args(endpoint).args(arguments), b"")
+}
+
+fn answers(steps: Vec<Step>) -> Server {
+    Server::start(steps)
+}
+
+fn messages(server: &Server, request: usize) -> Value {
+    serde_json::from_str::<Value>(&server.requests()[request].body).expect("JSON")["messages"].clone()
+}
+
+fn refused(status: u16, body: &str) -> Step {
+    Step::Answer(status, "content-type: application/json\r\n", body.to_owned())
+}
+
+#[test]
+fn langchain_sends_one_user_message_with_the_history_as_elements() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let prompt = path(folder.path(), "prompt.txt");
+    fs::write(&prompt, "Sum up {{json}}: {messages}\n\n").expect("written");
+    let server = answers(vec![completion(" \u{1c}a summary\u{3000}\n", "length")]);
+    let run = asked(&server, &["--preset", "langchain", "--prompt-file", &prompt, FIVE]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let history = "<message type=\"human\">第 1 条</message>\n<message type=\"human\">第 2 条</message>\n<message type=\"human\">第 3 条</message>\n<message type=\"human\">第 4 条</message>";
+    assert_eq!(messages(&server, 0), json!([{"role": "user", "content": format!("Sum up {{json}}: {history}")}]));
+    assert!(run.stdout.contains(r"to date:\n\na summary"), "an answer cut off by its length is taken: {run:?}");
+}
+
+#[test]
+fn langchain_tries_three_times_and_not_after_what_is_wrong_for_good() {
+    let server = answers(vec![refused(418, "{}"), refused(500, "{}"), completion("at last", "stop")]);
+    let run = asked(&server, &["-q", "--preset", "langchain", FIVE]);
+    assert!(run.stdout.contains("at last") && server.requests().len() == 3, "{run:?}");
+    let server = answers(vec![refused(401, "{}")]);
+    let run = asked(&server, &["-q", "--preset", "langchain", FIVE]);
+    assert_eq!((run.code, run.stdout.as_str(), server.requests().len()), (4, "", 1), "{run:?}");
+}
+
+#[test]
+fn langchain_cuts_out_the_middle_where_the_history_is_too_long() {
+    let server = answers(vec![refused(400, OVERFLOW), completion("shorter", "stop")]);
+    let run = asked(&server, &["-q", "--preset", "langchain", "langchain/thread.json"]);
+    assert!(run.stdout.contains("shorter"), "{run:?}");
+    let sent = |request: usize| messages(&server, request)[0]["content"].as_str().expect("text").to_owned();
+    assert!(sent(1).contains("\n\n[... middle of conversation omitted ...]\n\n") && sent(1).len() < sent(0).len());
+    let server = answers(vec![refused(400, OVERFLOW)]);
+    let run = asked(&server, &["-q", "--preset", "langchain", "langchain/thread.json"]);
+    assert_eq!((run.code, server.requests().len()), (4, 2), "once more, and then it is an error: {run:?}");
+}
+
+#[test]
+fn synaptic_sends_a_system_message_before_its_prompt() {
+    let server = answers(vec![completion(" kept as it is\n", "stop")]);
+    let run = asked(&server, &["-q", "--preset", "synaptic", "worked/synaptic-five-messages.json"]);
+    let sent = messages(&server, 0);
+    assert_eq!(sent[0]["role"], "system");
+    let prompt = sent[1]["content"].as_str().expect("text");
+    assert!(
+        prompt.contains("\n\nhuman: What is Rust?\nassistant: Rust is a systems programming language...\n"),
+        "{prompt}"
+    );
+    assert!(run.stdout.contains(r#""content": "[Previous conversation summary]:  kept as it is\n""#), "{run:?}");
+}
+
+#[test]
+fn tongyi_asks_in_chinese_and_parts_no_pair_where_it_must_not() {
+    let server = answers(vec![completion("摘要", "stop")]);
+    asked(&server, &["-q", "--preset", "tongyi", "worked/tongyi-scenario-a.json"]);
+    let prompt = messages(&server, 0)[0]["content"].as_str().expect("text").to_owned();
+    assert!(
+        prompt.starts_with("你在为一个 AI 助手做笔记")
+            && prompt.contains("\n\nhuman: 分析数据\n\nai: \n\ntool: 分析结果\n\n")
+    );
+    let result = |id: usize| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"r"}}"#);
+    let call = |id: usize| format!(r#"{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#);
+    let calls: Vec<String> = (0..8).map(call).collect();
+    let results: Vec<String> = (0..8).map(result).collect();
+    let source = format!(
+        r#"[{{"role":"user","content":"u"}},{{"role":"assistant","content":null,"tool_calls":[{}]}},{}]"#,
+        calls.join(","),
+        results.join(",")
+    );
+    let arguments = ["-n", "--preset", "tongyi", "--trigger", "tokens:1", "--keep", "messages:2"];
+    let run = piped(&arguments, &source);
+    assert_eq!(run.stdout, "8\n");
+    assert!(run.stderr.contains("the cut at 8 parts the call in message 1 from its result in message 8"), "{run:?}");
+    assert!(run.stderr.contains("--pairs strict does not"), "{run:?}");
+    let strict = piped(&[&arguments[..], &["--pairs", "strict"]].concat(), &source);
+    assert_eq!((strict.stdout.as_str(), strict.stderr.as_str()), ("1\n", ""));
+}
+
+#[test]
+fn an_error_goes_into_the_summary_only_where_that_is_asked_for() {
+    for (preset, prefix) in [("langchain", "Error generating summary: "), ("tongyi", "生成摘要时出错: ")] {
+        let fails = [
+            "--preset",
+            preset,
+            "--summarizer-cmd",
+            "echo no >&2; exit 3",
+            "--trigger",
+            "tokens:1",
+            "--keep",
+            "messages:1",
+        ];
+        let run = with(&[&fails[..], &[FIVE]].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (4, ""), "{run:?}");
+        let run = with(&[&fails[..], &["--on-error", "embed", FIVE]].concat());
+        assert!(run.stdout.contains(prefix), "{run:?}");
+    }
+    let source = fs::read_to_string(Path::new(FIXTURES).join(FIVE)).expect("read");
+    let deerflow =
+        ["--preset", "deerflow", "--summarizer-cmd", "false", "--trigger", "tokens:1", "--keep", "messages:1", FIVE];
+    assert_eq!(with(&deerflow).stdout, source, "DeerFlow goes on without a summary");
+}
+
+#[test]
+fn deerflow_carries_a_summary_on_and_keeps_the_request() {
+    let source = r#"{"messages":[{"role":"user","content":"please do it"},{"role":"assistant","content":"one"},{"role":"assistant","content":"two"},{"role":"assistant","content":"three"}],"summary_text":"what <was> said","title":"t"}"#;
+    let arguments =
+        ["-q", "--preset", "deerflow", "--trigger", "tokens:1", "--keep", "messages:1", "--summarizer-cmd", "cat"];
+    let state = piped(&arguments, source);
+    let value: Value = serde_json::from_str(&state.stdout).expect("JSON");
+    let kept: Vec<&str> =
+        value["messages"].as_array().expect("a list").iter().filter_map(|one| one["content"].as_str()).collect();
+    assert_eq!(kept, ["please do it", "three"]);
+    let summary = value["summary_text"].as_str().expect("text");
+    assert!(
+        summary.contains(
+            "<existing_summary>\nwhat &lt;was&gt; said\n</existing_summary>\n\n<new_messages>\nAI: two\n</new_messages>"
+        ),
+        "{summary}"
+    );
+    assert!(state.stdout.ends_with(r#","title":"t"}"#));
+    let update = piped(&[&arguments[..], &["--emit", "update"]].concat(), source);
+    let update: Value = serde_json::from_str(&update.stdout).expect("JSON");
+    assert_eq!(
+        (update["messages"].as_array().map(Vec::len), update["summary_text"].as_str()),
+        (Some(3), Some(summary))
+    );
+    let list = r#"[{"role":"user","content":"please do it"},{"role":"assistant","content":"one"},{"role":"assistant","content":"two"},{"role":"assistant","content":"three"}]"#;
+    let once = piped(&arguments, list).stdout;
+    let messages: Value = serde_json::from_str(&once).expect("JSON");
+    assert_eq!(messages[0]["name"], "summary");
+    assert!(
+        messages[0]["content"]
+            .as_str()
+            .expect("text")
+            .starts_with("Here is a summary of the conversation to date:\n\n")
+    );
+    assert_eq!(messages[1]["content"], "please do it");
+    assert_eq!(piped(&arguments, &once).stdout, once, "nothing but what stays stands before the cut");
+}
+
+#[test]
+fn what_langchain_does_not_take_is_refused() {
+    let odd = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{"}}]}]"#;
+    for preset in ["langchain", "deepagents", "deerflow", "deerflow-v1", "tongyi"] {
+        let run = piped(&["-n", "--preset", preset], odd);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
+        assert!(
+            run.stderr.contains("message 1 calls a tool (call 0) and the call has arguments that are no JSON object"),
+            "{run:?}"
+        );
+    }
+    assert_eq!(piped(&["-n"], odd).code, 0);
+}
+
+#[test]
+fn a_canned_text_stands_for_a_history_of_which_nothing_is_left() {
+    let source = r#"[{"role":"assistant","content":"no person"},{"role":"user","content":"speaks before"}]"#;
+    let arguments = ["--preset", "langchain", "--trigger", "tokens:1", "--keep", "messages:1"];
+    let server = answers(vec![completion("never asked", "stop")]);
+    let run = piped(&[&arguments[..], &["--model", "openai:m", "--base-url", &server.url]].concat(), source);
+    assert!(run.stdout.contains("Previous conversation was too long to summarize."), "{run:?}");
+    assert!(run.stderr.contains("no summarizer is asked"), "{run:?}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn an_archive_has_what_was_cut_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (lines, text) = (path(folder.path(), "new/a.jsonl"), path(folder.path(), "a.md"));
+    let source = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/pretty.json")).expect("read");
+    let before: Vec<Value> = serde_json::from_str(&source).expect("JSON");
+    for round in 1..=2 {
+        let run = piped(&["-q", "--keep", "messages:3", "--archive", &lines], &source);
+        assert!(run.stdout.contains(&format!("(The messages that this summarizes are kept in {lines}.)")), "{run:?}");
+        let archived: Vec<Value> = fs::read_to_string(&lines)
+            .expect("read")
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        let cut = &before[1..before.len() - 3];
+        assert_eq!(archived, vec![cut; round].concat(), "appended, whole");
+    }
+    piped(&["-q", "--keep", "messages:3", "--archive", &text], &source);
+    let text = fs::read_to_string(&text).expect("read");
+    assert!(text.starts_with("## Summarized at 20") && text.contains("+00:00\n\n<message role=\"user\">\n"), "{text}");
+    let untouched = path(folder.path(), "b.md");
+    let failing = ["--archive", &untouched, "--keep", "messages:3", "--summarizer-cmd", "false"];
+    assert_eq!(piped(&failing, &source).code, 4);
+    assert_eq!(piped(&["-n", "--archive", &untouched, "--keep", "messages:3"], &source).code, 0);
+    assert!(!Path::new(&untouched).exists(), "nothing is archived where nothing is cut away");
+}
+
+#[test]
+fn an_archive_that_cannot_be_is_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "file.md");
+    fs::write(&file, "text").expect("written");
+    let inside = format!("{file}/a.md");
+    for (archive, code, why) in [
+        ("a.txt", 2, "expected a name that ends in .md, for reading, or in .jsonl"),
+        (inside.as_str(), 1, "cannot be written"),
+        ("openai-chat/crlf-bom.jsonl", 2, "is the input or the output itself"),
+    ] {
+        let run = with(&["--keep", "messages:2", "--archive", archive, "openai-chat/crlf-bom.jsonl"]);
+        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
+    }
+}
+
+#[test]
+fn deepagents_keeps_its_history_in_a_folder_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = path(folder.path(), "chat.json");
+    let picture = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}"#;
+    let big = "row\\n".repeat(2_000);
+    let call = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+    fs::write(
+        &input,
+        format!(
+            r#"[{{"role":"user","content":[{picture}]}},{{"role":"assistant","content":"seen"}},{{"role":"user","content":"go on"}},{{"role":"assistant","content":"","tool_calls":[{call}]}},{{"role":"tool","tool_call_id":"a","content":"{big}"}}]"#
+        ),
+    )
+    .expect("written");
+    let arguments =
+        ["-q", "--preset", "deepagents", "--context-window", "1000", "--keep", "messages:2", "--summarizer-cmd", "cat"];
+    let run = run(tcompact().args(arguments).arg("chat.json").current_dir(folder.path()), b"");
+    assert_eq!(run.code, 0, "{run:?}");
+    let messages: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let summary = messages[0]["content"].as_str().expect("text");
+    assert!(summary.starts_with("You are in the middle of a conversation that has been summarized.\n\nThe full conversation history has been saved to conversation_history/chat.md should"), "{summary}");
+    let media: Vec<_> = fs::read_dir(folder.path().join("conversation_history/media")).expect("a folder").collect();
+    assert_eq!(media.len(), 1);
+    let name = media[0].as_ref().expect("a file").file_name().into_string().expect("UTF-8");
+    assert!(summary.contains(&format!("<image url=\"conversation_history/media/{name}\" />")), "{summary}");
+    assert_eq!(
+        fs::read(folder.path().join("conversation_history/media").join(&name)).expect("read"),
+        b"\x89PNG\r\n\x1a\n"
+    );
+    let result = messages[2]["content"].as_str().expect("text");
+    assert!(result.contains("is now in the file large_tool_results/a\n") && result.len() < 1_000, "{result}");
+    assert_eq!(fs::read_to_string(folder.path().join("large_tool_results/a")).expect("read"), "row\n".repeat(2_000));
+}
+
+/// Whatever a preset is given, what it keeps is as it was (`DeepAgents` alone changes some of it), and the result is a
+/// transcript of the same format.
+#[test]
+fn every_fixture_survives_every_preset() {
+    let sizes = ["messages:1", "messages:3", "tokens:20", "tokens:100"];
+    for format in FORMATS {
+        let folder = Path::new(FIXTURES).join(format.name());
+        for file in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            let text = fs::read_to_string(&file).expect("a fixture");
+            let file = file.strip_prefix(FIXTURES).expect("inside").to_str().expect("UTF-8").to_owned();
+            let named = format::by_name(format.name());
+            let count = read(&text, named, None).expect("a transcript").transcripts.len();
+            for preset in PRESETS {
+                for keep in sizes {
+                    let archive = tempfile::tempdir().expect("a folder");
+                    let archive = path(archive.path(), "a.md");
+                    let arguments = [
+                        "-q",
+                        "--preset",
+                        preset.name,
+                        "--trigger",
+                        "tokens:1",
+                        "--keep",
+                        keep,
+                        "--summary-role",
+                        "user",
+                        "--archive",
+                        &archive,
+                        &file,
+                    ];
+                    let run = with(&arguments);
+                    if run.code == 1 && run.stderr.contains("without --preset it is read all the same") {
+                        continue;
+                    }
+                    assert_eq!(run.code, 0, "{arguments:?}: {run:?}");
+                    let again = read(&run.stdout, named, None)
+                        .unwrap_or_else(|error| panic!("{arguments:?} {error}: {}", run.stdout));
+                    assert_eq!(again.transcripts.len(), count, "{arguments:?}");
+                    let cuts = with(&[&["-n"], &arguments[..]].concat());
+                    let cuts: Vec<usize> = cuts.stdout.lines().map(|cut| cut.parse().expect("a cut")).collect();
+                    let before = read(&text, named, None).expect("a transcript");
+                    for ((before, after), cut) in before.transcripts.iter().zip(&again.transcripts).zip(cuts) {
+                        let kept = &before.messages[cut..];
+                        let end = &after.messages[after.messages.len() - kept.len()..];
+                        let same = kept.iter().zip(end).all(|(one, other)| one.json.raw() == other.json.raw());
+                        assert!(same || preset.name == "deepagents", "{arguments:?}");
+                    }
+                }
+            }
+        }
+    }
+}
