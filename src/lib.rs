@@ -30,7 +30,8 @@
 //! # Registries
 //!
 //! A format is a file in [`transcript::format`], a row in [`transcript::format::FORMATS`] and a folder in `fixtures/`. A
-//! provider is a row in [`summary::provider::PROVIDERS`]. Help, tables and tests are drawn from these.
+//! provider is a row in [`summary::provider::PROVIDERS`], and a preset a row in [`presets::PRESETS`]. Help, tables and
+//! tests are drawn from these.
 //!
 //! # What is deliberately absent
 //!

@@ -115,6 +115,11 @@ impl Settings {
         if settings.policy.never() && settings.disabled.is_none() && !settings.quiet {
             settings.said.push(format!("{}; the transcript is left as it is", plan::NEVER));
         }
+        if settings.template.has_no_place() && !settings.quiet {
+            settings
+                .said
+                .push("the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
+        }
         Ok(settings)
     }
 

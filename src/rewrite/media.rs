@@ -60,14 +60,11 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
     (edits, files)
 }
 
-/// Types of blocks in which `DeepAgents` does not look for data: those that a model of the provider never writes itself.
+/// Types of blocks in which `DeepAgents` does not look for data: those that no model writes itself, where it is known whose
+/// message it is.
 fn foreign_blocks(message: &Message<'_>) -> &'static [&'static str] {
-    let provider = message.reported.provider.filter(|_| message.role == Role::Assistant);
-    match provider {
-        Some(name) if name.is("anthropic") => &["image_url", "input_audio"],
-        Some(name) if name.is("openai") => &["input_audio"],
-        _ => &[],
-    }
+    let is_known = message.role == Role::Assistant && message.reported.provider.is_some_and(|name| !name.is_empty());
+    if is_known { &["image_url", "input_audio"] } else { &[] }
 }
 
 /// A block beside data as `DeepAgents` writes it anew: text without a type gets one, and what is none of `LangChain`'s own

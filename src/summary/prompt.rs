@@ -102,6 +102,11 @@ impl Template {
         }
     }
 
+    /// Whether the history has no place in it, which is no error in Python.
+    pub fn has_no_place(&self) -> bool {
+        matches!(self, Template::Python { text, .. } if !text.contains("{messages"))
+    }
+
     /// The prompt for a history.
     ///
     /// # Errors

@@ -60,6 +60,10 @@ fn the_tables_of_the_readme_are_those_of_the_program() {
     for (exit, meaning) in tcompact::exit::MEANINGS {
         assert!(readme.contains(&format!("| {} | {meaning} |", exit as u8)), "exit code {}", exit as u8);
     }
+    for preset in tcompact::presets::PRESETS {
+        let row = format!("| `{}` | {} |", preset.name, preset.about);
+        assert!(readme.contains(&row), "{row}");
+    }
     for format in tcompact::transcript::format::FORMATS {
         assert!(readme.contains(&format!("| `{}` | {} |", format.name(), format.about())), "{}", format.name());
     }
