@@ -10,7 +10,7 @@ pub mod pairs;
 pub mod pins;
 pub mod size;
 
-use crate::tokens::scaling::{reported_reaches, scaled_total};
+use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::{Message, Transcript};
 
@@ -256,13 +256,12 @@ impl Weight<'_, '_> {
     }
 
     fn scaled(&self, after: Option<u64>) -> u64 {
-        let messages = self.messages.iter().enumerate().skip(self.first());
-        let counted = messages.map(|(index, message)| (self.tally.message(index), message));
-        if self.policy.scales(self.tally) {
-            scaled_total(counted, after)
-        } else {
-            counted.map(|(tokens, _)| tokens).chain(after).sum()
+        let mut total = ScaledTotal::default();
+        for (index, message) in self.messages.iter().enumerate().skip(self.first()) {
+            total.add(self.tally.message(index), message);
         }
+        after.into_iter().for_each(|tokens| total.add_unreported(tokens));
+        if self.policy.scales(self.tally) { total.total() } else { total.estimate() }
     }
 }
 

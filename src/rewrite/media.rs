@@ -2,6 +2,8 @@
 //!
 //! What stands in their place is a reference that a summarizer can read and pass on.
 
+use std::collections::HashSet;
+
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
@@ -29,6 +31,7 @@ pub struct Moved {
 pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
     let mut edits = Vec::new();
     let mut files: Vec<Moved> = Vec::new();
+    let mut named = HashSet::new();
     for &index in indices {
         let message = &transcript.messages[index];
         let Content::Parts(parts) = &message.content else { continue };
@@ -47,7 +50,7 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
             let reference = match data.file() {
                 Some(file) => {
                     let reference = data.reference(&format!("{folder}/{}", file.name));
-                    if !files.contains(&file) {
+                    if named.insert(file.name.clone()) {
                         files.push(file);
                     }
                     reference

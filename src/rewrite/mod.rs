@@ -124,12 +124,13 @@ fn insertion(source: &str, spans: &[Range<usize>], at: usize, text: &str) -> Edi
     }
 }
 
-/// A message of the source with those edits made that fall into it.
+/// A message of the source with those of some edits made that fall into it; the edits are in order.
 pub fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
     let span = transcript.messages[index].span();
-    let own: Vec<Edit> = edits
+    let first = edits.partition_point(|edit| edit.range.start < span.start);
+    let own: Vec<Edit> = edits[first..]
         .iter()
-        .filter(|edit| span.start <= edit.range.start && edit.range.end <= span.end)
+        .take_while(|edit| edit.range.end <= span.end)
         .map(|edit| Edit { range: edit.range.start - span.start..edit.range.end - span.start, text: edit.text.clone() })
         .collect();
     apply(&transcript.source[span], &own)

@@ -3,9 +3,11 @@
 //!
 //! What stands in their place is as long as what `DeepAgents` puts there, so that its estimates hold here too.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
-use crate::transcript::{Arguments, Content, Message, Role, Transcript, syntax};
+use crate::transcript::{Arguments, Call, Content, Message, Role, Transcript, syntax};
 
 use super::Edit;
 
@@ -34,6 +36,7 @@ pub fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Ve
     let kept = &transcript.messages[first..];
     let run = kept.iter().rev().take_while(|message| message.role == Role::Tool).count();
     let (before, results) = kept.split_at(kept.len() - run);
+    let read = read_files(before);
     let mut edits = Vec::new();
     let mut files: Vec<Large> = Vec::new();
     for result in results {
@@ -41,9 +44,9 @@ pub fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Ve
         let id = result.answers.first().and_then(|answer| answer.id).map(|id| id.decode().into_owned());
         let id = id.unwrap_or_default();
         let text = text_of(result);
-        let shorter = match read_path(before, &id) {
-            Some(path) => json!(cut(&text, &path)),
-            None => {
+        let shorter = match read.get(&id) {
+            Some(Some(path)) => json!(cut(&text, path)),
+            _ => {
                 let name = file_name(&id);
                 let note = note(&id, &format!("{folder}/{name}"), &text);
                 match files.iter_mut().find(|file: &&mut Large| file.name == name) {
@@ -64,14 +67,17 @@ fn text_of(result: &Message<'_>) -> String {
     result.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
 }
 
-/// The file whose content a result is, where the call that it answers read one.
-fn read_path(before: &[Message<'_>], id: &str) -> Option<String> {
+/// For the id of each call, of which the last counts: the file that it read, if it read one.
+fn read_files(before: &[Message<'_>]) -> HashMap<String, Option<String>> {
     let calls = before.iter().flat_map(|message| &message.calls);
-    let call = calls.rev().find(|call| call.id.is_some_and(|called| called.is(id)))?;
+    calls.filter_map(|call| Some((call.id?.decode().into_owned(), read_path(call)))).collect()
+}
+
+fn read_path(call: &Call<'_>) -> Option<String> {
     call.name.filter(|name| name.is("read_file"))?;
     let json = match call.arguments {
-        Arguments::Text(text) => text.decode_json().into_owned(),
-        Arguments::Value(value) => value.raw().to_owned(),
+        Arguments::Text(text) => text.decode_json(),
+        Arguments::Value(value) => value.raw().into(),
         Arguments::Absent => return None,
     };
     let path = syntax::parse_arguments(&json)?.get_text("file_path")?.decode().into_owned();

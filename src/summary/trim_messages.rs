@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 
 use crate::tokens::Counter;
-use crate::tokens::scaling::scaled_total;
+use crate::tokens::scaling::ScaledTotal;
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, PartKind, Role};
 
@@ -23,8 +23,15 @@ pub struct Counting {
 type Counted<'m, 'a> = (u64, &'m Message<'a>);
 
 impl Counting {
-    fn total<'m, 'a: 'm>(self, messages: impl IntoIterator<Item = Counted<'m, 'a>>) -> u64 {
-        if self.scales { scaled_total(messages, None) } else { messages.into_iter().map(|(tokens, _)| tokens).sum() }
+    /// The total of some messages, to which others may be added.
+    fn sum<'a>(messages: &[Counted<'_, 'a>]) -> ScaledTotal<'a> {
+        let mut total = ScaledTotal::default();
+        messages.iter().for_each(|(tokens, message)| total.add(*tokens, message));
+        total
+    }
+
+    fn tokens(self, total: &ScaledTotal<'_>) -> u64 {
+        if self.scales { total.total() } else { total.estimate() }
     }
 }
 
@@ -42,7 +49,7 @@ pub fn trim_messages<'a>(
     };
     let limit = limit.saturating_sub(system.map_or(0, |(tokens, _)| tokens));
     let newest_first: Vec<Counted<'_, 'a>> = rest.iter().rev().copied().collect();
-    let fits = |count: usize| counting.total(newest_first[..count].iter().copied()) <= limit;
+    let fits = |count: usize| counting.tokens(&Counting::sum(&newest_first[..count])) <= limit;
     let whole = if fits(newest_first.len()) { newest_first.len() } else { most(newest_first.len(), fits) };
     let mut taken: Vec<Message<'a>> = newest_first[..whole].iter().map(|(_, message)| (*message).clone()).collect();
     if let Some((_, next)) = newest_first.get(whole) {
@@ -79,11 +86,13 @@ fn part_of<'a>(
     counting: Counting,
     lines: &'a OnceCell<String>,
 ) -> Option<Message<'a>> {
+    let before = Counting::sum(taken);
     if let Content::Parts(parts) = &message.content {
         for first in 1..parts.len() {
             let shorter = with_content(message, Content::Parts(parts[first..].to_vec()));
-            let counted = (counting.counter.count(&shorter), &shorter);
-            if counting.total(taken.iter().copied().chain([counted])) <= limit {
+            let mut total = before.clone();
+            total.add(counting.counter.count(&shorter), &shorter);
+            if counting.tokens(&total) <= limit {
                 return Some(shorter);
             }
         }
@@ -101,11 +110,11 @@ fn part_of<'a>(
     }
     // Where each line begins; the last is empty where the text ends in a line end.
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let before = counting.total(taken.iter().copied());
+    let before = counting.tokens(&before);
     let start_of = |count: usize| starts[starts.len() - count];
     let count = most(starts.len(), |count| {
         let shorter = with_content(message, Content::Text(Text::plain(&text[start_of(count)..])));
-        before + counting.total([(counting.counter.count(&shorter), &shorter)]) <= limit
+        before + counting.counter.count(&shorter) <= limit
     });
     if count == 0 {
         return None;

@@ -4,42 +4,64 @@
 //! estimate of the whole by what that number is to the estimate at the same place, by no less than 1 and no more than
 //! 1.25, where all messages that name a provider name the same one.
 
+use std::borrow::Cow;
+
 use crate::transcript::{Message, Role};
 
 /// The least and the most an estimate is scaled by.
 const BOUNDS: (f64, f64) = (1.0, 1.25);
 
-/// The total of messages whose own counts are known, in the order they are counted in, and of one more message after
-/// them that no model wrote.
-pub fn scaled_total<'m, 'a: 'm>(counted: impl IntoIterator<Item = (u64, &'m Message<'a>)>, after: Option<u64>) -> u64 {
-    let mut total = 0;
-    let mut messages = 0;
-    let mut provider = None;
-    let mut mixed = false;
-    let mut reported = None;
-    for (tokens, message) in counted {
-        messages += 1;
-        total += tokens;
+/// The total of messages whose own counts are known, as they are added in order.
+#[derive(Debug, Clone, Default)]
+pub struct ScaledTotal<'a> {
+    estimate: u64,
+    messages: usize,
+    provider: Option<Cow<'a, str>>,
+    /// Whether messages name several providers.
+    mixed: bool,
+    /// The last count that a provider reported, and the estimate at the same place.
+    reported: Option<(u64, u64)>,
+}
+
+impl<'a> ScaledTotal<'a> {
+    /// Adds a message.
+    pub fn add(&mut self, tokens: u64, message: &Message<'a>) {
+        self.add_unreported(tokens);
         if message.role != Role::Assistant {
-            continue;
+            return;
         }
         let named = message.reported.provider.map(|name| name.decode());
-        match &provider {
-            None => provider = named,
-            Some(_) => mixed |= named != provider,
+        match &self.provider {
+            None => self.provider = named,
+            Some(_) => self.mixed |= named != self.provider,
         }
         if let Some(tokens) = message.reported.total_tokens {
-            reported = Some((tokens, total));
+            self.reported = Some((tokens, self.estimate));
         }
     }
-    messages += usize::from(after.is_some());
-    total += after.unwrap_or(0);
-    match reported {
-        Some((reported, estimated)) if messages > 1 && !mixed && provider.is_some() && estimated > 0 => {
-            let factor = (reported as f64 / estimated as f64).clamp(BOUNDS.0, BOUNDS.1);
-            (total as f64 * factor).ceil() as u64
+
+    /// Adds a message that no model wrote.
+    pub fn add_unreported(&mut self, tokens: u64) {
+        self.messages += 1;
+        self.estimate += tokens;
+    }
+
+    /// The total, scaled.
+    pub fn total(&self) -> u64 {
+        match self.reported {
+            Some((reported, estimated))
+                if self.messages > 1 && !self.mixed && self.provider.is_some() && estimated > 0 =>
+            {
+                let factor = (reported as f64 / estimated as f64).clamp(BOUNDS.0, BOUNDS.1);
+                (self.estimate as f64 * factor).ceil() as u64
+            }
+            _ => self.estimate,
         }
-        _ => total,
+    }
+
+    /// The total without scaling.
+    pub fn estimate(&self) -> u64 {
+        self.estimate
     }
 }
 
@@ -65,7 +87,9 @@ mod tests {
         };
         let source = format!("[{}]", reports.iter().map(message).collect::<Vec<_>>().join(","));
         let document = read(&source, None, None).expect("a transcript");
-        scaled_total(document.transcripts[0].messages.iter().map(|message| (10, message)), None)
+        let mut total = ScaledTotal::default();
+        document.transcripts[0].messages.iter().for_each(|message| total.add(10, message));
+        total.total()
     }
 
     #[test]
