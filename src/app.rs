@@ -2,6 +2,7 @@
 //! steps together; each step is a module of its own.
 
 mod archive;
+mod conversation;
 mod files;
 mod work;
 
@@ -9,22 +10,20 @@ use anyhow::Result;
 
 use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
-use crate::plan::carried::carried;
-use crate::plan::{Plan, Policy, plan};
-use crate::rewrite::{self, Edit, Placed};
+use crate::plan::Policy;
+use crate::rewrite::{self, Edit};
 use crate::run::input::{self, Input};
 use crate::run::output;
 use crate::run::report::{DryRun, Said};
 use crate::settings::Settings;
 use crate::summary::Answers;
-use crate::tokens::Tally;
 use crate::transcript::format::{Format, SummaryMessage};
 use crate::transcript::framing::{self, Document, ReadError};
 use crate::transcript::{Transcript, coercion};
 
 pub use archive::Archived;
 
-use work::{Accepted, Work, message_tokens};
+use work::message_tokens;
 
 /// Does what the settings say.
 ///
@@ -34,8 +33,13 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     let said = Said::new(settings);
     said.settings();
     output::check(settings.path.as_deref(), settings.output.as_deref().filter(|_| !settings.dry_run))?;
-    archive::check(settings)?;
+    if settings.archive_chosen {
+        archive::check(settings)?;
+    }
     let input = input::read(settings.path.as_deref())?;
+    if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
+        archive::check(settings)?;
+    }
     let outcome = process(settings, &input, &settings.summarizer)?;
     // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
     archive::write(settings, &outcome.archived)?;
@@ -47,7 +51,22 @@ pub fn run(settings: &Settings) -> Result<Exit> {
         said.default_summarizer();
         said.prompt_not_used();
     }
-    Ok(if settings.exit_status && !outcome.changed { Exit::NothingCompacted } else { Exit::Success })
+    Ok(if settings.exit_status && !outcome.compacted { Exit::NothingCompacted } else { Exit::Success })
+}
+
+/// Whether anything in an input would be cut.
+fn cuts(settings: &Settings, input: &Input) -> Result<bool> {
+    let document = read(settings, input)?;
+    let mut any = false;
+    for transcript in &document.transcripts {
+        conversation::look(settings, transcript, |_, _, plan| any |= plan.cutoff > 0);
+    }
+    Ok(any)
+}
+
+fn read<'a>(settings: &Settings, input: &'a Input) -> Result<Document<'a>> {
+    let unreadable = |error: ReadError| Failure::unreadable(format!("{} {error}", input::spoken(&input.name)));
+    Ok(framing::read(&input.text, settings.from, settings.lines).map_err(unreadable)?)
 }
 
 /// What is made of an input.
@@ -57,8 +76,6 @@ pub struct Outcome {
     pub text: String,
     /// Whether any conversation was compacted, or would be.
     pub compacted: bool,
-    /// Whether anything in it is changed, or would be.
-    pub changed: bool,
     /// What is to be kept elsewhere.
     pub archived: Archived,
 }
@@ -69,20 +86,12 @@ pub struct Outcome {
 /// # Errors
 /// The input cannot be read, or there is no summary and the settings do not say what to put in its place.
 pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers) -> Result<Outcome> {
-    let unreadable = |error: ReadError| Failure::unreadable(format!("{} {error}", input::spoken(&input.name)));
-    let document = framing::read(&input.text, settings.from, settings.lines).map_err(unreadable)?;
+    let document = read(settings, input)?;
     check_messages(settings, &input.name, &document)?;
-    let shortened = with_short_arguments(settings, &document);
-    let read_again = match &shortened {
-        Some(text) => Some(framing::read(text, settings.from, settings.lines).map_err(unreadable)?),
-        None => None,
-    };
-    let prepared = read_again.as_ref().unwrap_or(&document);
-    let outcome = match settings.dry_run {
-        true => dry_run(settings, input, prepared),
-        false => compact(settings, input, &document, prepared, answers)?,
-    };
-    Ok(Outcome { changed: outcome.changed || outcome.compacted || shortened.is_some(), ..outcome })
+    match settings.dry_run {
+        true => Ok(dry_run(settings, input, &document)),
+        false => compact(settings, input, &document, answers),
+    }
 }
 
 /// Refuses what the format cannot hold and, in the presets of `LangChain`, what `LangChain` does not take.
@@ -103,17 +112,6 @@ fn check_messages(settings: &Settings, source: &str, document: &Document<'_>) ->
     Ok(())
 }
 
-/// The source with old arguments of tools cut, where any are.
-fn with_short_arguments(settings: &Settings, document: &Document<'_>) -> Option<String> {
-    let truncation = settings.truncation.as_ref().filter(|_| settings.disabled.is_none())?;
-    let edits = |transcript: &Transcript<'_>| {
-        let tally = Tally::new(settings.counter, &transcript.messages);
-        truncation.edits(transcript, &tally, &settings.policy)
-    };
-    let edits: Vec<Edit> = document.transcripts.iter().flat_map(edits).collect();
-    (!edits.is_empty()).then(|| rewrite::apply(document.source, &edits))
-}
-
 fn check_role(settings: &Settings, document: &Document<'_>) -> Result<()> {
     let role = settings.summary_role;
     match document.transcripts.iter().find(|transcript| !transcript.format.summary_roles().contains(&role)) {
@@ -121,10 +119,11 @@ fn check_role(settings: &Settings, document: &Document<'_>) -> Result<()> {
         Some(transcript) => {
             let roles: Vec<&str> = transcript.format.summary_roles().iter().map(|role| role.name()).collect();
             Err(Failure::usage(format!(
-                "--summary-role {}: a summary in the format {} can only be of role {}",
+                "--summary-role {}: a summary in the format {} can only be of role {}; give --summary-role {}",
                 role.name(),
                 transcript.format.name(),
-                roles.join(" or ")
+                roles.join(" or "),
+                roles[0]
             ))
             .into())
         }
@@ -133,44 +132,34 @@ fn check_role(settings: &Settings, document: &Document<'_>) -> Result<()> {
 
 /// Says where each conversation would be cut.
 fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Outcome {
-    let mut outcome = Outcome { text: String::new(), compacted: false, changed: false, archived: Archived::default() };
+    let mut outcome = Outcome { text: String::new(), compacted: false, archived: Archived::default() };
     for transcript in &document.transcripts {
-        let tally = Tally::new(settings.counter, &transcript.messages);
-        let plan = decided(settings, transcript, &tally);
-        outcome.compacted |= plan.cutoff > 0;
         let source = source_name(input, transcript);
-        if settings.json {
-            outcome.text.push_str(&DryRun::new(&source, transcript, &plan, &tally, settings).to_line());
-        } else {
-            outcome.text.push_str(&format!("{}\n", plan.cutoff));
-        }
-        Said::new(settings).planned(&source, transcript, &plan, &tally);
-        Said::new(settings).parted(&source, &plan);
+        conversation::look(settings, transcript, |transcript, tally, plan| {
+            outcome.compacted |= plan.cutoff > 0;
+            outcome.text.push_str(&match settings.json {
+                true => DryRun::new(&source, transcript, plan, tally, settings).to_line(),
+                false => format!("{}\n", plan.cutoff),
+            });
+            Said::new(settings).planned(&source, transcript, plan, tally);
+            Said::new(settings).parted(&source, plan);
+        });
     }
     outcome
 }
 
-/// Compacts each conversation. The conversations of `document` are those of `original`, some of whose arguments may have
-/// been cut.
-fn compact(
-    settings: &Settings,
-    input: &Input,
-    original: &Document<'_>,
-    document: &Document<'_>,
-    answers: &dyn Answers,
-) -> Result<Outcome> {
+/// Compacts each conversation.
+fn compact(settings: &Settings, input: &Input, document: &Document<'_>, answers: &dyn Answers) -> Result<Outcome> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut updates = String::new();
     let mut archived = Archived::default();
-    let (mut compacted, mut changed) = (false, false);
-    for (original, transcript) in original.transcripts.iter().zip(&document.transcripts) {
+    let mut compacted = false;
+    for transcript in &document.transcripts {
         let source = source_name(input, transcript);
-        let done = conversation(settings, &source, original, transcript, answers)?;
-        let Some(done) = done else {
+        let Some(done) = conversation::conversation(settings, &source, transcript, answers)? else {
             updates.push_str(&rewrite::no_update());
             continue;
         };
-        changed = true;
         compacted |= done.summary.is_some();
         if settings.emit == Emit::Update {
             updates.push_str(&rewrite::update(transcript, &done.plan, done.summary.as_ref(), &done.edits));
@@ -184,103 +173,7 @@ fn compact(
         Emit::Messages => rewrite::apply(document.source, &edits),
         Emit::Update => updates,
     };
-    Ok(Outcome { text, compacted, changed, archived })
-}
-
-/// What was done to a conversation.
-struct Done {
-    /// Where it was cut.
-    plan: Plan,
-    /// What took the place of its history, where that went.
-    summary: Option<Placed>,
-    /// What else is changed, in what is kept.
-    edits: Vec<Edit>,
-    /// What is to be kept elsewhere.
-    archived: Archived,
-}
-
-/// Compacts one conversation, or nothing where nothing is to be done. `original` is the conversation before arguments were
-/// cut.
-fn conversation(
-    settings: &Settings,
-    source: &str,
-    original: &Transcript<'_>,
-    transcript: &Transcript<'_>,
-    answers: &dyn Answers,
-) -> Result<Option<Done>> {
-    let said = Said::new(settings);
-    let tally = Tally::new(settings.counter, &transcript.messages);
-    let plan = decided(settings, transcript, &tally);
-    said.planned(source, transcript, &plan, &tally);
-    let archive = archive::place(settings);
-    if plan.cutoff == 0 {
-        return match plan.triggered && settings.ways.files {
-            true => files::fitted(settings, source, transcript, plan, None, archive.as_ref()),
-            false => Ok(None),
-        };
-    }
-    said.parted(source, &plan);
-    let earlier = carried(transcript, &settings.policy);
-    let moved = files::media_moved(settings, transcript, &plan, archive.as_ref());
-    let read_again = match &moved.text {
-        Some(text) => Some(
-            framing::read(text, Some(transcript.format), None)
-                .map_err(|error| Failure::unreadable(error.to_string()))?,
-        ),
-        None => None,
-    };
-    let history = read_again.as_ref().map_or(transcript, |document| &document.transcripts[0]);
-    let history_tally = Tally::new(settings.counter, &history.messages);
-    let work = Work {
-        settings,
-        original,
-        answers,
-        transcript,
-        plan: &plan,
-        history,
-        tally: &history_tally,
-        summarized: plan.summarized(),
-        earlier: earlier.as_ref(),
-        archive: archive.as_ref(),
-    };
-    let accepted = match work.summary(source).and_then(|reply| work.accepted(reply)) {
-        Ok(accepted) => Some(accepted),
-        Err(failed) => work.instead(source, &failed)?,
-    };
-    let Some(Accepted { text, usage }) = accepted else { return Ok(None) };
-    said.summarized(source, work.summarized.len(), work.message_tokens(&text), usage);
-    let mut archived = work.archived();
-    archived.files.extend(moved.files);
-    let summary = work.placed(text);
-    match settings.ways.files {
-        true => {
-            let done = files::fitted(settings, source, transcript, plan, Some(summary), archive.as_ref())?;
-            Ok(done.map(|mut done| {
-                done.archived.extend(archived);
-                done
-            }))
-        }
-        false => Ok(Some(Done { plan, summary: Some(summary), edits: Vec::new(), archived })),
-    }
-}
-
-/// Where a conversation is cut: nowhere, if the config file has nothing done.
-fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Plan {
-    match &settings.disabled {
-        None => plan(transcript, tally, &policy(settings, transcript.format)),
-        Some(reason) => Plan {
-            triggered: false,
-            fired: None,
-            wanted: 0,
-            cutoff: 0,
-            moved_because: None,
-            pinned: vec![],
-            before_summary: 0,
-            carried: false,
-            parted: None,
-            reason: Some(reason.clone()),
-        },
-    }
+    Ok(Outcome { text, compacted, archived })
 }
 
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.

@@ -8,7 +8,7 @@ use tcompact::app;
 use tcompact::cli::When;
 use tcompact::exit::{Exit, Failure};
 use tcompact::presets;
-use tcompact::run::{output, tables};
+use tcompact::run::{input, output, tables};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 
@@ -42,7 +42,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
 fn complain(message: &str) {
     let red = clap::builder::styling::AnsiColor::Red.on_default().bold();
     // Where nobody can be told, the exit code says it.
-    let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {message}");
+    let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {}", input::visible(message));
 }
 
 fn run() -> anyhow::Result<Exit> {

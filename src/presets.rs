@@ -107,7 +107,7 @@ pub static PRESETS: &[Preset] = &[
             ("on-error", "passthrough"),
         ],
         depending: Depending::Nothing,
-        rules: Rules { request_stays: true, ..LANGCHAIN },
+        rules: Rules { carries: true, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW,
         ways: OF_LANGCHAIN,
     },
@@ -136,6 +136,7 @@ pub static PRESETS: &[Preset] = &[
             ("pin", "none"),
             ("pairs", "window:5"),
             ("summary-prefix", "## 对话历史摘要"),
+            ("retries", "0"),
             ("accept", "any"),
         ],
         depending: Depending::Nothing,
@@ -153,6 +154,7 @@ pub static PRESETS: &[Preset] = &[
             ("counter", "bytes:4"),
             ("summary-role", "system"),
             ("summary-prefix", "[Previous conversation summary]: "),
+            ("retries", "0"),
             ("accept", "any"),
         ],
         depending: Depending::OnTheTrigger,
@@ -203,9 +205,13 @@ pub fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<
         }
         Depending::OnTheTrigger => {
             let own = values.iter().find(|(flag, _)| *flag == "trigger").map(|(_, size)| size.clone());
-            if let Some(Ok(Size::Tokens(tokens))) = given("trigger").or(own).map(|size| size.parse()) {
-                values.push(("keep", Size::Tokens((tokens / 2).max(1)).to_string()));
-            }
+            let trigger = given("trigger").or(own).unwrap_or_default();
+            let half = trigger.split(',').find_map(|size| match size.parse() {
+                Ok(Size::Tokens(tokens)) => Some(Size::Tokens((tokens / 2).max(1))),
+                Ok(Size::Fraction(fraction)) => Some(Size::Fraction(fraction / 2.0)),
+                _ => None,
+            });
+            values.extend(half.map(|half| ("keep", half.to_string())));
         }
     }
     Some(values)

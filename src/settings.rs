@@ -62,6 +62,8 @@ pub struct Settings {
     pub truncation: Option<Truncation>,
     /// Where what is cut away goes.
     pub archive: Option<PathBuf>,
+    /// Whether the user said where.
+    pub archive_chosen: bool,
     /// Who writes summaries.
     pub summarizer: Summarizer,
     /// Whether the user said who.
@@ -138,6 +140,7 @@ impl Settings {
         check_fractions(&triggers, arguments.keep, context_window)?;
         check_pins(&arguments.pins)?;
         let (template, template_from) = template(&arguments, summary_prompt, &preset.recipe)?;
+        let provider = model.map(|model| model.provider).or_else(|| writer_provider(&arguments));
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
@@ -157,13 +160,17 @@ impl Settings {
                 summary_prefix: prefix(arguments.summary_prefix),
                 smallest_summary: 0,
                 rules: preset.rules,
-                provider: model.map(|model| model.provider),
+                provider,
             },
             counter: counter(arguments.counter, model, preset),
             recipe: preset.recipe,
             ways: preset.ways,
-            summarizer_window: writer.map(|writer| writer.context_window).or(context_window),
+            summarizer_window: arguments
+                .context_window
+                .or(writer.map(|writer| writer.context_window))
+                .or(context_window),
             truncation: truncation(arguments.truncate_args, preset, context_window),
+            archive_chosen: arguments.archive.is_some(),
             archive: arguments.archive.or_else(|| preset.ways.files.then(|| archive_of(arguments.path.as_deref()))),
             path: arguments.path.filter(|path| path.as_os_str() != "-"),
             trim_tokens: arguments.trim_tokens.0,
@@ -227,18 +234,19 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
 fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Option<Truncation> {
     let longest = usize::try_from(longest?).unwrap_or(usize::MAX);
     if !preset.ways.files {
-        return Some(Truncation::everywhere(longest));
+        return Some(Truncation::before_the_cut(longest));
     }
-    let (trigger, keep) = match context_window {
+    let sizes = match context_window {
         Some(_) => (Size::Fraction(0.85), Size::Fraction(0.1)),
         None => (Size::Messages(20), Size::Messages(20)),
     };
-    Some(Truncation {
-        tools: presets::WRITING_TOOLS,
-        trigger: Some(trigger),
-        keep: Some(keep),
-        ..Truncation::everywhere(longest)
-    })
+    Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) })
+}
+
+/// The provider of the model that summarizes, which need not be in the table.
+fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
+    let name = arguments.model.as_deref()?.split_once(':')?.0;
+    provider::by_name(name).map(|provider| provider.name)
 }
 
 /// Where `DeepAgents` would keep the history of a conversation, seen from the folder it works in.

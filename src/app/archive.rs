@@ -3,31 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use serde_json::json;
 
-use crate::plan::is_summary;
-use crate::run::append;
+use crate::plan::carried::ARCHIVED;
+use crate::run::append::{self, Section};
 use crate::settings::Settings;
-use crate::transcript::{Message, Role};
+use crate::summary::buffer::Buffer;
+use crate::transcript::{Message, Role, Transcript};
 
 use super::work::Work;
-
-/// Where an archive is.
-#[derive(Debug, Clone)]
-pub(super) struct Place {
-    /// The file.
-    file: PathBuf,
-    /// Whether the summary is wrapped as `DeepAgents` wraps it.
-    wraps: bool,
-}
-
-/// What is to be kept elsewhere.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Archived {
-    /// Histories, for the end of the archive; each without the line that says when it was cut away.
-    pub sections: Vec<String>,
-    /// Whole files beside it: where, and what is in them.
-    pub files: Vec<(PathBuf, Vec<u8>)>,
-}
 
 /// Folders of files beside an archive.
 pub(super) const MEDIA: &str = "media";
@@ -38,6 +22,26 @@ const HISTORIES: &str = "conversation_history";
 /// What a summary begins with that `DeepAgents` wraps.
 const WRAPPED: &str = "You are in the middle of a conversation that has been summarized.";
 
+/// Where an archive is.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The file.
+    file: PathBuf,
+    /// Whether the summary is wrapped as `DeepAgents` wraps it.
+    wraps: bool,
+    /// The line of the conversation, where its source holds one a line.
+    line: Option<usize>,
+}
+
+/// What is to be kept elsewhere.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Archived {
+    /// Histories, for the end of the archive.
+    pub sections: Vec<Section>,
+    /// Whole files beside it: where, and what is in them.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+}
+
 impl Archived {
     pub(super) fn extend(&mut self, other: Archived) {
         self.sections.extend(other.sections);
@@ -47,15 +51,16 @@ impl Archived {
 
 impl Place {
     /// The folder beside the archive that files of a kind go to, as `DeepAgents` lays them out: media beside its
-    /// histories, results of tools beside the folder of these.
+    /// histories, results of tools beside the folder of these. Ids of calls are only good within a conversation, so each
+    /// line of a file has a folder of its own.
     pub(super) fn folder(&self, name: &str) -> PathBuf {
         let histories = self.file.parent().unwrap_or(Path::new(""));
-        let root = if name == MEDIA || !histories.ends_with(HISTORIES) {
-            histories
-        } else {
-            histories.parent().unwrap_or(histories)
-        };
-        root.join(name)
+        if name == MEDIA {
+            return histories.join(name);
+        }
+        let root = if histories.ends_with(HISTORIES) { histories.parent().unwrap_or(histories) } else { histories };
+        let folder = root.join(name);
+        self.line.map_or(folder.clone(), |line| folder.join(format!("line-{line}")))
     }
 
     /// The text of a summary message that names the archive.
@@ -66,13 +71,13 @@ impl Place {
                 "{WRAPPED}\n\nThe full conversation history has been saved to {file} should you need to refer back to it for details.\n\nA condensed summary follows:\n\n<summary>\n{summary}\n</summary>"
             );
         }
-        format!("{prefix}{summary}\n\n(The messages that this summarizes are kept in {file}.)")
+        format!("{prefix}{summary}{}{file}{}", ARCHIVED.0, ARCHIVED.1)
     }
 }
 
-/// Where the settings have the archive.
-pub(super) fn place(settings: &Settings) -> Option<Place> {
-    settings.archive.clone().map(|file| Place { file, wraps: settings.ways.files })
+/// Where the settings have the archive of a conversation.
+pub(super) fn place(settings: &Settings, transcript: &Transcript<'_>) -> Option<Place> {
+    settings.archive.clone().map(|file| Place { file, wraps: settings.ways.files, line: transcript.line })
 }
 
 /// Refuses an archive that cannot be written, or that is the input or the output, before anything is done or paid for.
@@ -93,38 +98,42 @@ pub(super) fn check(settings: &Settings) -> Result<()> {
 /// # Errors
 /// It cannot be written.
 pub(super) fn write(settings: &Settings, archived: &Archived) -> Result<()> {
-    let Some(archive) = settings.archive.as_ref().filter(|_| !archived.sections.is_empty()) else { return Ok(()) };
-    append::files(&archived.files)?;
-    append::sections(archive, &archived.sections)
+    append::files(&archived.files, settings.path.as_deref())?;
+    match &settings.archive {
+        Some(archive) if !archived.sections.is_empty() => {
+            append::sections(archive, &archived.sections, settings.path.as_deref())
+        }
+        _ => Ok(()),
+    }
 }
 
 impl Work<'_, '_> {
     /// What of this conversation is to be kept elsewhere.
-    pub(super) fn archived(&self) -> Archived {
+    pub(super) fn archived(&self, source: &str) -> Archived {
         let Some(place) = self.archive else { return Archived::default() };
         let section = if append::is_lines(&place.file) {
-            self.summarized.iter().map(|&index| line(self.original.messages[index].json.raw())).collect()
-        } else {
+            let messages = self.summarized.iter().map(|&index| self.transcript.messages[index].json.raw());
+            Section::Record(json!({
+                "source": source,
+                "format": self.transcript.format.name(),
+                "indices": self.summarized,
+                "messages": messages.collect::<Vec<_>>(),
+            }))
+        } else if self.settings.ways.files {
             let messages = self.summarized.iter().map(|&index| &self.history.messages[index]);
             let messages = messages.filter(|message| !self.is_earlier_summary(message));
-            format!("{}\n\n", self.settings.recipe.buffer.write(messages))
+            Section::Text(self.settings.recipe.buffer.write(messages))
+        } else {
+            let messages = self.summarized.iter().map(|&index| &self.transcript.messages[index]);
+            Section::Text(format!("From {source}:\n\n{}", Buffer::Own.write(messages)))
         };
         Archived { sections: vec![section], files: Vec::new() }
     }
 
-    /// Whether a message is the summary of what the archive has already.
+    /// Whether a message is the summary of what `DeepAgents` has in its archive already.
     fn is_earlier_summary(&self, message: &Message<'_>) -> bool {
         let marked = message.additional("lc_source").and_then(|source| source.text());
         let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(WRAPPED));
-        let marked = marked.is_some_and(|source| source.is("summarization"));
-        match self.settings.ways.files {
-            true => message.role == Role::User && (marked || wrapped()),
-            false => marked || is_summary(message, &self.settings.policy),
-        }
+        message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
     }
-}
-
-/// A message on a line of its own. Line ends in it can only stand between its parts, and go with the indentation.
-fn line(raw: &str) -> String {
-    raw.lines().map(str::trim_start).collect::<String>() + "\n"
 }

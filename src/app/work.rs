@@ -1,6 +1,7 @@
 //! The summary of one conversation: what is sent, who answers, whether the answer is taken, and what is done where there
 //! is none.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use anyhow::Result;
@@ -32,8 +33,6 @@ pub(super) struct Work<'w, 'a> {
     /// The conversation that the result is made of.
     pub(super) transcript: &'w Transcript<'a>,
     pub(super) plan: &'w Plan,
-    /// The conversation as it was read.
-    pub(super) original: &'w Transcript<'a>,
     /// The same conversation as it is summarized: what is too large to be shown may be replaced in it.
     pub(super) history: &'w Transcript<'a>,
     pub(super) tally: &'w Tally<'w, 'a>,
@@ -58,14 +57,6 @@ pub(super) struct Accepted {
     pub(super) usage: Option<Usage>,
 }
 
-/// What becomes of a history.
-enum Sent {
-    /// It is sent, written down as this.
-    Text(String),
-    /// Nothing is left of it, and this stands for a summary.
-    Nothing(&'static str),
-}
-
 impl From<NoAnswer> for NoSummary {
     fn from(none: NoAnswer) -> Self {
         NoSummary { exit: Exit::SummarizerFailed, message: none.message }
@@ -75,22 +66,25 @@ impl From<NoAnswer> for NoSummary {
 impl Work<'_, '_> {
     /// Has the summarizer write a summary.
     pub(super) fn summary(&self, source: &str) -> Result<Reply, NoSummary> {
+        let settings = self.settings;
         let lines = OnceCell::new();
-        let messages = self.sent(&lines);
-        let text = match self.text(&messages) {
-            Sent::Text(text) => text,
-            Sent::Nothing(text) => {
-                Said::new(self.settings).nothing_sent(source, text);
-                return Ok(Reply { text: text.to_owned(), ..Reply::default() });
+        let sent = self.sent(&lines);
+        let sent: Vec<&Message<'_>> = sent.iter().map(AsRef::as_ref).collect();
+        let text = match (self.embedded(), settings.recipe.nothing_left) {
+            (true, Some(canned)) if sent.is_empty() && settings.recipe.trim == Trim::LangChain => Err(canned),
+            (true, _) => return self.extractive(&sent),
+            (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(canned) => {
+                Said::new(settings).nothing_sent(source, canned);
+                return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
             }
         };
-        if matches!(self.settings.summarizer, Summarizer::Extractive) {
-            return self.extractive(&messages);
-        }
         match self.ask(&text)? {
-            Err(none) if none.too_long && self.settings.recipe.shortens => {
-                let (counter, window) = (self.settings.counter, self.settings.summarizer_window);
-                match middle::cut_out(&text, counter, window) {
+            Err(none) if none.too_long && settings.recipe.shortens => {
+                match middle::cut_out(&text, settings.counter, settings.summarizer_window) {
                     Some(shorter) => Ok(self.ask(&shorter)??),
                     None => Err(none.into()),
                 }
@@ -99,10 +93,13 @@ impl Work<'_, '_> {
         }
     }
 
+    fn embedded(&self) -> bool {
+        matches!(self.settings.summarizer, Summarizer::Extractive)
+    }
+
     /// Sends a history in the prompt. The outer error is the prompt's own.
     fn ask(&self, history: &str) -> Result<Result<Reply, NoAnswer>, NoSummary> {
-        let wrong =
-            |what: String| NoSummary { exit: Exit::Usage, message: format!("the prompt cannot be filled: {what}") };
+        let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what };
         let prompt = self.settings.template.fill(history).map_err(wrong)?;
         if self.settings.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
@@ -114,25 +111,33 @@ impl Work<'_, '_> {
     /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
     pub(super) fn instead(&self, source: &str, failed: &NoSummary) -> Result<Option<Accepted>> {
         let said = Said::new(self.settings);
-        let fail = || Failure::new(failed.exit, format!("{}: {}", spoken(source), failed.message));
-        if failed.exit == Exit::Usage {
-            return Err(fail().into());
-        }
-        if matches!(self.settings.summarizer, Summarizer::Extractive) {
+        if self.embedded() {
             // That is no error of anybody's: some histories have nothing to say.
             said.left(source, &failed.message);
             return Ok(None);
         }
-        said.failed(source, &failed.message, self.settings.on_error);
+        // A prompt that cannot be filled is the user's to mend, whatever happens to a summarizer that fails.
+        let wrong_prompt = failed.exit == Exit::Usage;
+        let message = match wrong_prompt {
+            true => format!("the prompt cannot be filled: {}; {{messages}} is its only field", failed.message),
+            false => failed.message.clone(),
+        };
+        let fail = || Failure::new(failed.exit, format!("{}: {message}", spoken(source)));
         match self.settings.on_error {
-            OnError::Fail => Err(fail().into()),
-            OnError::Passthrough => Ok(None),
+            OnError::Embed => {}
+            OnError::Fail => return Err(fail().into()),
+            _ if wrong_prompt => return Err(fail().into()),
+            _ => {}
+        }
+        said.failed(source, &message, self.settings.on_error);
+        match self.settings.on_error {
+            OnError::Fail | OnError::Passthrough => Ok(None),
             OnError::Embed => {
                 let text = format!("{}{}", self.settings.recipe.error, failed.message);
                 Ok(Some(Accepted { text, usage: None }))
             }
             OnError::Extractive => {
-                let messages: Vec<_> = self.messages(&self.summarized).cloned().collect();
+                let messages: Vec<_> = self.messages(&self.summarized).collect();
                 Ok(match self.extractive(&messages).and_then(|reply| self.accepted(reply)) {
                     Ok(accepted) => Some(accepted),
                     Err(failed) => {
@@ -164,26 +169,29 @@ impl Work<'_, '_> {
     }
 
     /// The messages that the summarizer is sent; of the oldest there may only be some `lines`.
-    fn sent<'s>(&'s self, lines: &'s OnceCell<String>) -> Vec<Message<'s>> {
+    fn sent<'s>(&'s self, lines: &'s OnceCell<String>) -> Vec<Cow<'s, Message<'s>>> {
         let Settings { recipe, trim_tokens, counter, policy, .. } = self.settings;
-        let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).cloned().collect() };
+        let all = || self.messages(&self.summarized).map(Cow::Borrowed).collect();
+        let Some(limit) = *trim_tokens else { return all() };
         if recipe.trim == Trim::Own {
-            return self.messages(trim::last_within(&self.summarized, self.tally, limit)).cloned().collect();
+            let last = trim::last_within(&self.summarized, self.tally, limit);
+            return self.messages(last).map(Cow::Borrowed).collect();
         }
         let counted: Vec<(u64, &Message<'_>)> =
             self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
         let counting = Counting { counter: *counter, scales: policy.scales(self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, lines);
         match (recipe.trim, counted.last()) {
-            (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![(*last).clone()],
+            (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![Cow::Borrowed(last)],
             _ => trimmed,
         }
     }
 
-    /// What is sent, written down.
-    fn text(&self, sent: &[Message<'_>]) -> Sent {
+    /// What is sent, written down; nothing where nothing is left of it.
+    fn text(&self, sent: &[&Message<'_>]) -> Option<String> {
         let Settings { recipe, trim_tokens, counter, .. } = self.settings;
-        let text = match (recipe.trim, trim_tokens, self.summarized.last()) {
+        let write = || recipe.buffer.write(sent.iter().copied());
+        match (recipe.trim, trim_tokens, self.summarized.last()) {
             // Even the last message is too large: its end is better than nothing.
             (Trim::Own, Some(limit), Some(&last)) if sent.is_empty() => {
                 let end = |text: &str| trim::end_within(text, *counter, *limit).to_owned();
@@ -191,14 +199,9 @@ impl Work<'_, '_> {
             }
             (Trim::Sections, limit, _) => {
                 let earlier = self.earlier.map(|earlier| &*earlier.text);
-                sections(&recipe.buffer.write(sent), earlier, limit.unwrap_or(u64::MAX), *counter)
+                sections(&write(), earlier, limit.unwrap_or(u64::MAX), *counter)
             }
-            _ => (!sent.is_empty()).then(|| recipe.buffer.write(sent)),
-        };
-        match (text, recipe.nothing_left) {
-            (Some(text), _) => Sent::Text(text),
-            (None, Some(canned)) => Sent::Nothing(canned),
-            (None, None) => Sent::Text(String::new()),
+            _ => (!sent.is_empty()).then(write),
         }
     }
 
@@ -206,13 +209,13 @@ impl Work<'_, '_> {
     ///
     /// # Errors
     /// Not even a character is so small: what it replaces stays, whatever `--accept` says.
-    fn extractive(&self, sent: &[Message<'_>]) -> Result<Reply, NoSummary> {
+    fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
         let settings = self.settings;
         let prefix = &settings.policy.summary_prefix;
         let text = self.earlier.map(|earlier| format!("{prefix}{}", earlier.text));
         let earlier = self.earlier.zip(text.as_deref()).map(|(earlier, text)| carried::message(text, earlier.json));
         let last = self.summarized.last().map(|&last| &self.history.messages[last]);
-        let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent).collect();
+        let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent.iter().copied()).collect();
         messages.extend(last.filter(|_| sent.is_empty()));
         let replaced = self.replaced_tokens();
         let tokens = |text: &str| self.message_tokens(text);
@@ -252,7 +255,7 @@ impl Work<'_, '_> {
         let summary = SummaryMessage {
             text: &content,
             role: self.settings.summary_role,
-            name: self.settings.policy.rules.request_stays.then_some(carried::NAME),
+            name: self.settings.policy.rules.carries.then_some(carried::NAME),
             marked: self.settings.ways.marks,
         };
         rewrite::summary_message(self.transcript, self.plan, &summary)
@@ -260,8 +263,11 @@ impl Work<'_, '_> {
 
     /// The summary where it is put.
     pub(super) fn placed(&self, text: String) -> Placed {
-        let beside = self.settings.policy.rules.request_stays && carried::place(self.transcript).is_some();
-        if beside { Placed::Beside(text) } else { Placed::Message(self.message(&text)) }
+        if self.settings.policy.rules.carries && carried::place(self.transcript).is_some() {
+            let named = self.archive.map(|place| place.introduce("", &text));
+            return Placed::Beside(named.unwrap_or(text));
+        }
+        Placed::Message(self.message(&text))
     }
 }
 

@@ -17,13 +17,16 @@ pub const NAME: &str = "summary";
 /// The key of the state under which `DeerFlow` keeps its summary.
 pub const KEY: &str = "summary_text";
 
+/// What stands around the name of an archive behind a summary.
+pub const ARCHIVED: (&str, &str) = ("\n\n(The messages that this summarizes are kept in ", ".)");
+
 /// An earlier summary.
 #[derive(Debug, Clone)]
 pub struct Carried<'a> {
-    /// The summary, without what introduces it.
+    /// The summary, without what introduces it and without the name of an archive.
     pub text: Cow<'a, str>,
-    /// Whether it is the first message; it is in the state if not.
-    pub is_message: bool,
+    /// Which message it is; it is in the state if none.
+    pub index: Option<usize>,
     /// Where it stands.
     pub json: Json<'a>,
 }
@@ -49,25 +52,35 @@ pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     }
 }
 
-/// The place of the summary in the state of a transcript, where it has such a state; its value may be null.
+/// The place of the summary in the state of a transcript, where it has such a state: a text, or null.
 pub fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
-    transcript.state.and_then(|state| state.get(KEY))
+    let place = transcript.state.and_then(|state| state.get(KEY))?;
+    matches!(place.kind(), Kind::String | Kind::Null).then_some(place)
 }
 
-/// The earlier summary of a transcript, where the rules carry one on.
+/// The earlier summary of a transcript, where the rules carry one on: in its state, or its first message that gives no
+/// standing instructions.
 pub fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carried<'a>> {
-    if !policy.rules.request_stays {
+    if !policy.rules.carries {
         return None;
     }
-    if let Some(place) = place(transcript).filter(|place| place.kind() == Kind::String) {
-        let text = place.text().map(|text| text.decode()).filter(|text| !text.is_empty())?;
-        return Some(Carried { text, is_message: false, json: place });
+    if let Some((place, text)) = place(transcript).and_then(|place| Some((place, place.text()?.decode())))
+        && !text.is_empty()
+    {
+        return Some(Carried { text: without_archive(&text).to_owned().into(), index: None, json: place });
     }
-    let first = transcript.messages.first()?;
-    let text = first.content.texts().first()?.decode();
-    let text = text.strip_prefix(&policy.summary_prefix).map(str::to_owned)?;
-    let is_carried = is_named(first) && is_summary(first, policy);
-    is_carried.then_some(Carried { text: text.into(), is_message: true, json: first.json })
+    let index = transcript.messages.iter().position(|message| !message.role.is_system())?;
+    let message = &transcript.messages[index];
+    let text = message.content.texts().first()?.decode();
+    let text = without_archive(text.strip_prefix(&policy.summary_prefix)?).to_owned();
+    let is_carried = is_named(message) && is_summary(message, policy);
+    is_carried.then_some(Carried { text: text.into(), index: Some(index), json: message.json })
+}
+
+/// A summary without the name of the archive behind it.
+fn without_archive(summary: &str) -> &str {
+    let named = summary.strip_suffix(ARCHIVED.1).and_then(|rest| rest.rfind(ARCHIVED.0));
+    named.map_or(summary, |at| &summary[..at])
 }
 
 /// Whether a message has the name that is given to summaries that are carried on.

@@ -43,8 +43,20 @@ pub(super) fn back_to_a_whole_window(messages: &[Message<'_>], wanted: usize, wi
     for (index, message) in messages.iter().enumerate() {
         last_result.extend(answered_ids(message).map(|id| (id, index)));
     }
-    let parted = |call: usize, cut: usize| call_ids(&messages[call]).any(|id| last_result.get(&id) >= Some(&cut));
-    let whole =
-        |cut: &usize| *cut >= messages.len() || !(cut.saturating_sub(window)..*cut).any(|call| parted(call, *cut));
-    (0..=wanted).rev().find(whole).unwrap_or(0)
+    // A call forbids the cuts behind it up to its last result, as far as the window lets it be seen from there.
+    let mut change = vec![0i64; messages.len() + 2];
+    for (index, message) in messages.iter().enumerate() {
+        let last = call_ids(message).filter_map(|id| last_result.get(&id).copied()).max();
+        let seen = last.map_or(index, |last| last.min(index.saturating_add(window)));
+        if seen > index {
+            change[index + 1] += 1;
+            change[seen + 1] -= 1;
+        }
+    }
+    let mut parted = 0;
+    let whole = change[..=wanted.min(messages.len())].iter().map(|change| {
+        parted += change;
+        parted == 0
+    });
+    whole.enumerate().filter_map(|(cut, whole)| whole.then_some(cut)).last().unwrap_or(0)
 }

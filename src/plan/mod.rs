@@ -61,8 +61,9 @@ pub struct Rules {
     pub last_stays: bool,
     /// Whether a cut is made only where it gains something: not for an earlier summary alone.
     pub gains: bool,
-    /// Whether the user's last request stays, and what a program marked as a reminder.
-    pub request_stays: bool,
+    /// Whether an earlier summary is carried on by the next one instead of being summarized, and the user's last request
+    /// stays, and what a program marked as a reminder.
+    pub carries: bool,
 }
 
 impl Rules {
@@ -74,12 +75,21 @@ impl Rules {
         reported_scales: false,
         last_stays: true,
         gains: true,
-        request_stays: false,
+        carries: false,
     };
 }
 
+/// What can be wrong with the pairs of a conversation that is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parted {
+    /// This call is before the cut, and this result of it behind.
+    Pair(usize, usize),
+    /// What is kept begins with a result whose call is nowhere.
+    Orphan,
+}
+
 /// What is to be done with one conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plan {
     /// Whether a trigger fired, or none was needed.
     pub triggered: bool,
@@ -95,15 +105,20 @@ pub struct Plan {
     pub pinned: Vec<usize>,
     /// How many of these stand before the summary; the others follow it.
     pub before_summary: usize,
-    /// An earlier summary that is neither summarized nor kept, but carried on by the next one: the first message.
-    pub carried: bool,
-    /// A call before the cut and its result behind it, where the rule for pairs let that happen.
-    pub parted: Option<(usize, usize)>,
+    /// An earlier summary that is neither summarized nor kept, but carried on by the next one.
+    pub carried: Option<usize>,
+    /// What the rule for pairs let happen at the cut.
+    pub parted: Option<Parted>,
     /// Why nothing is replaced.
     pub reason: Option<String>,
 }
 
 impl Plan {
+    /// A plan that does nothing, for a reason.
+    pub fn of_nothing(reason: String) -> Self {
+        Plan { reason: Some(reason), ..Plan::default() }
+    }
+
     /// The messages that a summary replaces, in order; an earlier summary that is carried on is one of them.
     pub fn replaced(&self) -> Vec<usize> {
         let mut pinned = self.pinned.iter().peekable();
@@ -113,7 +128,7 @@ impl Plan {
     /// The messages that are summarized, in order.
     pub fn summarized(&self) -> Vec<usize> {
         let mut replaced = self.replaced();
-        replaced.drain(..usize::from(self.carried).min(replaced.len()));
+        replaced.retain(|index| Some(*index) != self.carried);
         replaced
     }
 
@@ -121,7 +136,7 @@ impl Plan {
         self.cutoff = 0;
         self.pinned = Vec::new();
         self.before_summary = 0;
-        self.carried = false;
+        self.carried = None;
         self.parted = None;
         self.moved_because = None;
         self.reason = Some(reason);
@@ -138,14 +153,7 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     let mut plan = Plan {
         triggered: fired.is_some() || policy.triggers.is_empty() && policy.rules.without_trigger,
         fired,
-        wanted: 0,
-        cutoff: 0,
-        moved_because: None,
-        pinned: Vec::new(),
-        before_summary: 0,
-        carried: false,
-        parted: None,
-        reason: None,
+        ..Plan::default()
     };
     if messages.is_empty() {
         return plan.nothing("there are no messages".to_owned());
@@ -167,10 +175,15 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     }
     plan.cutoff = cut;
     plan.moved_because = moved_because;
-    plan.parted = pairing.parted(cut);
-    plan.carried = first > 0;
-    plan.pinned = pins::pinned(transcript, policy, &pairing, first, cut);
-    plan.before_summary = if policy.rules.request_stays { 0 } else { plan.pinned.len() };
+    let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
+    plan.parted = pairing.parted(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
+    plan.carried = weight.carried();
+    plan.pinned = pins::pinned(transcript, policy, &pairing, plan.carried, cut);
+    plan.before_summary = match policy.rules.carries {
+        // As the system that carries it shows it to its model: behind the standing instructions, before all else.
+        true => plan.pinned.iter().take_while(|&&index| messages[index].role.is_system()).count(),
+        false => plan.pinned.len(),
+    };
     match not_worth_it(&plan, messages, tally, policy) {
         Some(reason) => plan.nothing(reason),
         None => plan,
@@ -202,9 +215,14 @@ struct Weight<'w, 'a> {
 }
 
 impl Weight<'_, '_> {
-    /// The first message that is no earlier summary to be carried on.
+    /// The message that is an earlier summary to be carried on.
+    fn carried(&self) -> Option<usize> {
+        self.earlier.and_then(|earlier| earlier.index)
+    }
+
+    /// The first message that a cut can stand behind: a cut before or at an earlier summary leaves nothing to be done.
     fn first(&self) -> usize {
-        usize::from(self.earlier.is_some_and(|earlier| earlier.is_message))
+        self.carried().map_or(0, |index| index + 1)
     }
 
     /// The first trigger all of whose sizes are reached, or the budget that is exceeded.
@@ -219,7 +237,7 @@ impl Weight<'_, '_> {
         let policy = self.policy;
         match size {
             Size::Messages(least) => {
-                let beside = usize::from(self.earlier.is_some_and(|earlier| !earlier.is_message));
+                let beside = usize::from(self.earlier.is_some_and(|earlier| earlier.index.is_none()));
                 (self.messages.len() + beside) as u64 >= least
             }
             Size::Turns(least) => {
@@ -257,7 +275,7 @@ impl Weight<'_, '_> {
 
     fn scaled(&self, after: Option<u64>) -> u64 {
         let mut total = ScaledTotal::default();
-        for (index, message) in self.messages.iter().enumerate().skip(self.first()) {
+        for (index, message) in self.messages.iter().enumerate().filter(|(index, _)| Some(*index) != self.carried()) {
             total.add(self.tally.message(index), message);
         }
         after.into_iter().for_each(|tokens| total.add_unreported(tokens));
@@ -300,15 +318,7 @@ impl Policy {
     /// Whether a provider that a message names is the one that serves the model. Where no model is named, it is taken to
     /// be the one that wrote the conversation.
     fn is_served_by(&self, provider: &str) -> bool {
-        /// Names under which `LangChain` knows the same provider.
-        const ALIASES: [(&str, &str); 5] = [
-            ("bedrock", "amazon_bedrock"),
-            ("bedrock_converse", "amazon_bedrock"),
-            ("google_genai", "google"),
-            ("openai", "openai-mantle"),
-            ("anthropic", "anthropic-mantle"),
-        ];
-        self.provider.is_none_or(|ours| ours == provider || ALIASES.contains(&(provider, ours)))
+        self.provider.is_none_or(|ours| ours == provider || (ours, provider) == ("google", "google_genai"))
     }
 }
 

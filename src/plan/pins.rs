@@ -80,21 +80,21 @@ fn is_reminder(message: &Message<'_>) -> bool {
         && message.additional("dynamic_context_reminder").is_some_and(|mark| !mark.is_falsy())
 }
 
-/// The indices from `first` on and below `cutoff` that stay, in order. A pinned call keeps its results and a pinned result its call, and so
-/// on along the bonds, so that nothing that stays is left without its other half.
+/// The indices below `cutoff` that stay, in order, but for a summary that is carried on. A pinned call keeps its results
+/// and a pinned result its call, and so on along the bonds, so that nothing that stays is left without its other half.
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &Policy,
     pairing: &Pairing,
-    first: usize,
+    carried: Option<usize>,
     cutoff: usize,
 ) -> Vec<usize> {
-    let request = policy.rules.request_stays.then(|| last_request(transcript)).flatten();
+    let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
     let holds = |index| {
         policy.pins.iter().any(|pin| pin.holds(index, transcript, policy))
-            || policy.rules.request_stays && (Some(index) == request || is_reminder(&transcript.messages[index]))
+            || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
-    let mut stays: Vec<bool> = (0..cutoff).map(|index| index >= first && holds(index)).collect();
+    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != carried && holds(index)).collect();
     let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
     for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
         others[call].push(result);

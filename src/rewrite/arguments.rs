@@ -26,34 +26,35 @@ pub struct Truncation {
     pub mark: &'static str,
     /// The tools whose arguments are cut; all of them, where none is named.
     pub tools: &'static [&'static str],
-    /// What must be reached; what triggers the compaction, where nothing is given.
-    pub trigger: Option<Size>,
-    /// How much of the end is left alone; what the compaction keeps, where nothing is given.
-    pub keep: Option<Size>,
+    /// What must be reached, and how much of the end is then left alone, where arguments are cut before anything else is
+    /// decided; without these they are cut once it is known where the conversation is, before the cut.
+    pub sizes: Option<(Size, Size)>,
 }
 
 impl Truncation {
-    /// What `--truncate-args` means: wherever the compaction cuts, all tools.
-    pub fn everywhere(longest: usize) -> Self {
-        Truncation { longest, mark: MARK, tools: &[], trigger: None, keep: None }
+    /// What `--truncate-args` means: the arguments of all tools before the cut.
+    pub fn before_the_cut(longest: usize) -> Self {
+        Truncation { longest, mark: MARK, tools: &[], sizes: None }
     }
 
-    /// The edits that cut the arguments of a conversation, in order.
-    pub fn edits(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Vec<Edit> {
-        let mut policy = Policy { budget: None, ..policy.clone() };
-        if let Some(trigger) = self.trigger {
-            policy.triggers = vec![vec![trigger]];
-            policy.rules.reported_triggers = false;
-        }
-        if let Some(keep) = self.keep {
-            policy.keep = keep;
-            policy.rules.last_stays = false;
-        }
-        let messages = &transcript.messages;
+    /// The edits that come before all decisions, in order.
+    pub fn early_edits(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Vec<Edit> {
+        let Some((trigger, keep)) = self.sizes else { return Vec::new() };
+        let mut policy = Policy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
+        policy.rules.reported_triggers = false;
+        policy.rules.last_stays = false;
         let before = old_messages(transcript, tally, &policy);
-        if before == messages.len() {
-            return Vec::new();
-        }
+        if before == transcript.messages.len() { Vec::new() } else { self.edits(transcript, before) }
+    }
+
+    /// The edits that come once the cut is known, in order.
+    pub fn late_edits(&self, transcript: &Transcript<'_>, cutoff: usize) -> Vec<Edit> {
+        if self.sizes.is_some() { Vec::new() } else { self.edits(transcript, cutoff) }
+    }
+
+    /// The edits that cut the arguments in the messages before an index.
+    fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
+        let messages = &transcript.messages;
         let is_named = |call: &Call<'_>, name: &&str| call.name.is_some_and(|called| called.is(name));
         let old = messages[..before].iter().filter(|message| message.role == Role::Assistant);
         let calls = old
@@ -86,8 +87,10 @@ impl Truncation {
     fn cut_values(&self, object: Json<'_>) -> Vec<Edit> {
         let long = object.entries().filter_map(|(_, value)| {
             let text = value.text().filter(|text| text.code_point_count() > self.longest)?;
-            let stays: String = text.decode().chars().take(STAYS).collect();
-            Some(Edit { range: value.span(), text: Value::from(stays + self.mark).to_string() })
+            let shorter = text.decode().chars().take(STAYS).collect::<String>() + self.mark;
+            // DeepAgents cuts what is too long by its measure even where the mark makes it longer.
+            let gains = self.sizes.is_some() || shorter.chars().count() < text.code_point_count();
+            gains.then(|| Edit { range: value.span(), text: Value::from(shorter).to_string() })
         });
         long.collect()
     }
@@ -105,17 +108,18 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-        super::super::apply(source, &truncation.edits(transcript, &tally, &policy()))
+        let early = truncation.early_edits(transcript, &tally, &policy());
+        let late = truncation.late_edits(transcript, 1);
+        super::super::apply(source, if truncation.sizes.is_some() { &early } else { &late })
     }
 
-    const ALL: Truncation =
-        Truncation { longest: 24, mark: MARK, tools: &[], trigger: None, keep: Some(Size::Messages(1)) };
+    const ALL: Truncation = Truncation { longest: 24, mark: " (cut)", tools: &[], sizes: None };
     const LAST: &str = r#"{"role":"user","content":"next"}"#;
 
     #[test]
     fn long_values_are_cut_wherever_arguments_stand() {
         let long = "0123456789012345678\\né and on";
-        let short = "0123456789012345678\\n...(argument truncated)";
+        let short = "0123456789012345678\\n (cut)";
         let openai = |value: &str| {
             format!(
                 r#"[{{"role":"assistant","content":null,"tool_calls":[{{"id":"a","function":{{"name":"f", "arguments":"{{\"n\": 1.0, \"text\":\"{}\",\"s\":\"kept\"}}"}}}}]}}, {LAST}]"#,
@@ -130,9 +134,13 @@ mod tests {
         };
         assert_eq!(truncated(&anthropic(long), &ALL), anthropic(short));
         assert_eq!(truncated(&openai(long), &Truncation { tools: &["g"], ..ALL }), openai(long), "another tool");
-        assert_eq!(truncated(&openai(long), &Truncation { keep: Some(Size::Messages(2)), ..ALL }), openai(long));
-        let far = Some(Size::Tokens(1_000_000));
-        assert_eq!(truncated(&openai(long), &Truncation { trigger: far, ..ALL }), openai(long));
-        assert_eq!(truncated(&openai(long), &Truncation { keep: Some(Size::Tokens(1)), ..ALL }), openai(long));
+        let longer = Truncation { mark: MARK, ..ALL };
+        assert_eq!(truncated(&openai(long), &longer), openai(long), "nothing would be gained");
+        let sizes = |trigger, keep| Truncation { sizes: Some((trigger, keep)), ..ALL };
+        let (one, far) = (Size::Messages(1), Size::Tokens(1_000_000));
+        assert_eq!(truncated(&openai(long), &sizes(one, one)), openai(short));
+        for left_alone in [sizes(one, Size::Messages(2)), sizes(far, one), sizes(one, Size::Tokens(1))] {
+            assert_eq!(truncated(&openai(long), &left_alone), openai(long));
+        }
     }
 }

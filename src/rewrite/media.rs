@@ -109,7 +109,9 @@ impl Data {
             let media_type = text(&["mime_type"]).filter(|kind| !kind.is_empty());
             return Some(encoded(data, media_type.unwrap_or("application/octet-stream".to_owned())));
         }
-        if let Some(data) = text(&["source", "data"]) {
+        let is_base64 =
+            block.at(&["source", "type"]).and_then(|kind| kind.text()).is_some_and(|kind| kind.is("base64"));
+        if let Some(data) = text(&["source", "data"]).filter(|_| is_base64) {
             return Some(encoded(data, text(&["source", "media_type"]).unwrap_or_default()));
         }
         if let Some(data) = text(&["input_audio", "data"]) {

@@ -2,6 +2,7 @@
 //!
 //! Once those are summarized it must go, or the next request is refused.
 
+use crate::transcript::json::Kind;
 use crate::transcript::{Content, Message, Role, Transcript};
 
 use super::{Edit, removal};
@@ -17,6 +18,10 @@ pub fn unbound(transcript: &Transcript<'_>, first: usize) -> Vec<Edit> {
 
 fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
+    // A single object is read as the one part of a list, and there is no list to take it out of.
+    if message.field("content").is_none_or(|content| content.kind() != Kind::Array) {
+        return Vec::new();
+    }
     let kinds = bound_kinds(message);
     let goes = |index: &usize| {
         parts[*index].json.get_text("type").is_some_and(|kind| kinds.iter().any(|bound| kind.is(bound)))

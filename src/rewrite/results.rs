@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::transcript::json::{Json, Kind};
 use crate::transcript::{Arguments, Call, Content, Message, Role, Transcript, syntax};
 
 use super::Edit;
@@ -45,7 +46,7 @@ pub fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Ve
         let id = id.unwrap_or_default();
         let text = text_of(result);
         let shorter = match read.get(&id) {
-            Some(Some(path)) => json!(cut(&text, path)),
+            Some(Some(path)) => json!(cut(&text, path)).to_string(),
             _ => {
                 let name = file_name(&id);
                 let note = note(&id, &format!("{folder}/{name}"), &text);
@@ -54,10 +55,10 @@ pub fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Ve
                     Some(file) => file.text.push_str(&format!("\n{text}")),
                     None => files.push(Large { name, text }),
                 }
-                beside_media(result, note)
+                beside_media(result, &note)
             }
         };
-        edits.push(Edit { range: content.span(), text: shorter.to_string() });
+        edits.push(Edit { range: content.span(), text: shorter });
     }
     (edits, files)
 }
@@ -88,25 +89,18 @@ fn read_path(call: &Call<'_>) -> Option<String> {
 fn cut(text: &str, path: &str) -> String {
     let begins: String = text.chars().take(READ_STAYS).collect();
     format!(
-        "{begins}\n\n[Output was truncated due to context window size limits. The full content is at {path}. Use read_file with offset and limit parameters to retrieve specific portions. For example, to read the first 100 lines, call read_file with file_path='{path}', offset=0, limit=100.]"
+        "{begins}\n\n[What was read is cut off here, since all of it would not fit into the context window. The file is {path}, and the rest of it can be read with the parameters offset and limit of read_file: with file_path='{path}', offset=0, limit=100 it gives the lines number 1 to 100]"
     )
 }
 
-/// The content of a result whose text became a note; pictures and the like stay.
-fn beside_media(result: &Message<'_>, note: String) -> Value {
-    let Content::Parts(parts) = &result.content else { return json!(note) };
-    let is_text = |json: crate::transcript::json::Json<'_>| {
-        json.text().is_some() || json.get_text("type").is_some_and(|kind| kind.is("text"))
-    };
-    let media: Vec<Value> = parts
-        .iter()
-        .filter(|part| !is_text(part.json))
-        .filter_map(|part| serde_json::from_str(part.json.raw()).ok())
-        .collect();
-    if media.is_empty() {
-        return json!(note);
-    }
-    Value::Array([json!({"type": "text", "text": note})].into_iter().chain(media).collect())
+/// The content of a result whose text became a note; pictures and the like stay as they are written.
+fn beside_media(result: &Message<'_>, note: &str) -> String {
+    let text = json!({"type": "text", "text": note}).to_string();
+    let Content::Parts(parts) = &result.content else { return json!(note).to_string() };
+    let is_text = |json: Json<'_>| json.text().is_some() || json.get_text("type").is_some_and(|kind| kind.is("text"));
+    let media = parts.iter().map(|part| part.json).filter(|json| json.kind() == Kind::Object && !is_text(*json));
+    let blocks: Vec<String> = [text].into_iter().chain(media.map(|json| json.raw().to_owned())).collect();
+    if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }
 }
 
 /// A name that a file can have in any folder, made of a call's id.

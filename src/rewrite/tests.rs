@@ -13,7 +13,7 @@ fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
         moved_because: None,
         pinned: pinned.to_vec(),
         before_summary: pinned.len(),
-        carried: false,
+        carried: None,
         parted: None,
         reason: None,
     }

@@ -1,18 +1,28 @@
-//! Writing to the end of an archive, a whole section at a time, and whole files beside it.
+//! Writing to the end of an archive, whole sections at a time, and whole files beside it.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::Result;
+use serde_json::Value;
 
 use crate::exit::Failure;
 
 use super::input::plain;
 use super::output;
 
-/// Whether an archive holds messages a line each, and not text for reading.
+/// What was cut away from one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Section {
+    /// Text for reading.
+    Text(String),
+    /// An object for a line of its own.
+    Record(Value),
+}
+
+/// Whether an archive holds records, a line each, and not text for reading.
 pub fn is_lines(file: &Path) -> bool {
     file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
 }
@@ -27,30 +37,38 @@ pub fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
         let message = format!("--archive {name}: expected a name that ends in .md, for reading, or in .jsonl");
         return Err(Failure::usage(message).into());
     }
-    let real = |path: &Path| fs::canonicalize(path).ok();
-    if others.iter().flatten().any(|other| *other == file || real(other).is_some_and(|other| Some(other) == real(file)))
-    {
+    if others.iter().flatten().any(|other| output::same_place(file, other)) {
         let message = format!("--archive {name} is the input or the output itself; name another file");
         return Err(Failure::usage(message).into());
     }
-    let writable = if file.exists() {
-        OpenOptions::new().append(true).open(file).map(drop)
-    } else {
-        let there = file.ancestors().skip(1).find(|folder| folder.as_os_str().is_empty() || folder.exists());
-        output::can_make_files_in(there.unwrap_or(Path::new("")))
+    let writable = match fs::metadata(file) {
+        Ok(there) if !there.is_file() => Err(io::Error::other("it is no file")),
+        Ok(_) => OpenOptions::new().append(true).open(file).map(drop),
+        Err(_) => {
+            let there = file.ancestors().skip(1).find(|folder| folder.as_os_str().is_empty() || folder.exists());
+            output::can_make_files_in(there.unwrap_or(Path::new("")))
+        }
     };
     Ok(writable.map_err(|error| unwritable(file, &error))?)
 }
 
-/// Appends sections to an archive that is made if it is not there: all of them, or none. Those for reading get a line
-/// that says when they were cut away.
+/// Appends sections to an archive that is made if it is not there, as private as `like`: all of them, or none. Each says
+/// when it was cut away.
 ///
 /// # Errors
 /// They cannot be written; the archive is as it was.
-pub fn sections(file: &Path, sections: &[String]) -> Result<()> {
-    let heading = if is_lines(file) { String::new() } else { format!("## Summarized at {}\n\n", now()) };
-    let text: String = sections.iter().flat_map(|section| [heading.as_str(), section]).collect();
-    Ok(append(file, text.as_bytes()).map_err(|error| unwritable(file, &error))?)
+pub fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Result<()> {
+    let now = now();
+    let written = |section: &Section| match section {
+        Section::Text(text) => format!("## Summarized at {now}\n\n{text}\n\n"),
+        Section::Record(record) => {
+            let mut record = record.clone();
+            record["summarized_at"] = now.as_str().into();
+            format!("{record}\n")
+        }
+    };
+    let text: String = sections.iter().map(written).collect();
+    Ok(append(file, text.as_bytes(), like).map_err(|error| unwritable(file, &error))?)
 }
 
 /// The time as UTC, to the microsecond.
@@ -58,11 +76,18 @@ fn now() -> String {
     humantime::format_rfc3339_micros(SystemTime::now()).to_string().replace('Z', "+00:00")
 }
 
-fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
+fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     make_folder_of(file)?;
-    let mut archive = OpenOptions::new().append(true).create(true).open(file)?;
+    let is_new = !file.exists();
+    let mut archive = OpenOptions::new().read(true).append(true).create(true).open(file)?;
+    // Whoever else appends waits, so that what is taken back below is only what was written here.
+    archive.lock()?;
+    if is_new {
+        as_private_as(&archive, like)?;
+    }
     let before = archive.metadata()?.len();
-    let written = archive.write_all(bytes).and_then(|()| archive.sync_all());
+    let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
+    let written = archive.write_all(&[begin, bytes].concat()).and_then(|()| archive.sync_all());
     if written.is_err() {
         // What was written of it would be half a section.
         let _ = archive.set_len(before);
@@ -70,23 +95,54 @@ fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Writes whole files. One that is there already is never written over: what it does not have goes to its end.
+/// Whether a file of so many bytes is empty or ends in a line end.
+fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
+    if length == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::Start(length - 1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// Writes whole new files, as private as `like`. One that is there already is never touched: with the same in it nothing
+/// is to be done.
 ///
 /// # Errors
-/// One cannot be written.
-pub fn files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+/// One cannot be written, or is there and holds something else.
+pub fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
     for (file, bytes) in files {
-        write_or_append(file, bytes).map_err(|error| unwritable(file, &error))?;
+        write_new(file, bytes, like).map_err(|error| unwritable(file, &error))?;
     }
     Ok(())
 }
 
-fn write_or_append(file: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     make_folder_of(file)?;
-    if !file.exists() {
-        return output::replace(file, bytes);
+    if file.parent().is_some_and(Path::is_symlink) {
+        return Err(io::Error::other("its folder is a link, and could lead anywhere"));
     }
-    if fs::read(file)?.ends_with(bytes) { Ok(()) } else { append(file, &[b"\n", bytes].concat()) }
+    match fs::symlink_metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, |new| {
+            as_private_as(new, like)?;
+            new.write_all(bytes)
+        }),
+        Err(error) => Err(error),
+        Ok(there) if there.is_file() && fs::read(file)? == bytes => Ok(()),
+        Ok(_) => Err(io::Error::other("it is there already and holds something else; move it away")),
+    }
+}
+
+/// Takes from a new file the rights that nobody has on `like`.
+fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
+        use std::os::unix::fs::PermissionsExt;
+        let own = file.metadata()?.permissions().mode();
+        file.set_permissions(fs::Permissions::from_mode(own & like.permissions().mode()))?;
+    }
+    Ok(())
 }
 
 fn make_folder_of(file: &Path) -> io::Result<()> {
@@ -94,5 +150,9 @@ fn make_folder_of(file: &Path) -> io::Result<()> {
 }
 
 fn unwritable(file: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!("{} cannot be written: {}; --archive names another file", file.display(), plain(error)))
+    Failure::unreadable(format!(
+        "{} cannot be written: {}; --archive names another place",
+        file.display(),
+        plain(error)
+    ))
 }

@@ -27,6 +27,12 @@ pub fn spoken(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// A text as it can be shown on a terminal, with nothing in it that one would obey.
+pub fn visible(text: &str) -> String {
+    let obeyed = |c: &char| c.is_control() && !matches!(c, '\n' | '\t');
+    text.chars().filter(|c| !obeyed(c)).collect()
+}
+
 /// Reads a file, or standard input where there is no path.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Writing a result: whole or not at all to a file, quietly to a pipe that may be closed.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -88,7 +88,7 @@ fn end_of_links(path: &Path) -> PathBuf {
 }
 
 /// Puts a new file in the place of `path` once it is complete.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let path = match Target::of(path)? {
         Target::Device(path) => return fs::write(path, bytes),
         Target::File(path) => path,
@@ -101,6 +101,29 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.as_file().sync_all()?;
     file.persist(&path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Makes a new file with what `fill` writes; nobody else's is touched should one appear meanwhile.
+pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut file = new_file_beside(path)?;
+    fill(file.as_file_mut())?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Whether two paths lead to the same file, which need not be there yet.
+pub(super) fn same_place(a: &Path, b: &Path) -> bool {
+    let place = |path: &Path| {
+        let end = end_of_links(path);
+        fs::canonicalize(&end).ok().or_else(|| Some(fs::canonicalize(folder(&end)).ok()?.join(end.file_name()?)))
+    };
+    #[cfg(unix)]
+    if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {
+        use std::os::unix::fs::MetadataExt;
+        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    }
+    a == b || place(a).zip(place(b)).is_some_and(|(a, b)| a == b)
 }
 
 /// Whether a new file can be made in a folder; the one for trying goes as it came.

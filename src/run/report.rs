@@ -4,9 +4,9 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use crate::cli::OnError;
-use crate::plan::{Plan, total};
-use crate::run::input::spoken;
+use crate::cli::{Accept, OnError};
+use crate::plan::{Parted, Plan, total};
+use crate::run::input::{spoken, visible};
 use crate::settings::Settings;
 use crate::summary::{Summarizer, Usage};
 use crate::tokens::Tally;
@@ -158,15 +158,29 @@ impl<'s> Said<'s> {
         }
     }
 
+    /// That arguments of old calls are cut, where that is all that is done.
+    pub fn only_cut(self, source: &str) {
+        if !self.settings.quiet {
+            self.line(&format!(
+                "{}: long arguments of old tool calls are cut, and nothing else is changed",
+                spoken(source)
+            ));
+        }
+    }
+
     /// That the cut parts a call from its result, which the rule for pairs does not prevent.
     pub fn parted(self, source: &str, plan: &Plan) {
-        if let Some((call, result)) = plan.parted.filter(|_| !self.settings.quiet) {
-            self.line(&format!(
-                "{}: the cut at {} parts the call in message {call} from its result in message {result}, as --pairs {} lets it; --pairs strict does not",
-                spoken(source),
-                plan.cutoff,
-                self.settings.policy.pairs
-            ));
+        let cut = plan.cutoff;
+        let what = match plan.parted {
+            None => return,
+            Some(Parted::Pair(call, result)) => {
+                format!("the cut at {cut} parts the call in message {call} from its result in message {result}")
+            }
+            Some(Parted::Orphan) => format!("what is kept begins with a result whose call is nowhere, message {cut}"),
+        };
+        if !self.settings.quiet {
+            let pairs = self.settings.policy.pairs;
+            self.line(&format!("{}: {what}, as --pairs {pairs} lets it; --pairs strict does not", spoken(source)));
         }
     }
 
@@ -180,9 +194,11 @@ impl<'s> Said<'s> {
         }
     }
 
-    /// That the embedded summarizer found nothing that would be smaller than what it replaces.
+    /// That the embedded summarizer found nothing that would be smaller than what it replaces; where that is not what
+    /// decides otherwise, it is said without being asked.
     pub fn left(self, source: &str, why: &str) {
-        if self.settings.verbose {
+        let unexpected = self.settings.accept == Accept::Any && !self.settings.quiet;
+        if self.settings.verbose || unexpected {
             self.line(&format!("{}: left as it is: {why}", spoken(source)));
         }
     }
@@ -193,6 +209,7 @@ impl<'s> Said<'s> {
             OnError::Fail => return,
             OnError::Passthrough => "the transcript is left as it is",
             OnError::Extractive => "the embedded summarizer is used instead",
+            OnError::Embed if self.settings.archive.is_some() => "the summary is this message",
             OnError::Embed => "the summary is this message, and the history is gone",
         };
         self.line(&format!("{}: {message}; {instead}", spoken(source)));
@@ -224,6 +241,6 @@ impl<'s> Said<'s> {
 
     fn line(self, text: &str) {
         // Where nobody can be told, the work goes on.
-        let _ = writeln!(anstream::stderr(), "tcompact: {text}");
+        let _ = writeln!(anstream::stderr(), "tcompact: {}", visible(text));
     }
 }

@@ -16,6 +16,9 @@ use crate::tokens::models::{self, Model};
 /// The key by which the file is known.
 pub(super) const SECTION: &str = "summarization";
 
+/// The key of the list of models beside it, whose names `model_name` can be.
+pub(super) const MODELS: &str = "models";
+
 const TRIM_DEFAULT: i128 = 4_000;
 const SKILL_COUNTS: [&str; 3] =
     ["preserve_recent_skill_count", "preserve_recent_skill_tokens", "preserve_recent_skill_tokens_per_skill"];
@@ -40,8 +43,8 @@ const FAMILIES: [(&str, &str); 13] = [
 ///
 /// # Errors
 /// The first value that `DeerFlow` would not take either, by its key.
-pub(super) fn read(file: &str, keys: &Map<String, Json>) -> Result<ConfigFile, Failure> {
-    let section = Section { file, keys };
+pub(super) fn read(file: &str, keys: &Map<String, Json>, models: Option<&Json>) -> Result<ConfigFile, Failure> {
+    let section = Section { file, keys, models };
     let enabled = section.get("enabled", "true or false", boolean)?.unwrap_or(false);
     let model = section.get("model_name", "a string or null", or_null(text))?.flatten();
     let triggers = section.triggers()?;
@@ -85,6 +88,7 @@ pub(super) fn read(file: &str, keys: &Map<String, Json>) -> Result<ConfigFile, F
 struct Section<'s> {
     file: &'s str,
     keys: &'s Map<String, Json>,
+    models: Option<&'s Json>,
 }
 
 /// A size as it is written there.
@@ -170,11 +174,8 @@ impl Section<'_> {
     fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<Given, Failure> {
         const KEY: &str = "trim_tokens_to_summarize";
         let tokens = trim.flatten().unwrap_or(TRIM_DEFAULT);
-        if tokens <= 0 {
-            let wanted = "1 or more, since with less DeerFlow sends nothing of the history";
-            return Err(self.wrong(KEY, &tokens.to_string(), wanted));
-        }
-        let mut given = self.given("trim-tokens", vec![tokens.to_string()]);
+        // Less than one token is as good as one: no message fits.
+        let mut given = self.given("trim-tokens", vec![tokens.max(1).to_string()]);
         if trim == Some(None) {
             given.note = Some(format!(
                 "{}: DeerFlow does not pass on {KEY}: null, so that {TRIM_DEFAULT} tokens are sent as by default; --trim-tokens none sends all",
@@ -186,14 +187,47 @@ impl Section<'_> {
 
     /// Who summarizes; and where a size is a fraction, whose context window it is of, whoever else may summarize.
     fn model(&self, name: &str, of_window: bool) -> Vec<Given> {
-        let Some(full) = full_name(name) else {
+        let entry = self.entry(name);
+        let Some(full) = entry.and_then(full_name_of).or_else(|| full_name(name)) else {
             let why = format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
             return vec![Given { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
         };
         let known = of_window && models::find(&full).is_ok();
         let reader = known.then(|| self.given("for", vec![full.clone()]));
-        [self.given("model", vec![full])].into_iter().chain(reader).collect()
+        let mut values: Vec<Given> = [self.given("model", vec![full])].into_iter().chain(reader).collect();
+        let of_entry = |key: &str| entry.and_then(|entry| entry.get(key)?.as_str());
+        if let Some(url) = of_entry("base_url").or_else(|| of_entry("api_base")) {
+            values.push(self.given("base-url", vec![url.to_owned()]));
+        }
+        // Only the name of a variable is taken; a key itself is not read from a file.
+        if let Some(variable) = of_entry("api_key").and_then(|key| key.strip_prefix('$')) {
+            values.push(self.given("api-key-env", vec![variable.to_owned()]));
+        }
+        values
     }
+
+    /// The model of the list that is called so.
+    fn entry(&self, name: &str) -> Option<&Json> {
+        let models = self.models?.as_array()?;
+        models.iter().find(|model| model.get("name").and_then(Json::as_str) == Some(name))
+    }
+}
+
+/// The full name of a model of the list: its provider is told by the class that it uses, as
+/// `langchain_openai:ChatOpenAI`, or else by its own name.
+fn full_name_of(entry: &Json) -> Option<String> {
+    const CLASSES: [(&str, &str); 6] = [
+        ("langchain_openai", "openai"),
+        ("langchain_deepseek", "deepseek"),
+        ("langchain_anthropic", "anthropic"),
+        ("langchain_google_genai", "google"),
+        ("langchain_groq", "groq"),
+        ("langchain_mistralai", "mistral"),
+    ];
+    let model = entry.get("model")?.as_str()?;
+    let class = entry.get("use").and_then(Json::as_str).unwrap_or_default();
+    let provider = CLASSES.iter().find(|(module, _)| class.split([':', '.']).next() == Some(module));
+    provider.map(|(_, provider)| format!("{provider}:{model}")).or_else(|| full_name(model))
 }
 
 /// A model's full name, as `--model` takes it.

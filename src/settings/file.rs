@@ -52,8 +52,8 @@ pub(super) fn read(
     match yaml(text).map_err(wrong)? {
         Json::Null => Ok(ConfigFile::default()),
         Json::Object(map) => match map.get(deerflow::SECTION) {
-            Some(Json::Object(section)) => Ok(deerflow::read(&name, section)?),
-            Some(Json::Null) => Ok(deerflow::read(&name, &Map::new())?),
+            Some(Json::Object(section)) => Ok(deerflow::read(&name, section, map.get(deerflow::MODELS))?),
+            Some(Json::Null) => Ok(deerflow::read(&name, &Map::new(), None)?),
             _ => Ok(settings(&name, map, keys)?),
         },
         _ => Err(wrong("expected settings, one a line, as in `keep: messages:6`".to_owned()).into()),

@@ -197,12 +197,27 @@ impl CommandLine {
         let below = environment.iter().chain(&file.values).find(|given| given.flag == "preset");
         let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
         let Some(name) = name else { return Ok(vec![]) };
-        let higher = |flag: &str| {
+        let typed_value = |flag: &str| {
             let id = self.keys.find(flag)?.get_id().as_str();
             let is_typed = self.matches.value_source(id) == Some(ValueSource::CommandLine);
-            let typed = || self.matches.get_raw(id).filter(|_| is_typed)?.next()?.to_str().map(str::to_owned);
-            let given = environment.iter().chain(&file.values).find(|given| given.flag == flag);
-            typed().or_else(|| given?.value.texts().first().cloned())
+            self.matches.get_raw(id).filter(|_| is_typed)?.next()?.to_str().map(str::to_owned)
+        };
+        let value = |layer: &[Given], flag: &str| {
+            let given = layer.iter().find(|given| given.flag == flag)?;
+            given.value.texts().first().cloned()
+        };
+        let in_layer = |layer: usize, flag: &str| match layer {
+            0 => typed_value(flag),
+            1 => value(environment, flag),
+            _ => value(&file.values, flag),
+        };
+        let higher = |flag: &str| {
+            // Below a layer that says who summarizes, nobody else is asked.
+            let decides = |layer: &usize| {
+                let says_who = WHO.iter().any(|who| in_layer(*layer, who).is_some());
+                in_layer(*layer, flag).is_some() || SUMMARIZER.contains(&flag) && says_who
+            };
+            (0..3).find(decides).and_then(|layer| in_layer(layer, flag))
         };
         let Some(rows) = presets(name, &higher) else {
             const WHY: &str = "there is no such preset; see --list presets";

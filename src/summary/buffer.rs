@@ -59,9 +59,16 @@ fn names<'a>(message: &Message<'a>) -> (Cow<'a, str>, Cow<'a, str>) {
     (Cow::Borrowed(kind), Cow::Borrowed(prefix))
 }
 
+/// Content that is neither text nor a list, as the text that `LangChain` makes of it.
+fn odd_content(message: &Message<'_>) -> Option<String> {
+    let content = message.field("content").filter(|content| !content.is_falsy())?;
+    (!matches!(content.kind(), Kind::String | Kind::Array)).then(|| repr(content))
+}
+
 fn element(message: &Message<'_>) -> String {
     let kind = attribute(&names(message).0);
     let parts = match &message.content {
+        Content::Parts(_) if let Some(odd) = odd_content(message) => vec![escaped(&odd)],
         Content::Text(text) => vec![escaped(&text.decode())],
         Content::Parts(parts) => parts.iter().filter_map(part).collect(),
     };
@@ -187,6 +194,7 @@ fn line(message: &Message<'_>) -> String {
 /// The texts of the content, one after the other.
 fn texts(message: &Message<'_>) -> String {
     match &message.content {
+        Content::Parts(_) if let Some(odd) = odd_content(message) => odd,
         Content::Text(text) => text.decode().into_owned(),
         Content::Parts(parts) => parts
             .iter()
@@ -202,6 +210,7 @@ fn texts(message: &Message<'_>) -> String {
 fn type_and_content(message: &Message<'_>) -> String {
     let content = match &message.content {
         Content::Text(text) => text.decode().into_owned(),
+        Content::Parts(_) if let Some(odd) = odd_content(message) => odd,
         Content::Parts(parts) => {
             format!("[{}]", parts.iter().map(|part| repr(part.json)).collect::<Vec<_>>().join(", "))
         }

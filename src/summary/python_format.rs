@@ -38,10 +38,12 @@ fn field(text: &str) -> Result<(&str, &str), String> {
     }
     let mut depth = 1;
     let mut in_brackets = false;
+    let mut in_name = true;
     for (at, c) in text.char_indices() {
         match c {
-            '[' => in_brackets = true,
+            '[' if in_name => in_brackets = true,
             ']' => in_brackets = false,
+            ':' | '!' if !in_brackets => in_name = false,
             '{' if !in_brackets => depth += 1,
             '}' if !in_brackets => depth -= 1,
             _ => {}
@@ -66,7 +68,12 @@ fn filled(field: &str, messages: &str) -> Result<String, String> {
         _ if name.bytes().all(|byte| byte.is_ascii_digit()) => {
             return Err(format!("Replacement index {name} out of range for positional args tuple"));
         }
-        _ => return Err(format!("there is no field {name} but {{messages}} (KeyError: '{name}')")),
+        _ if name.contains('{') => return Err("unexpected '{' in field name".to_owned()),
+        _ => {
+            let mut repr = String::new();
+            python::string(Text::plain(name), &mut repr);
+            return Err(repr);
+        }
     }
     let value = indexed(messages, path)?;
     match spec.strip_prefix('!') {
@@ -89,7 +96,8 @@ fn indexed<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
         return Ok(messages);
     }
     let Some(index) = path.strip_prefix('[').and_then(|path| path.strip_suffix(']')) else {
-        return Err(format!("{{messages{path}}} is no text"));
+        let attribute = path.trim_start_matches('.').split(['.', '[']).next().unwrap_or_default();
+        return Err(format!("'str' object has no attribute '{attribute}'"));
     };
     let index: usize = index.parse().map_err(|_| "string indices must be integers, not 'str'".to_owned())?;
     let (at, c) = messages.char_indices().nth(index).ok_or("string index out of range")?;
@@ -122,8 +130,13 @@ fn laid_out(value: &str, spec: &str) -> Result<String, String> {
     let (fill, align, rest) = match chars.as_slice() {
         [fill, align, rest @ ..] if is_align(align) => (*fill, *align, rest),
         [align, rest @ ..] if is_align(align) => (' ', *align, rest),
-        ['0', rest @ ..] => ('0', '<', rest),
         rest => (' ', '<', rest),
+    };
+    // A zero before the width fills, unless a filling is named; for text it aligns nothing.
+    let named = matches!(chars.as_slice(), [_, align, ..] if is_align(align));
+    let (fill, rest) = match rest {
+        ['0', rest @ ..] => (if named { fill } else { '0' }, rest),
+        rest => (fill, rest),
     };
     if align == '=' {
         return Err("'=' alignment not allowed in string format specifier".to_owned());
@@ -132,6 +145,10 @@ fn laid_out(value: &str, spec: &str) -> Result<String, String> {
         return Err("Sign not allowed in string format specifier".to_owned());
     }
     let rest: String = rest.iter().collect();
+    let code = rest.chars().last().filter(|last| last.is_alphabetic());
+    if let Some(code) = code.filter(|code| *code != 's') {
+        return Err(format!("Unknown format code '{code}' for object of type 'str'"));
+    }
     let rest = rest.strip_suffix('s').unwrap_or(&rest);
     let (width, precision) = rest.split_once('.').map_or((rest, None), |(width, precision)| (width, Some(precision)));
     let number = |digits: &str| digits.parse::<usize>().map_err(|_| "Invalid format specifier".to_owned());
@@ -173,6 +190,7 @@ mod tests {
             ("{messages[0]}{messages[5]}", "ié"),
             ("{messages!r:>12}", "    \"it's é\""),
             ("{{{messages}}}", "{it's é}"),
+            ("{messages:[>8}|{messages:>08}|{messages:*<08}", "[[it's é|00it's é|it's é**"),
         ] {
             assert_eq!(format(template, "it's é").as_deref(), Ok(text), "{template}");
         }
@@ -181,7 +199,9 @@ mod tests {
     #[test]
     fn what_python_refuses() {
         for (template, error) in [
-            ("{other}", "KeyError: 'other'"),
+            ("{other}", "'other'"),
+            ("{mess{ages}}", "unexpected '{' in field name"),
+            ("{messages:d}", "Unknown format code 'd' for object of type 'str'"),
             ("{}", "Replacement index 0 out of range"),
             ("{0}", "Replacement index 0 out of range"),
             ("}", "Single '}' encountered"),
@@ -192,7 +212,7 @@ mod tests {
             ("{messages[x]}", "string indices must be integers"),
             ("{messages[9]}", "string index out of range"),
             ("{messages!x}", "Unknown conversion specifier"),
-            ("{messages.upper}", "is no text"),
+            ("{messages.nope}", "'str' object has no attribute 'nope'"),
             ("{messages:9999999999}", "is more than any prompt needs"),
         ] {
             let found = format(template, "abc").expect_err(template);

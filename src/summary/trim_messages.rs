@@ -3,6 +3,7 @@
 //! Whole messages from the end while they fit; of the next one as many of its last parts, or else of its last lines, as
 //! fit; then nothing before the first message of a person. A leading system message stays in front whatever it costs.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::tokens::Counter;
@@ -38,27 +39,28 @@ impl Counting {
 /// The messages of the end that have at most `limit` tokens together; none where no such end begins with a person.
 /// A message of which only some lines fit has them in `lines`.
 pub fn trim_messages<'a>(
-    all: &[Counted<'_, 'a>],
+    all: &[Counted<'a, 'a>],
     limit: u64,
     counting: Counting,
     lines: &'a OnceCell<String>,
-) -> Vec<Message<'a>> {
+) -> Vec<Cow<'a, Message<'a>>> {
     let (system, rest) = match all {
         [first, rest @ ..] if first.1.role.is_system() => (Some(*first), rest),
         _ => (None, all),
     };
     let limit = limit.saturating_sub(system.map_or(0, |(tokens, _)| tokens));
-    let newest_first: Vec<Counted<'_, 'a>> = rest.iter().rev().copied().collect();
+    let newest_first: Vec<Counted<'a, 'a>> = rest.iter().rev().copied().collect();
     let fits = |count: usize| counting.tokens(&Counting::sum(&newest_first[..count])) <= limit;
     let whole = if fits(newest_first.len()) { newest_first.len() } else { most(newest_first.len(), fits) };
-    let mut taken: Vec<Message<'a>> = newest_first[..whole].iter().map(|(_, message)| (*message).clone()).collect();
+    let mut taken: Vec<Cow<'a, Message<'a>>> =
+        newest_first[..whole].iter().map(|(_, message)| Cow::Borrowed(*message)).collect();
     if let Some((_, next)) = newest_first.get(whole) {
-        taken.extend(part_of(next, &newest_first[..whole], limit, counting, lines));
+        taken.extend(part_of(next, &newest_first[..whole], limit, counting, lines).map(Cow::Owned));
     }
     while taken.last().is_some_and(|message| !begins_history(message)) {
         taken.pop();
     }
-    taken.extend(system.map(|(_, message)| message.clone()));
+    taken.extend(system.map(|(_, message)| Cow::Borrowed(message)));
     taken.reverse();
     taken
 }
@@ -88,13 +90,17 @@ fn part_of<'a>(
 ) -> Option<Message<'a>> {
     let before = Counting::sum(taken);
     if let Content::Parts(parts) = &message.content {
-        for first in 1..parts.len() {
-            let shorter = with_content(message, Content::Parts(parts[first..].to_vec()));
+        let from = |first: usize| with_content(message, Content::Parts(parts[first..].to_vec()));
+        let fits = |first: usize| {
             let mut total = before.clone();
+            let shorter = from(first);
             total.add(counting.counter.count(&shorter), &shorter);
-            if counting.tokens(&total) <= limit {
-                return Some(shorter);
-            }
+            counting.tokens(&total) <= limit
+        };
+        // Of fewer parts the total is never more, scaled or not.
+        let left_out = most(parts.len(), |count| count == 0 || !fits(count)) + 1;
+        if left_out < parts.len() {
+            return Some(from(left_out));
         }
     }
     let text = match &message.content {

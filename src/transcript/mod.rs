@@ -109,8 +109,10 @@ impl<'a> Message<'a> {
 
     /// A field of the message, wherever `LangChain`'s encodings put it.
     pub fn field(&self, key: &str) -> Option<Json<'a>> {
-        let paths: [&[&str]; 3] = [&["data", key], &["kwargs", key], &[key]];
-        paths.iter().find_map(|path| self.json.at(path))
+        // Only what has no role has its fields inside an envelope of its own.
+        let envelopes: &[&str] = if self.json.get("role").is_some() { &[] } else { &["data", "kwargs"] };
+        let inside = envelopes.iter().find_map(|envelope| self.json.at(&[envelope, key]));
+        inside.or_else(|| self.json.get(key))
     }
 
     /// What is known of how the message came about.

@@ -101,6 +101,7 @@ fn values_are_taken_as_leniently_as_there() {
         ("trim_tokens_to_summarize: '5'", "trim-tokens = 5"),
         ("trim_tokens_to_summarize: 12.0", "trim-tokens = 12"),
         ("trim_tokens_to_summarize: true", "trim-tokens = 1"),
+        ("trim_tokens_to_summarize: -3", "trim-tokens = 1"),
         ("model_name: deepseek:whatever", "model = deepseek:whatever"),
         ("model_name: deepseek-chat", "model = deepseek:deepseek-chat"),
         ("unknown_key: [1]\nskill_file_read_tool_names: [cat]\npreserve_recent_skill_count: '0'", "keep = messages:20"),
@@ -143,7 +144,6 @@ fn what_is_refused_there_is_refused() {
         ("trigger: {type: messages, value: -1}", "trigger.value = -1: expected a number above 0"),
         ("trigger: [{type: fraction, value: 0}]", "trigger[0].value = 0: expected a fraction above 0 and at most 1"),
         ("trim_tokens_to_summarize: 1.5", "trim_tokens_to_summarize = 1.5: expected a whole number or null"),
-        ("trim_tokens_to_summarize: -3", "trim_tokens_to_summarize = -3: expected 1 or more"),
         ("summary_prompt: [x]", "summary_prompt = a list: expected a string or null"),
         ("skill_file_read_tool_names: cat", "skill_file_read_tool_names = \"cat\": expected a list of strings"),
         ("preserve_recent_skill_tokens: -1", "preserve_recent_skill_tokens = -1: expected a whole number from 0 on"),
@@ -254,4 +254,13 @@ fn nothing_else_makes_a_file_deerflows() {
     assert!(error.starts_with("config.yaml: there is no setting \"models\""), "{error}");
     let error = Layers::of(&[]).file("config.yaml", "summarization: yes\n").error();
     assert!(error.starts_with("config.yaml: there is no setting \"summarization\""), "{error}");
+}
+
+#[test]
+fn a_model_may_be_one_of_the_files_own_list() {
+    let file = "models:\n- name: cheap\n  use: langchain_openai:ChatOpenAI\n  model: my-tune\n  base_url: http://localhost:1/v1\n  api_key: $TUNE_KEY\nsummarization:\n  enabled: true\n  model_name: cheap\n  trigger: {type: tokens, value: 1}\n";
+    let values = Layers::of(&["-v"]).file("config.yaml", file).values();
+    for line in ["model = openai:my-tune", "base-url = http://localhost:1/v1", "api-key-env = TUNE_KEY"] {
+        assert!(values.contains(&format!("{line} (from config.yaml)")), "{values:?}");
+    }
 }

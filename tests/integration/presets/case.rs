@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use tcompact::plan::size::Size;
-use tcompact::presets::{self, by_name};
+use tcompact::presets;
 use tcompact::rewrite::arguments::{MARK, Truncation};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
@@ -195,10 +195,9 @@ impl<'a> Case<'a> {
             settings.policy.keep = Size::Messages(0);
             settings.policy.rules.last_stays = false;
         }
-        if self.system == "synaptic" {
+        if self.given("max_tokens").is_some_and(|most| most.raw() == "1") {
             // Half of one token is none.
-            let most = whole(self.given("max_tokens")).expect("given");
-            settings.policy.keep = Size::Tokens(most / 2);
+            settings.policy.keep = Size::Tokens(0);
         }
         if self.system == "deepagents" && !self.is_given("deepagents_defaults") {
             settings.truncation = self
@@ -218,10 +217,11 @@ impl<'a> Case<'a> {
 
     pub(super) fn script(&self, settings: &Settings) -> Script {
         let steps = self.given("model_script").into_iter().flat_map(|steps| steps.items()).map(|step| text(Some(step)));
-        let retries = by_name(self.system).expect("a preset").flags.iter().find(|(flag, _)| *flag == "retries");
+        let flags = presets::values(self.system, &|_| None).expect("a preset");
+        let retries = flags.iter().find(|(flag, _)| *flag == "retries");
         Script {
             patience: Patience {
-                retries: retries.map_or(0, |(_, retries)| retries.parse().expect("a number")),
+                retries: retries.map_or(3, |(_, retries)| retries.parse().expect("a number")),
                 persistence: settings.recipe.patience,
             },
             reply: text(self.given("reply")).unwrap_or("SUMMARY".to_owned()),
@@ -269,9 +269,11 @@ fn truncation(settings: Json<'_>, window: bool) -> Option<Truncation> {
         mark: mark.map_or(MARK, |mark| Box::leak(mark.into_boxed_str())),
         longest: whole(settings.get("max_length")).unwrap_or(2_000) as usize,
         tools: presets::WRITING_TOOLS,
-        // Without a trigger nothing is ever cut.
-        trigger: Some(size(parsed("trigger")?).parse().expect("a size")),
-        // Without a window DeepAgents keeps messages instead.
-        keep: Some(if matches!(keep, Size::Fraction(_)) && !window { Size::Messages(20) } else { keep }),
+        sizes: Some((
+            // Without a trigger nothing is ever cut.
+            size(parsed("trigger")?).parse().expect("a size"),
+            // Without a window DeepAgents keeps messages instead.
+            if matches!(keep, Size::Fraction(_)) && !window { Size::Messages(20) } else { keep },
+        )),
     })
 }

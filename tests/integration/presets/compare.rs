@@ -5,6 +5,7 @@ use std::fmt::Write;
 use tcompact::app::Outcome;
 use tcompact::plan::carried::{self, carried};
 use tcompact::plan::{Plan, Policy, plan, total};
+use tcompact::run::append::Section;
 use tcompact::settings::Settings;
 use tcompact::tokens::Tally;
 use tcompact::transcript::framing::read;
@@ -25,7 +26,7 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
         }
     }
     let truncated =
-        settings.truncation.as_ref().map(|truncation| truncation.edits(transcript, &tally, &settings.policy));
+        settings.truncation.as_ref().map(|truncation| truncation.early_edits(transcript, &tally, &settings.policy));
     let source = tcompact::rewrite::apply(source, &truncated.unwrap_or_default());
     let document = read(&source, settings.from, None).expect("a transcript");
     let transcript = &document.transcripts[0];
@@ -85,8 +86,8 @@ pub(super) fn compare_result(
         {
             let _ = writeln!(out, "summary {summary:?}");
         }
-        if summary.is_some_and(|summary| summary.is_message) {
-            found.remove(0);
+        if let Some(index) = summary.and_then(|summary| summary.index) {
+            found.remove(index);
         }
         assert_eq!(carried::KEY, "summary_text");
     }
@@ -122,14 +123,14 @@ fn moved(expected: Json<'_>) -> Option<Json<'_>> {
     content.get("moved").or_else(in_list)
 }
 
-/// Whether a note is as long as the recorded one, names the same file, and shows the same lines.
+/// Whether a content with a note is as long as the recorded one, names the same file, and shows the same of the result.
 fn says(fields: Json<'_>, moved: Json<'_>) -> bool {
     let content = fields.get("content").expect("content");
     let note = text(Some(content)).or_else(|| text(content.items().next()?.get("text"))).expect("a note");
-    let shown = format!(":\n\n{}", text(moved.get("lines")).expect("lines"));
     Some(note.chars().count() as u64) == whole(moved.get("characters"))
         && note.contains(&text(moved.get("path")).expect("a path"))
-        && note.ends_with(&shown)
+        && text(moved.get("ends")).is_none_or(|ends| note.ends_with(&format!(":\n\n{ends}")))
+        && text(moved.get("begins")).is_none_or(|begins| note.starts_with(&format!("{begins}\n\n[")))
 }
 
 /// A message that is not one of the input's, in what the recorded one has.
@@ -142,13 +143,15 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
         other => other,
     };
     let mut differs = text(expected.get("role")).as_deref() != Some(role);
-    if let Some(moved) = moved(expected) {
-        if !says(fields, moved) {
-            let _ = writeln!(out, "note\n{}\nand not\n{}", found.raw(), moved.raw());
-        }
-        return;
+    let is_note = moved(expected);
+    if let Some(moved) = is_note
+        && !says(fields, moved)
+    {
+        let _ = writeln!(out, "note\n{}\nand not\n{}", found.raw(), moved.raw());
     }
-    for key in ["content", "name", "tool_call_id"] {
+    let blocks = |json: Json<'_>| json.get("content").map(|content| content.items().count());
+    differs |= blocks(fields) != blocks(expected) && is_note.is_none_or(|_| blocks(expected) != Some(0));
+    for key in ["content", "name", "tool_call_id"].into_iter().skip(usize::from(is_note.is_some())) {
         let value = |json: Json<'_>| json.get(key).filter(|value| value.kind() != JsonKind::Null).map(repr);
         let empty = |value: Option<String>| value.filter(|value| value != "''");
         differs |= empty(value(fields)) != empty(value(expected));
@@ -182,7 +185,11 @@ fn compare_files(case: &Case<'_>, outcome: &Outcome, out: &mut String) {
     if case.system != "deepagents" {
         return;
     }
-    let found = outcome.archived.sections.concat();
+    let sections = outcome.archived.sections.iter().map(|section| match section {
+        Section::Text(text) => format!("{text}\n\n"),
+        Section::Record(record) => record.to_string(),
+    });
+    let found: String = sections.collect();
     let expected = text(case.expected("history_file")).unwrap_or_default();
     let expected = expected.strip_prefix("## Summarized at <TS>\n\n").unwrap_or(&expected);
     if found != expected {

@@ -205,17 +205,27 @@ fn an_archive_has_what_was_cut_away() {
     for round in 1..=2 {
         let run = piped(&["-q", "--keep", "messages:3", "--archive", &lines], &source);
         assert!(run.stdout.contains(&format!("(The messages that this summarizes are kept in {lines}.)")), "{run:?}");
-        let archived: Vec<Value> = fs::read_to_string(&lines)
-            .expect("read")
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("JSON"))
-            .collect();
-        let cut = &before[1..before.len() - 3];
-        assert_eq!(archived, vec![cut; round].concat(), "appended, whole");
+        let archive = fs::read_to_string(&lines).expect("read");
+        let records: Vec<Value> = archive.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(records.len(), round, "appended, a line each");
+        for record in records {
+            assert_eq!((&record["source"], &record["format"]), (&"-".into(), &"openai-chat".into()));
+            let messages = record["messages"].as_array().expect("a list");
+            for (index, message) in record["indices"].as_array().expect("a list").iter().zip(messages) {
+                let message = message.as_str().expect("text");
+                assert!(source.contains(message), "to the byte: {message}");
+                let index = index.as_u64().expect("an index") as usize;
+                assert_eq!(serde_json::from_str::<Value>(message).expect("JSON"), before[index]);
+            }
+            assert_eq!(messages.len(), before.len() - 4, "but for the system message and what is kept");
+        }
     }
     piped(&["-q", "--keep", "messages:3", "--archive", &text], &source);
     let text = fs::read_to_string(&text).expect("read");
-    assert!(text.starts_with("## Summarized at 20") && text.contains("+00:00\n\n<message role=\"user\">\n"), "{text}");
+    assert!(
+        text.starts_with("## Summarized at 20") && text.contains("+00:00\n\nFrom -:\n\n<message role=\"user\">\n"),
+        "{text}"
+    );
     let untouched = path(folder.path(), "b.md");
     let failing = ["--archive", &untouched, "--keep", "messages:3", "--summarizer-cmd", "false"];
     assert_eq!(piped(&failing, &source).code, 4);

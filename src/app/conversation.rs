@@ -1,0 +1,183 @@
+//! One conversation's way: planned, summarized, and what is made of both as edits of its source.
+//!
+//! Several steps look at the conversation with some of its messages shortened. Those edits are made on a copy to look at;
+//! the result is always made of the source, with the edits that fall into what stays.
+
+use anyhow::Result;
+
+use crate::exit::Failure;
+use crate::plan::carried::carried;
+use crate::plan::{Plan, plan};
+use crate::rewrite::{self, Edit, Placed, media};
+use crate::run::report::Said;
+use crate::settings::Settings;
+use crate::summary::Answers;
+use crate::tokens::Tally;
+use crate::transcript::{Transcript, framing};
+
+use super::archive::{self, Archived, MEDIA};
+use super::work::{Accepted, Work};
+use super::{files, policy};
+
+/// What was done to a conversation.
+pub(super) struct Done {
+    /// Where it was cut.
+    pub(super) plan: Plan,
+    /// What took the place of its history, where that went.
+    pub(super) summary: Option<Placed>,
+    /// What else is changed, in what stays; in order.
+    pub(super) edits: Vec<Edit>,
+    /// What is to be kept elsewhere.
+    pub(super) archived: Archived,
+}
+
+/// Where a conversation would be cut: the plan, and the conversation that it was made for, are given to `show`.
+pub(super) fn look(
+    settings: &Settings,
+    transcript: &Transcript<'_>,
+    show: impl FnOnce(&Transcript<'_>, &Tally<'_, '_>, &Plan),
+) {
+    let early = early_edits(settings, transcript);
+    // A conversation that was read can be read again; where it could not, there is nothing to show.
+    let _ = on_edited(transcript, &early, |prepared| {
+        let tally = Tally::new(settings.counter, &prepared.messages);
+        show(prepared, &tally, &decided(settings, prepared, &tally));
+        Ok(())
+    });
+}
+
+/// Compacts one conversation, or nothing where nothing is to be done.
+///
+/// # Errors
+/// There is no summary and the settings do not say what to put in its place; or what is left is too much.
+pub(super) fn conversation(
+    settings: &Settings,
+    source: &str,
+    transcript: &Transcript<'_>,
+    answers: &dyn Answers,
+) -> Result<Option<Done>> {
+    let early = early_edits(settings, transcript);
+    on_edited(transcript, &early, |prepared| {
+        let said = Said::new(settings);
+        let tally = Tally::new(settings.counter, &prepared.messages);
+        let plan = decided(settings, prepared, &tally);
+        said.planned(source, prepared, &plan, &tally);
+        if plan.cutoff == 0 {
+            let whole = Done { plan, summary: None, edits: early.clone(), archived: Archived::default() };
+            let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
+            if !early.is_empty() {
+                said.only_cut(source);
+            }
+            return Ok(Some(done).filter(|done| !done.edits.is_empty()));
+        }
+        said.parted(source, &plan);
+        compacted(settings, source, transcript, prepared, early.clone(), plan, answers)
+    })
+}
+
+/// Summarizes what a plan says.
+fn compacted(
+    settings: &Settings,
+    source: &str,
+    transcript: &Transcript<'_>,
+    prepared: &Transcript<'_>,
+    early: Vec<Edit>,
+    plan: Plan,
+    answers: &dyn Answers,
+) -> Result<Option<Done>> {
+    let archive = archive::place(settings, transcript);
+    let earlier = carried(transcript, &settings.policy);
+    let late = settings.truncation.as_ref().map(|cut| cut.late_edits(transcript, plan.cutoff)).unwrap_or_default();
+    let media_folder = archive.as_ref().filter(|_| settings.ways.files).map(|place| place.folder(MEDIA));
+    let (moved, media_files) = match &media_folder {
+        Some(folder) => media::moved_out(prepared, &plan.summarized(), &files::shown(folder)),
+        None => Default::default(),
+    };
+    // Arguments are cut early or late, and media move only where they are cut early.
+    let for_history =
+        if late.is_empty() { on_edited_text(prepared, &moved) } else { on_edited_text(transcript, &late) };
+    let accepted = with_history(prepared, for_history.as_deref(), |history| {
+        let tally = Tally::new(settings.counter, &history.messages);
+        let work = Work {
+            settings,
+            answers,
+            transcript,
+            plan: &plan,
+            history,
+            tally: &tally,
+            summarized: plan.summarized(),
+            earlier: earlier.as_ref(),
+            archive: archive.as_ref(),
+        };
+        let accepted = match work.summary(source).and_then(|reply| work.accepted(reply)) {
+            Ok(accepted) => Some(accepted),
+            Err(failed) => work.instead(source, &failed)?,
+        };
+        let Some(Accepted { text, usage }) = accepted else { return Ok(None) };
+        Said::new(settings).summarized(source, work.summarized.len(), work.message_tokens(&text), usage);
+        Ok(Some((work.archived(source), work.placed(text))))
+    })?;
+    let Some((mut archived, summary)) = accepted else { return Ok(None) };
+    if let Some(folder) = media_folder {
+        archived.files.extend(media_files.into_iter().map(|file| (folder.join(file.name), file.bytes)));
+    }
+    let mut edits = early;
+    edits.extend(late);
+    let stays = |edit: &Edit| stays(transcript, &plan, edit);
+    edits.retain(stays);
+    edits.sort_by_key(|edit| edit.range.start);
+    let done = Done { plan, summary: Some(summary), edits, archived };
+    files::fitted(settings, source, transcript, done).map(Some)
+}
+
+/// Whether an edit falls into a message that stays.
+fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
+    let after = transcript.messages.partition_point(|message| message.span().start <= edit.range.start);
+    let index = after.saturating_sub(1);
+    index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
+}
+
+/// The arguments that are cut before anything is decided.
+fn early_edits(settings: &Settings, transcript: &Transcript<'_>) -> Vec<Edit> {
+    let truncation = settings.truncation.as_ref().filter(|_| settings.disabled.is_none());
+    let tally = Tally::new(settings.counter, &transcript.messages);
+    truncation.map(|cut| cut.early_edits(transcript, &tally, &settings.policy)).unwrap_or_default()
+}
+
+/// Where a conversation is cut: nowhere, if the config file has nothing done.
+fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Plan {
+    match &settings.disabled {
+        None => plan(transcript, tally, &policy(settings, transcript.format)),
+        Some(reason) => Plan::of_nothing(reason.clone()),
+    }
+}
+
+/// Has `then` look at a conversation with some edits made.
+fn on_edited<T>(
+    transcript: &Transcript<'_>,
+    edits: &[Edit],
+    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
+) -> Result<T> {
+    with_history(transcript, on_edited_text(transcript, edits).as_deref(), then)
+}
+
+/// The messages of a conversation as a list with some edits made, where there are any.
+fn on_edited_text(transcript: &Transcript<'_>, edits: &[Edit]) -> Option<String> {
+    let messages = || (0..transcript.messages.len()).map(|index| rewrite::edited(transcript, index, edits)).collect();
+    (!edits.is_empty()).then(|| files::list(messages()))
+}
+
+/// Has `then` look at a conversation whose messages are those of a list, where there is one, and its own where not.
+fn with_history<T>(
+    transcript: &Transcript<'_>,
+    list: Option<&str>,
+    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
+) -> Result<T> {
+    let Some(list) = list else { return then(transcript) };
+    let document = framing::read(list, Some(transcript.format), None)
+        .map_err(|error| Failure::unreadable(format!("a conversation with its arguments cut {error}")))?;
+    match document.transcripts.into_iter().next() {
+        Some(read) => then(&Transcript { state: transcript.state, line: transcript.line, ..read }),
+        None => then(transcript),
+    }
+}
