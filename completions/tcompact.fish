@@ -11,7 +11,7 @@ complete -c tcompact -l counter -d 'How tokens are counted: `approx`, `approx:CH
 complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)' -r
 complete -c tcompact -l preset -d 'The rules of a known system (`--list presets`); other flags override it' -r
 complete -c tcompact -l config -d 'Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there]' -r -F
-complete -c tcompact -l truncate-args -d 'Cut string arguments of tool calls before the kept part that are longer than N characters' -r
+complete -c tcompact -l truncate-args -d 'Cut string arguments of tool calls before the kept part that are longer than N characters, and would be shorter for it' -r
 complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]' -r
 complete -c tcompact -l base-url -d 'Where the provider\'s API is, up to and with its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r
@@ -34,7 +34,7 @@ any\t'All'"
 complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
 complete -c tcompact -l emit -d 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
-complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: the messages as they were; `.md`: for reading)' -r -F
+complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were; `.md`: for reading)' -r -F
 complete -c tcompact -l color -d 'When messages on standard error are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"

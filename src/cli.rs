@@ -91,7 +91,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
     pub config: Option<PathBuf>,
 
-    /// Cut string arguments of tool calls before the kept part that are longer than N characters.
+    /// Cut string arguments of tool calls before the kept part that are longer than N characters, and would be shorter
+    /// for it.
     #[arg(long, value_name = "N", value_parser = whole, help_heading = "Rules")]
     pub truncate_args: Option<u64>,
 
@@ -168,8 +169,8 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
     pub emit: Emit,
 
-    /// Append what is cut away to FILE, and have the summary name it (`.jsonl`: the messages as they were; `.md`: for
-    /// reading).
+    /// Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were;
+    /// `.md`: for reading).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub archive: Option<PathBuf>,
 

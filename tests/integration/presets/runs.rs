@@ -243,6 +243,7 @@ fn an_archive_that_cannot_be_is_refused_before_anything_is_done() {
         ("a.txt", 2, "expected a name that ends in .md, for reading, or in .jsonl"),
         (inside.as_str(), 1, "cannot be written"),
         ("openai-chat/crlf-bom.jsonl", 2, "is the input or the output itself"),
+        ("openai-chat/../openai-chat/crlf-bom.jsonl", 2, "is the input or the output itself"),
     ] {
         let run = with(&["--keep", "messages:2", "--archive", archive, "openai-chat/crlf-bom.jsonl"]);
         assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
@@ -282,6 +283,105 @@ fn deepagents_keeps_its_history_in_a_folder_of_its_own() {
     let result = messages[2]["content"].as_str().expect("text");
     assert!(result.contains("is now in the file large_tool_results/a\n") && result.len() < 1_000, "{result}");
     assert_eq!(fs::read_to_string(folder.path().join("large_tool_results/a")).expect("read"), "row\n".repeat(2_000));
+}
+
+#[test]
+fn an_archive_is_never_the_output_however_it_is_spelled() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink("real.md", folder.path().join("link.md")).expect("a link");
+    let input = format!("{FIXTURES}/agent-session.json");
+    for (archive, output) in [("h.md", "./h.md"), ("link.md", "real.md")] {
+        let arguments = ["-q", "--archive", archive, "-o", output, &input];
+        let run = run(tcompact().args(arguments).current_dir(folder.path()), b"");
+        assert_eq!(run.code, 2, "{archive}: {run:?}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 1, "nothing was made");
+}
+
+#[test]
+fn results_move_out_even_where_nothing_is_summarized_and_never_over_anything() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let call = r#"{"id":"a/../b","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+    let source = |text: &str| {
+        let big = format!("{text}\\n").repeat(1_000);
+        format!(
+            r#"[{{"role":"user","content":"go on"}},{{"role":"assistant","content":"","tool_calls":[{call}]}},{{"role":"tool","tool_call_id":"a/../b","content":[{{"type":"text","text":"{big}"}},{{"type":"image_url","image_url":{{"url":"https://e.com/\ud83d","odd":1.50}}}}]}}]"#
+        )
+    };
+    let arguments = ["--preset", "deepagents", "--context-window", "600", "--keep", "messages:9"];
+    let run = |text: &str| run(tcompact().args(arguments).current_dir(folder.path()), source(text).as_bytes());
+    let file = folder.path().join("large_tool_results/a____b");
+    for round in 0..2 {
+        let first = run("row");
+        assert_eq!(first.code, 0, "{round}: {first:?}");
+        assert!(first.stdout.contains("large_tool_results/a____b"), "{first:?}");
+        assert!(
+            first.stdout.contains(r#"{"url":"https://e.com/\ud83d","odd":1.50}"#),
+            "what is no text stays as it is written"
+        );
+        assert_eq!(fs::read_to_string(&file).expect("read"), "row\n".repeat(1_000));
+    }
+    let other = run("another");
+    assert_eq!((other.code, other.stdout.as_str()), (1, ""), "{other:?}");
+    assert!(other.stderr.contains("is there already and holds something else; move it away"), "{other:?}");
+    fs::remove_dir_all(folder.path().join("large_tool_results")).expect("removed");
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("large_tool_results")).expect("a link");
+    assert_eq!(run("row").code, 1, "a link could lead anywhere");
+    assert_eq!(fs::read_dir(elsewhere.path()).expect("read").count(), 0);
+}
+
+#[test]
+fn arguments_are_cut_before_the_cut_and_nowhere_else() {
+    let long = "x".repeat(100);
+    let call = |id: usize| {
+        format!(
+            r#"{{"role":"assistant","content":"","tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"f","arguments":"{{\"a\":\"{long}\"}}"}}}}]}}"#
+        )
+    };
+    let result = |id: usize| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"r"}}"#);
+    let words = "and so on ".repeat(30);
+    let source = format!(
+        r#"[{{"role":"user","content":"{words}"}},{},{},{},{},{{"role":"user","content":"last"}}]"#,
+        call(1),
+        result(1),
+        call(2),
+        result(2)
+    );
+    let arguments =
+        ["-q", "--truncate-args", "50", "--keep", "messages:2", "--accept", "any", "--summarizer-cmd", "cat"];
+    let run = piped(&arguments, &source);
+    assert!(run.stdout.contains("xxxxxxxxxxxxxxxxxxxx...(argument truncated)"), "in what is summarized: {run:?}");
+    assert!(
+        run.stdout.ends_with(&format!("{},{},{{\"role\":\"user\",\"content\":\"last\"}}]", call(2), result(2))),
+        "{run:?}"
+    );
+    let failing = [
+        "-q",
+        "--truncate-args",
+        "50",
+        "--keep",
+        "messages:2",
+        "--summarizer-cmd",
+        "false",
+        "--on-error",
+        "passthrough",
+    ];
+    assert_eq!(piped(&failing, &source).stdout, source, "the input, unchanged");
+    assert_eq!(piped(&["-q", "--truncate-args", "50", "--keep", "messages:9"], &source).stdout, source);
+}
+
+#[test]
+fn a_window_that_nobody_knows_is_not_taken_from_a_model_that_does_not_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = path(folder.path(), "c.toml");
+    fs::write(&config, "model = \"openai:gpt-4o\"").expect("written");
+    let arguments = ["-n", "--json", "--preset", "deepagents", "--config", &config, FIVE];
+    let known: Value = serde_json::from_str(&with(&arguments).stdout).expect("JSON");
+    assert_eq!(known["context_window"], 128_000);
+    let run = with(&[&arguments[..], &["--summarizer-cmd", "cat"]].concat());
+    let unknown: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+    assert_eq!(unknown["context_window"], Value::Null);
 }
 
 /// Whatever a preset is given, what it keeps is as it was (`DeepAgents` alone changes some of it), and the result is a
