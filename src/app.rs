@@ -97,7 +97,7 @@ pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers) -> Res
 /// Refuses what the format cannot hold and, in the presets of `LangChain`, what `LangChain` does not take.
 fn check_messages(settings: &Settings, source: &str, document: &Document<'_>) -> Result<()> {
     check_role(settings, document)?;
-    if settings.ways.converts {
+    if settings.ways.langchain {
         for transcript in &document.transcripts {
             let refused = transcript.messages.iter().enumerate().find_map(|(index, message)| {
                 coercion::refusal(transcript.format.name(), message).map(|why| (index, why))

@@ -41,12 +41,11 @@ pub enum Depending {
 /// What a system does besides cutting and summarizing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ways {
-    /// The estimate is used whatever the model's own tokenizer: `--for` tells no more than the characters a token.
-    pub estimates: bool,
+    /// It knows `LangChain`'s messages: they must be what `LangChain` converts without an error, and are estimated as it
+    /// does whatever the model's own tokenizer, of which there is only one.
+    pub langchain: bool,
     /// The estimate's characters a token, whatever the model.
     pub characters: Option<f64>,
-    /// Messages must be what `LangChain` converts without an error.
-    pub converts: bool,
     /// The history goes to a file that the summary names, pictures and other data to files beside it, and what is kept
     /// must fit the model's input.
     pub files: bool,
@@ -54,8 +53,8 @@ pub struct Ways {
     pub marks: bool,
 }
 
-const PLAIN: Ways = Ways { estimates: false, characters: None, converts: false, files: false, marks: true };
-const OF_LANGCHAIN: Ways = Ways { estimates: true, converts: true, ..PLAIN };
+const PLAIN: Ways = Ways { langchain: false, characters: None, files: false, marks: true };
+const OF_LANGCHAIN: Ways = Ways { langchain: true, ..PLAIN };
 
 /// What `LangChain` decides otherwise than tcompact.
 const LANGCHAIN: Rules =

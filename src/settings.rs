@@ -134,7 +134,7 @@ impl Settings {
         let reader = arguments.for_model.as_deref().map(find_model).transpose()?;
         let writer = arguments.model.as_deref().and_then(|name| models::find(name).ok());
         // The systems of the presets know one model, which reads on and summarizes.
-        let model = reader.or(writer.filter(|_| preset.ways.estimates));
+        let model = reader.or(writer.filter(|_| preset.ways.langchain));
         let context_window = arguments.context_window.or(model.map(|model| model.context_window));
         let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
         check_fractions(&triggers, arguments.keep, context_window)?;
@@ -227,7 +227,7 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
         None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
     };
     let told = || model.map_or(Counter::DEFAULT, |model| model.counter());
-    given.unwrap_or_else(|| if preset.ways.estimates { estimate() } else { told() })
+    given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { told() })
 }
 
 /// When arguments of tools are cut. `DeepAgents` has its own sizes for that and looks at two tools only.

@@ -132,8 +132,7 @@ impl Data {
 
     fn file(&self) -> Option<Moved> {
         let bytes = self.bytes.clone()?;
-        let hash = ring::digest::digest(&ring::digest::SHA256, &bytes);
-        let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        let digits = sha256(&bytes);
         Some(Moved { name: format!("{}.{}", &digits[..NAME_DIGITS], extension(&self.media_type)), bytes })
     }
 
@@ -144,6 +143,12 @@ impl Data {
             _ => json!({"type": "text", "text": format!("<file url=\"{path}\" />")}),
         }
     }
+}
+
+/// The SHA-256 of some bytes, in hexadecimal digits.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    let hash = ring::digest::digest(&ring::digest::SHA256, bytes);
+    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Decodes as Python does by default: characters of no meaning are passed over, and the padding must be right.

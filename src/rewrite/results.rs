@@ -11,6 +11,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::{Arguments, Call, Content, Message, Role, Transcript, syntax};
 
 use super::Edit;
+use super::media::sha256;
 
 /// Characters of a read file that stay.
 const READ_STAYS: usize = 4_000;
@@ -110,9 +111,7 @@ fn file_name(id: &str) -> String {
     if name.len() <= LONGEST_NAME && !name.is_empty() {
         return name;
     }
-    let hash = ring::digest::digest(&ring::digest::SHA256, id.as_bytes());
-    let digits: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("call-{digits}")
+    format!("call-{}", sha256(id.as_bytes()))
 }
 
 /// What stands in the place of a result that became a file: where it is, and its first and last lines.

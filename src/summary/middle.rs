@@ -1,6 +1,6 @@
 //! A history without its middle, for a model that could not read all of it.
 
-use crate::tokens::{Counter, approx};
+use crate::tokens::Counter;
 
 const OMITTED: &str = "\n\n[... middle of conversation omitted ...]\n\n";
 
@@ -8,10 +8,7 @@ const OMITTED: &str = "\n\n[... middle of conversation omitted ...]\n\n";
 /// of it from the beginning, as `LangChain` cuts it. Nothing where no character would be left.
 pub fn cut_out(history: &str, counter: Counter, window: Option<u64>) -> Option<String> {
     let chars: Vec<usize> = history.char_indices().map(|(at, _)| at).collect();
-    let tokens = match counter {
-        Counter::Approx(per_token) => approx::text_message(chars.len(), per_token),
-        other => other.count_text(history),
-    };
+    let tokens = counter.count_text_message(history);
     let half = tokens / 2;
     let budget = window.map_or(half, |window| half.min(window.saturating_mul(2) / 5));
     let keep = (chars.len() as u128 * u128::from(budget) / u128::from(tokens.max(1))) as usize;

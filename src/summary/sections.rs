@@ -1,9 +1,10 @@
 //! A prompt's history in two sections, as `DeerFlow` writes it: an earlier summary that is to be carried on, and what is
 //! new. Each gets half of what may be sent.
 
-use crate::tokens::{Counter, approx, python};
+use crate::tokens::{Counter, python};
 
 use super::buffer::escaped;
+use super::trim_messages::most;
 
 /// Which end of a text stays.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,25 +50,9 @@ fn cut(text: &str, limit: u64, keep: Keep, counter: Counter) -> String {
         Keep::First => &text[..ends[chars]],
         Keep::Last => &text[ends[ends.len() - 1 - chars]..],
     };
-    let (mut low, mut high) = (0, ends.len() - 1);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if tokens(piece(middle), counter) <= limit {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
-    }
-    let fitting = piece(low);
+    let most = most(ends.len() - 1, |chars| counter.count_text_message(piece(chars)) <= limit);
+    let fitting = piece(most);
     if python::strip(fitting).is_empty() { bounded(text, limit) } else { fitting.to_owned() }
-}
-
-/// Tokens of a message of a user that says just this.
-fn tokens(text: &str, counter: Counter) -> u64 {
-    match counter {
-        Counter::Approx(chars) => approx::text_message(text.chars().count(), chars),
-        other => other.count_text(text),
-    }
 }
 
 /// At most so many characters: the beginning and the end, with a mark between them.

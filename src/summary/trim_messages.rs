@@ -67,7 +67,7 @@ pub fn trim_messages<'a>(
 
 /// The largest number up to `all` that holds, as a binary search finds it: with scaling a larger one may hold where a
 /// smaller one does not, and then it matters which are tried.
-fn most(all: usize, holds: impl Fn(usize) -> bool) -> usize {
+pub(super) fn most(all: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, all);
     while low < high {
         let middle = (low + high).div_ceil(2);

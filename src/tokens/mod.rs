@@ -66,6 +66,15 @@ impl Counter {
         }
     }
 
+    /// The number of tokens of a user's message that says just this text.
+    pub fn count_text_message(self, text: &str) -> u64 {
+        match self {
+            Counter::Approx(chars_per_token) => approx::text_message(text.chars().count(), chars_per_token),
+            Counter::Exact(_) => self.count_text(text) + EXACT_OVERHEAD,
+            Counter::Bytes(_) => self.count_text(text),
+        }
+    }
+
     /// What [`Counter::count`] can be at least and at most, without counting; nothing where counting is as cheap.
     pub fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
         if let Counter::Exact(_) = self {
