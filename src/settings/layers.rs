@@ -14,6 +14,7 @@ use super::keys::{Keys, Kind, kind};
 use super::{environment, file};
 use crate::cli::Arguments;
 use crate::exit::Failure;
+use crate::presets::PRESETS;
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
 /// what the layers above give: a flag's first value.
@@ -220,10 +221,11 @@ impl CommandLine {
             (0..3).find(decides).and_then(|layer| in_layer(layer, flag))
         };
         let Some(rows) = presets(name, &higher) else {
-            const WHY: &str = "there is no such preset; see --list presets";
+            let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            let why = format!("there is no such preset; there are {}", names.join(", "));
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
-                None => Failure::usage(format!("--preset {name}: {WHY}")),
-                Some(given) => given.source.wrong("preset", name, WHY),
+                None => Failure::usage(format!("--preset {name}: {why}")),
+                Some(given) => given.source.wrong("preset", name, &why),
             }
             .into());
         };
