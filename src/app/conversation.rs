@@ -65,12 +65,11 @@ pub(super) fn conversation(
         if plan.cutoff == 0 {
             let whole = Done { plan, summary: None, edits: early.clone(), archived: Archived::default() };
             let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
-            if !early.is_empty() {
-                said.only_cut(source);
-            }
+            said.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
             return Ok(Some(done).filter(|done| !done.edits.is_empty()));
         }
         said.parted(source, &plan);
+        files::check(settings, prepared, &tally, &plan)?;
         compacted(settings, source, transcript, prepared, early.clone(), plan, answers)
     })
 }

@@ -1,13 +1,14 @@
 //! What `DeepAgents` does with files: data of the history moves out before it is summarized, and results of tools move
 //! out where what is kept is still too much for the model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
-use crate::plan::total;
+use crate::plan::{Plan, total};
 use crate::rewrite::{self, Edit, reasoning, results};
+use crate::run::append;
 use crate::run::input::spoken;
 use crate::settings::Settings;
 use crate::tokens::Tally;
@@ -26,15 +27,14 @@ pub(super) fn fitted(settings: &Settings, source: &str, transcript: &Transcript<
         return Ok(done);
     }
     if done.summary.is_some() {
-        done.add(reasoning::unbound(transcript, done.plan.cutoff));
+        done.add(reasoning::unbound(transcript, &done.plan));
     }
     let Some(budget) = settings.policy.budget.filter(|budget| left(settings, transcript, &done) > *budget) else {
         return Ok(done);
     };
-    let folder = archive::place(settings, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
-    let (moved, files) = results::moved_out(transcript, done.plan.cutoff, &shown(&folder));
+    let (moved, files) = large_results(settings, transcript, &done.plan);
     done.add(moved);
-    done.archived.files.extend(files.into_iter().map(|file| (folder.join(file.name), file.text.into_bytes())));
+    done.archived.files.extend(files);
     match left(settings, transcript, &done) {
         left if left > budget => {
             let message = format!(
@@ -44,6 +44,35 @@ pub(super) fn fitted(settings: &Settings, source: &str, transcript: &Transcript<
             Err(Failure::new(Exit::SummaryRefused, message).into())
         }
         _ => Ok(done),
+    }
+}
+
+/// The edits that move the results out with which a conversation ends, and the files they go to.
+fn large_results(
+    settings: &Settings,
+    transcript: &Transcript<'_>,
+    plan: &Plan,
+) -> (Vec<Edit>, Vec<(PathBuf, Vec<u8>)>) {
+    let folder = archive::place(settings, transcript).map(|archive| archive.folder(RESULTS)).unwrap_or_default();
+    let (moved, files) = results::moved_out(transcript, plan.cutoff, &shown(&folder));
+    (moved, files.into_iter().map(|file| (folder.join(file.name), file.text.into_bytes())).collect())
+}
+
+/// Refuses results that are sure to move out and cannot, before a summary is paid for.
+///
+/// # Errors
+/// A file is there already and holds something else.
+pub(super) fn check(
+    settings: &Settings,
+    transcript: &Transcript<'_>,
+    tally: &Tally<'_, '_>,
+    plan: &Plan,
+) -> Result<()> {
+    let Some(budget) = settings.policy.budget.filter(|_| settings.ways.files) else { return Ok(()) };
+    let kept: Vec<usize> = (plan.cutoff..transcript.messages.len()).collect();
+    match tally.reaches(&kept, budget + 1) {
+        true => append::check_files(&large_results(settings, transcript, plan).1),
+        false => Ok(()),
     }
 }
 

@@ -25,10 +25,11 @@ pub enum Pin {
 }
 
 impl Pin {
-    fn holds(&self, index: usize, transcript: &Transcript<'_>, policy: &Policy) -> bool {
+    /// Whether the rule keeps a message; `place` is where it would stand without a summary that is carried on.
+    fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, policy: &Policy) -> bool {
         let message = &transcript.messages[index];
         match self {
-            Pin::First(count) => index < *count,
+            Pin::First(count) => place < *count,
             Pin::None => false,
             // An earlier summary is carried on by the next, and does not stand beside it for ever.
             _ if is_summary(message, policy) => false,
@@ -90,8 +91,9 @@ pub(super) fn pinned(
     cutoff: usize,
 ) -> Vec<usize> {
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
+    let place = |index: usize| index - usize::from(carried.is_some_and(|carried| carried < index));
     let holds = |index| {
-        policy.pins.iter().any(|pin| pin.holds(index, transcript, policy))
+        policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, policy))
             || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
     let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != carried && holds(index)).collect();

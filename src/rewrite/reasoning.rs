@@ -2,6 +2,7 @@
 //!
 //! Once those are summarized it must go, or the next request is refused.
 
+use crate::plan::Plan;
 use crate::transcript::json::Kind;
 use crate::transcript::{Content, Message, Role, Transcript};
 
@@ -10,10 +11,11 @@ use super::{Edit, removal};
 /// Block types of such reasoning.
 const BOUND: [&str; 3] = ["thinking", "redacted_thinking", "reasoning_content"];
 
-/// The edits that take bound reasoning out of the messages from `first` on.
-pub fn unbound(transcript: &Transcript<'_>, first: usize) -> Vec<Edit> {
-    let kept = transcript.messages.iter().skip(first).filter(|message| message.role == Role::Assistant);
-    kept.flat_map(without_reasoning).collect()
+/// The edits that take bound reasoning out of the messages that stay.
+pub fn unbound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit> {
+    let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
+    let stay = stay.map(|index| &transcript.messages[index]).filter(|message| message.role == Role::Assistant);
+    stay.flat_map(without_reasoning).collect()
 }
 
 fn without_reasoning(message: &Message<'_>) -> Vec<Edit> {

@@ -13,6 +13,9 @@ use crate::exit::Failure;
 use super::input::plain;
 use super::output;
 
+/// Why a file cannot be made where another is.
+const TAKEN: &str = "it is there already and holds something else; move it away";
+
 /// What was cut away from one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Section {
@@ -118,11 +121,26 @@ pub fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
+/// Refuses whole files that are there already and hold something else.
+///
+/// # Errors
+/// The first of these.
+pub fn check_files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+    let other = |file: &Path, bytes: &[u8]| fs::read(file).is_ok_and(|there| there != bytes);
+    match files.iter().find(|(file, bytes)| other(file, bytes)) {
+        Some((file, _)) => Err(unwritable(file, &io::Error::other(TAKEN)).into()),
+        None => Ok(()),
+    }
+}
+
 fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
-    make_folder_of(file)?;
-    if file.parent().is_some_and(Path::is_symlink) {
+    let is_line = |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("line-"));
+    let folder = file.parent();
+    let above = folder.filter(|folder| is_line(folder)).and_then(Path::parent);
+    if folder.into_iter().chain(above).any(Path::is_symlink) {
         return Err(io::Error::other("its folder is a link, and could lead anywhere"));
     }
+    make_folder_of(file)?;
     match fs::symlink_metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, |new| {
             as_private_as(new, like)?;
@@ -130,7 +148,7 @@ fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
         }),
         Err(error) => Err(error),
         Ok(there) if there.is_file() && fs::read(file)? == bytes => Ok(()),
-        Ok(_) => Err(io::Error::other("it is there already and holds something else; move it away")),
+        Ok(_) => Err(io::Error::other(TAKEN)),
     }
 }
 

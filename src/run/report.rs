@@ -158,13 +158,17 @@ impl<'s> Said<'s> {
         }
     }
 
-    /// That arguments of old calls are cut, where that is all that is done.
-    pub fn only_cut(self, source: &str) {
-        if !self.settings.quiet {
-            self.line(&format!(
-                "{}: long arguments of old tool calls are cut, and nothing else is changed",
-                spoken(source)
-            ));
+    /// What is changed where nothing is summarized: arguments are cut, results are moved to files, or both.
+    pub fn not_summarized(self, source: &str, arguments: bool, results: bool) {
+        let changes: Vec<&str> = [
+            (arguments, "long arguments of old tool calls are cut"),
+            (results, "large results at the end are moved to files"),
+        ]
+        .into_iter()
+        .filter_map(|(done, what)| done.then_some(what))
+        .collect();
+        if !self.settings.quiet && !changes.is_empty() {
+            self.line(&format!("{}: nothing is summarized; {}", spoken(source), changes.join(", and ")));
         }
     }
 

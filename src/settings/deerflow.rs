@@ -4,6 +4,8 @@
 //! and what `DeerFlow` refuses is refused. `skill_file_read_tool_names` and `preserve_recent_skill_count`, `_tokens` and
 //! `_tokens_per_skill` are checked and have no effect: skills live in `DeerFlow`'s own files, not in a transcript.
 
+use std::ffi::OsString;
+
 use anyhow::Result;
 use serde_json::{Map, Value as Json};
 
@@ -43,8 +45,13 @@ const FAMILIES: [(&str, &str); 13] = [
 ///
 /// # Errors
 /// The first value that `DeerFlow` would not take either, by its key.
-pub(super) fn read(file: &str, keys: &Map<String, Json>, models: Option<&Json>) -> Result<ConfigFile, Failure> {
-    let section = Section { file, keys, models };
+pub(super) fn read(
+    file: &str,
+    keys: &Map<String, Json>,
+    models: Option<&Json>,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<ConfigFile, Failure> {
+    let section = Section { file, keys, models, variable };
     let enabled = section.get("enabled", "true or false", boolean)?.unwrap_or(false);
     let model = section.get("model_name", "a string or null", or_null(text))?.flatten();
     let triggers = section.triggers()?;
@@ -89,6 +96,7 @@ struct Section<'s> {
     file: &'s str,
     keys: &'s Map<String, Json>,
     models: Option<&'s Json>,
+    variable: &'s dyn Fn(&str) -> Option<OsString>,
 }
 
 /// A size as it is written there.
@@ -196,14 +204,34 @@ impl Section<'_> {
         let reader = known.then(|| self.given("for", vec![full.clone()]));
         let mut values: Vec<Given> = [self.given("model", vec![full])].into_iter().chain(reader).collect();
         let of_entry = |key: &str| entry.and_then(|entry| entry.get(key)?.as_str());
+        let key = of_entry("api_key");
+        let variable = key.and_then(variable_name);
         if let Some(url) = of_entry("base_url").or_else(|| of_entry("api_base")) {
-            values.push(self.given("base-url", vec![url.to_owned()]));
+            let address = self.resolved(url);
+            // The address is one that the entry's own key is meant for, and no other key must go there; nor must the
+            // history go elsewhere where the address is not known.
+            let unusable = if address.is_none() {
+                Some(format!("{MODELS}: the address of {name:?} is {url}, and there is no such variable; set it"))
+            } else {
+                (key.is_some() && variable.is_none()).then(|| {
+                    format!("{MODELS}: the api_key of {name:?} is no $NAME, and keys are not read from files; put it into a variable and write api_key: $NAME")
+                })
+            };
+            let address = address.unwrap_or_else(|| url.to_owned());
+            values.push(Given { unusable, ..self.given("base-url", vec![address]) });
         }
-        // Only the name of a variable is taken; a key itself is not read from a file.
-        if let Some(variable) = of_entry("api_key").and_then(|key| key.strip_prefix('$')) {
+        if let Some(variable) = variable {
             values.push(self.given("api-key-env", vec![variable.to_owned()]));
         }
         values
+    }
+
+    /// A text of the file; one that begins with `$` is the variable of that name, as DeerFlow reads it.
+    fn resolved(&self, text: &str) -> Option<String> {
+        match text.strip_prefix('$') {
+            None => Some(text.to_owned()),
+            Some(_) => (self.variable)(variable_name(text)?)?.into_string().ok(),
+        }
     }
 
     /// The model of the list that is called so.
@@ -211,6 +239,13 @@ impl Section<'_> {
         let models = self.models?.as_array()?;
         models.iter().find(|model| model.get("name").and_then(Json::as_str) == Some(name))
     }
+}
+
+/// The name in `$NAME`.
+fn variable_name(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('$')?;
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    (starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
 }
 
 /// The full name of a model of the list: its provider is told by the class that it uses, as

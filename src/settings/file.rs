@@ -30,7 +30,7 @@ pub(super) fn read(
     keys: &Keys,
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<ConfigFile> {
-    let Some(path) = named.map(Path::to_owned).or_else(|| users_own(variable)) else {
+    let Some(path) = named.map(Path::to_owned).or_else(|| users_own(&variable)) else {
         return Ok(ConfigFile::default());
     };
     let name = path.display().to_string();
@@ -52,8 +52,8 @@ pub(super) fn read(
     match yaml(text).map_err(wrong)? {
         Json::Null => Ok(ConfigFile::default()),
         Json::Object(map) => match map.get(deerflow::SECTION) {
-            Some(Json::Object(section)) => Ok(deerflow::read(&name, section, map.get(deerflow::MODELS))?),
-            Some(Json::Null) => Ok(deerflow::read(&name, &Map::new(), None)?),
+            Some(Json::Object(section)) => Ok(deerflow::read(&name, section, map.get(deerflow::MODELS), &variable)?),
+            Some(Json::Null) => Ok(deerflow::read(&name, &Map::new(), None, &variable)?),
             _ => Ok(settings(&name, map, keys)?),
         },
         _ => Err(wrong("expected settings, one a line, as in `keep: messages:6`".to_owned()).into()),

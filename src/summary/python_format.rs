@@ -99,7 +99,11 @@ fn indexed<'t>(messages: &'t str, path: &str) -> Result<&'t str, String> {
         let attribute = path.trim_start_matches('.').split(['.', '[']).next().unwrap_or_default();
         return Err(format!("'str' object has no attribute '{attribute}'"));
     };
-    let index: usize = index.parse().map_err(|_| "string indices must be integers, not 'str'".to_owned())?;
+    // Python's indices are digits alone; Rust's numbers may have a sign.
+    let digits = Some(index).filter(|index| index.bytes().all(|byte| byte.is_ascii_digit()));
+    let index: usize = digits
+        .and_then(|digits| digits.parse().ok())
+        .ok_or_else(|| "string indices must be integers, not 'str'".to_owned())?;
     let (at, c) = messages.char_indices().nth(index).ok_or("string index out of range")?;
     Ok(&messages[at..at + c.len_utf8()])
 }

@@ -263,4 +263,13 @@ fn a_model_may_be_one_of_the_files_own_list() {
     for line in ["model = openai:my-tune", "base-url = http://localhost:1/v1", "api-key-env = TUNE_KEY"] {
         assert!(values.contains(&format!("{line} (from config.yaml)")), "{values:?}");
     }
+    let of_variable = file.replace("http://localhost:1/v1", "$TUNE_URL");
+    let layers = || Layers::of(&["-v"]).file("config.yaml", &of_variable);
+    let values = layers().set("TUNE_URL", "http://localhost:2/v1").values();
+    assert!(values.contains(&"base-url = http://localhost:2/v1 (from config.yaml)".to_owned()), "{values:?}");
+    let error = layers().error();
+    assert!(error.contains("$TUNE_URL, and there is no such variable"), "{error}");
+    let literal = file.replace("$TUNE_KEY", "sk-written-out");
+    let error = Layers::of(&[]).file("config.yaml", &literal).error();
+    assert!(error.contains("keys are not read from files") && !error.contains("sk-written"), "{error}");
 }
