@@ -73,13 +73,15 @@ impl fmt::Display for ReadError {
 }
 
 /// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list wins.
-const PATHS: [&[&str]; 9] = [
+const PATHS: [&[&str]; 11] = [
     &["messages"],
+    &["contents"],
     &["values", "messages"],
     &["history"],
     &["request_params", "messages"],
     &["body", "messages"],
     &["request", "messages"],
+    &["request", "contents"],
     &["kwargs", "messages"],
     &["input", "messages"],
     &["channel_values", "messages"],
@@ -226,7 +228,10 @@ fn describe(value: Json<'_>) -> String {
     if keys.len() > SHOWN {
         keys[SHOWN] = "…".to_owned();
     }
-    format!("an object without a list under messages, history or values.messages (its keys: {})", keys.join(", "))
+    format!(
+        "an object without a list under messages, contents, history or values.messages (its keys: {})",
+        keys.join(", ")
+    )
 }
 
 /// A key as it can be shown: short, and without control characters that a terminal would obey.

@@ -96,6 +96,7 @@ fn no_trigger_no_change() {
         "openai-chat/half-surrogates.json",
         "langchain/thread.json",
         "anthropic/request.json",
+        "gemini/request.json",
     ] {
         let before = fs::read_to_string(format!("{}/{name}", crate::program::FIXTURES)).expect("a fixture");
         let run = with(&["--trigger", "tokens:1m", "--keep", "messages:1", name]);

@@ -197,6 +197,7 @@ fn written(made: &[Made], format: &str) -> Vec<Value> {
     for one in made {
         match one {
             Made::System(text) if format == "anthropic" => out.push(json!({"role": "user", "content": text})),
+            Made::System(text) if format == "gemini" => out.push(said("user", text, format)),
             Made::System(text) => out.push(said("system", text, format)),
             Made::User(text) => {
                 out.extend(results(&std::mem::take(&mut later), format));
@@ -225,6 +226,8 @@ fn said(role: &str, text: &str, format: &str) -> Value {
     match format {
         "langchain" => json!({"type": kind, "data": {"content": text, "type": kind, "id": null, "n": 1.50}}),
         "anthropic" => json!({"content": [{"type": "text", "text": text}], "role": role}),
+        "gemini" if role == "assistant" => json!({"parts": [{"text": text}], "role": "model"}),
+        "gemini" => json!({"parts": [{"text": text}], "role": role}),
         _ => json!({"role": role, "content": text}),
     }
 }
@@ -243,6 +246,11 @@ fn calling(ids: Vec<String>, format: &str) -> Value {
                 ids.iter().map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}})).collect();
             json!({"role": "assistant", "content": calls})
         }
+        "gemini" => {
+            let calls: Vec<Value> =
+                ids.iter().map(|id| json!({"functionCall": {"id": id, "name": "f", "args": {}}})).collect();
+            json!({"role": "model", "parts": calls})
+        }
         _ => {
             let calls: Vec<Value> = ids
                 .iter()
@@ -255,7 +263,14 @@ fn calling(ids: Vec<String>, format: &str) -> Value {
 
 fn results(ids: &[String], format: &str) -> Vec<Value> {
     match format {
-        "anthropic" if ids.is_empty() => Vec::new(),
+        "anthropic" | "gemini" if ids.is_empty() => Vec::new(),
+        "gemini" => {
+            let parts: Vec<Value> = ids
+                .iter()
+                .map(|id| json!({"functionResponse": {"id": id, "name": "f", "response": {"r": 1.50}}}))
+                .collect();
+            vec![json!({"role": "user", "parts": parts})]
+        }
         "anthropic" => {
             let blocks: Vec<Value> =
                 ids.iter().map(|id| json!({"type": "tool_result", "tool_use_id": id, "content": "r"})).collect();
@@ -282,7 +297,7 @@ fn laid_out(messages: &[Value], layout: u8) -> String {
 }
 
 fn small_fixtures() -> Vec<String> {
-    let folders = ["openai-chat", "anthropic", "langchain"].map(|format| format!("{FIXTURES}/{format}"));
+    let folders = ["openai-chat", "anthropic", "gemini", "langchain"].map(|format| format!("{FIXTURES}/{format}"));
     let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder"));
     files.map(|file| std::fs::read_to_string(file.expect("an entry").path()).expect("a fixture")).collect()
 }
@@ -344,7 +359,7 @@ proptest! {
     #![proptest_config(cases(3_000))]
 
     #[test]
-    fn laws(made in made(), format in prop::sample::select(vec!["openai-chat", "anthropic", "langchain"]),
+    fn laws(made in made(), format in prop::sample::select(vec!["openai-chat", "anthropic", "gemini", "langchain"]),
             layout in 0u8..6, keep in size(), pin in pin()) {
         let messages = written(&made, format);
         // A file without a message has no lines to be told from.

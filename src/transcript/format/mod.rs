@@ -5,6 +5,7 @@
 //! ([`super::framing`]).
 
 mod anthropic;
+mod gemini;
 mod langchain;
 mod openai_chat;
 
@@ -17,7 +18,8 @@ use super::text::Text;
 use super::{Content, Message, Part, PartKind};
 
 /// Every format, in the order of the tables that are drawn from it.
-pub static FORMATS: &[&dyn Format] = &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &langchain::LangChain];
+pub static FORMATS: &[&dyn Format] =
+    &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &gemini::Gemini, &langchain::LangChain];
 
 /// One way of writing messages.
 pub trait Format: Sync + Debug {

@@ -1,0 +1,194 @@
+//! Gemini's `contents`: messages of parts.
+//!
+//! Roles user, model and (in old files) function; a message without a role is the user's. Calls are `functionCall` parts,
+//! results are `functionResponse` parts of the next message; ids are optional, and without them the results follow the
+//! order of the calls. Python writes the keys with underscores.
+
+use serde_json::{Value, json};
+
+use super::super::json::{Json, Kind, Object};
+use super::super::text::Text;
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
+use super::{Fit, Format, SummaryMessage, SummaryRole, id, present};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Gemini;
+
+/// What a part can hold, as REST spells it.
+const KEYS: [&str; 9] = [
+    "text",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+];
+
+impl Format for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn about(&self) -> &'static str {
+        "contents of parts, as generateContent takes them"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == Kind::Array) else {
+            return Fit::Foreign;
+        };
+        let known = |part: Json<'_>| part.get("type").is_none() && KEYS.iter().any(|key| held(part, key).is_some());
+        match role(message) {
+            Some(_) if parts.items().next().is_none() => Fit::Plain,
+            Some(_) if parts.items().all(known) => Fit::Own("parts"),
+            _ => Fit::Foreign,
+        }
+    }
+
+    fn claims_envelope(&self, envelope: Json<'_>) -> bool {
+        envelope.get("contents").is_some()
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        if json.kind() != Kind::Object {
+            return Err(format!("is {}, not an object with parts", json.kind().noun()));
+        }
+        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == Kind::Array) else {
+            return Err("has no list of parts".to_owned());
+        };
+        let parts: Vec<Json<'a>> = parts.items().collect();
+        let all = |key| parts.iter().filter_map(move |part| held(*part, key));
+        let (calls, answers) = (all("functionCall"), all("functionResponse"));
+        Ok(Message {
+            json,
+            role: role(message).unwrap_or(Role::Other),
+            role_name: message.get_text("role").filter(|_| role(message).is_none()),
+            name: None,
+            calls: calls.map(call).collect(),
+            answers: answers.map(|answer| Answer { id: id(answer.get("id")) }).collect(),
+            content: match parts.is_empty() {
+                true => Content::empty(),
+                false => Content::Parts(parts.into_iter().map(|json| Part { json, kind: part(json) }).collect()),
+            },
+            reported: Reported::default(),
+        })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, neighbour: Option<Json<'_>>) -> Value {
+        let parts = json!([{"text": summary.text}]);
+        // The order of the keys is the neighbour's.
+        let parts_first =
+            neighbour.and_then(|neighbour| neighbour.entries().next()).is_some_and(|(key, _)| key.is("parts"));
+        if parts_first { json!({"parts": parts, "role": "user"}) } else { json!({"role": "user", "parts": parts}) }
+    }
+}
+
+fn role(message: &Object<'_>) -> Option<Role> {
+    let Some(role) = present(message, "role") else { return Some(Role::User) };
+    let role = role.text()?;
+    [("user", Role::User), ("function", Role::User), ("model", Role::Assistant)]
+        .into_iter()
+        .find(|(name, _)| role.is(name))
+        .map(|(_, role)| role)
+}
+
+/// The member that REST calls `key` and Python the same with underscores.
+fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
+    part.get(key).or_else(|| {
+        let with_underscores =
+            key.chars().flat_map(|c| [c.is_ascii_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
+        part.get(&with_underscores.flatten().collect::<String>())
+    })
+}
+
+fn call(json: Json<'_>) -> Call<'_> {
+    Call {
+        id: id(json.get("id")),
+        name: json.get_text("name"),
+        arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
+        place: CallPlace::Content,
+    }
+}
+
+fn part(json: Json<'_>) -> PartKind<'_> {
+    if let Some(text) = json.get_text("text") {
+        let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
+        return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };
+    }
+    if held(json, "functionCall").is_some() {
+        return PartKind::Call;
+    }
+    if let Some(answer) = held(json, "functionResponse") {
+        let response = held(answer, "response").map(|json| Part { json, kind: said(json) });
+        return PartKind::Result(response.map_or_else(Content::empty, |response| Content::Parts(vec![response])));
+    }
+    let data = held(json, "inlineData").or_else(|| held(json, "fileData"));
+    match data.map(|data| held(data, "mimeType").and_then(|kind| kind.text())) {
+        Some(Some(kind)) if kind.decode().starts_with("image/") => PartKind::Image,
+        Some(_) => PartKind::Media,
+        // Code that the model ran, calls that the server answered: theirs to be read, whatever their fields.
+        None => KEYS.iter().find_map(|key| held(json, key)).map_or(PartKind::Other, said),
+    }
+}
+
+/// A value as text to be read: the text that is all it has to say, or the value as it is spelled.
+fn said(value: Json<'_>) -> PartKind<'_> {
+    let mut entries = value.entries();
+    let only = match (entries.next(), entries.next()) {
+        (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),
+        _ => None,
+    };
+    PartKind::Text(only.unwrap_or_else(|| Text::plain(value.raw())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::pairs::Pairing;
+    use crate::transcript::framing::read;
+
+    #[test]
+    fn both_spellings_and_pairs_by_order() {
+        let rest = r#"{"contents":[
+            {"parts":[{"text":"u"}],"role":"user"},
+            {"parts":[{"text":"hm","thought":true},{"functionCall":{"name":"f","args":{}},"thoughtSignature":"s"},{"functionCall":{"name":"g"}}],"role":"model"},
+            {"parts":[{"functionResponse":{"name":"f","response":{"output":"a\nb"}}},{"functionResponse":{"name":"g","response":{"output":"c","n":1.50}}}],"role":"user"}]}"#;
+        let python = rest
+            .replace("functionCall", "function_call")
+            .replace("functionResponse", "function_response")
+            .replace(r#"1.50}}}],"role":"user""#, r#"1.50}}}],"role":"function""#);
+        for source in [rest, &python] {
+            let document = read(source, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            let messages = &transcript.messages;
+            assert_eq!(transcript.format.name(), "gemini");
+            assert_eq!(Pairing::of(messages).bonds, [(1, 2), (1, 2)]);
+            assert_eq!([0, 1, 2].map(|index| messages[index].role), [Role::User, Role::Assistant, Role::User]);
+            assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);
+            let texts: Vec<String> =
+                messages[2].content.texts().iter().map(|text| text.decode().into_owned()).collect();
+            assert_eq!(texts, ["a\nb", r#"{"output":"c","n":1.50}"#]);
+            assert!(messages[1].content.texts().is_empty(), "thoughts are not said");
+        }
+    }
+
+    #[test]
+    fn a_summary_is_written_as_its_neighbours_are() {
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |neighbour: &str| {
+            let document = read(neighbour, None, None).expect("a transcript");
+            Gemini.summary(&summary, document.transcripts[0].messages.first().map(|message| message.json)).to_string()
+        };
+        assert_eq!(written(r#"[{"parts":[{"text":"u"}],"role":"user"}]"#), r#"{"parts":[{"text":"s"}],"role":"user"}"#);
+        assert_eq!(written(r#"[{"role":"user","parts":[{"text":"u"}]}]"#), r#"{"role":"user","parts":[{"text":"s"}]}"#);
+    }
+}
