@@ -16,6 +16,7 @@ pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
             None => return Some("has no content, without which LangChain takes no message".to_owned()),
         },
         "langchain" => None,
+        "gemini" => return Some("has parts and no content, without which LangChain takes no message".to_owned()),
         _ => return None,
     };
     content

@@ -41,7 +41,10 @@ impl Format for Gemini {
         let Some(parts) = message.get("parts").filter(|parts| parts.kind() == Kind::Array) else {
             return Fit::Foreign;
         };
-        let known = |part: Json<'_>| part.get("type").is_none() && KEYS.iter().any(|key| held(part, key).is_some());
+        let known = |part: Json<'_>| {
+            ["type", "kind"].iter().all(|key| part.get(key).is_none())
+                && KEYS.iter().any(|key| held(part, key).is_some())
+        };
         match role(message) {
             Some(_) if parts.items().next().is_none() => Fit::Plain,
             Some(_) if parts.items().all(known) => Fit::Own("parts"),
@@ -101,12 +104,13 @@ fn role(message: &Object<'_>) -> Option<Role> {
         .map(|(_, role)| role)
 }
 
-/// The member that REST calls `key` and Python the same with underscores.
+/// The member that REST calls `key` and Python the same with underscores; Python writes null for what is not there.
 fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
-    part.get(key).or_else(|| {
+    let value = |key: &str| part.get(key).filter(|value| value.kind() != Kind::Null);
+    value(key).or_else(|| {
         let with_underscores =
             key.chars().flat_map(|c| [c.is_ascii_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
-        part.get(&with_underscores.flatten().collect::<String>())
+        value(&with_underscores.flatten().collect::<String>())
     })
 }
 
@@ -163,6 +167,7 @@ mod tests {
             {"parts":[{"text":"hm","thought":true},{"functionCall":{"name":"f","args":{}},"thoughtSignature":"s"},{"functionCall":{"name":"g"}}],"role":"model"},
             {"parts":[{"functionResponse":{"name":"f","response":{"output":"a\nb"}}},{"functionResponse":{"name":"g","response":{"output":"c","n":1.50}}}],"role":"user"}]}"#;
         let python = rest
+            .replace(r#"{"text":"u"}"#, r#"{"text":"u","function_call":null,"function_response":null}"#)
             .replace("functionCall", "function_call")
             .replace("functionResponse", "function_response")
             .replace(r#"1.50}}}],"role":"user""#, r#"1.50}}}],"role":"function""#);
