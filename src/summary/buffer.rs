@@ -224,7 +224,14 @@ fn role_and_content(message: &Message<'_>) -> String {
         Role::Function => Cow::Borrowed("tool"),
         _ => names(message).0,
     };
-    format!("{role}: {}", texts(message))
+    // Formats that the system does not know have their texts elsewhere.
+    match message.field("content") {
+        Some(_) => format!("{role}: {}", texts(message)),
+        None => {
+            let said: Vec<Cow<'_, str>> = message.content.texts().into_iter().map(|text| text.decode()).collect();
+            format!("{role}: {}", said.join("\n"))
+        }
+    }
 }
 
 fn repr(value: Json<'_>) -> String {

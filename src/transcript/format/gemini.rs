@@ -158,6 +158,7 @@ fn said(value: Json<'_>) -> PartKind<'_> {
 mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
+    use crate::summary::buffer::Buffer;
     use crate::transcript::framing::read;
 
     #[test]
@@ -182,6 +183,7 @@ mod tests {
             let texts: Vec<String> =
                 messages[2].content.texts().iter().map(|text| text.decode().into_owned()).collect();
             assert_eq!(texts, ["a\nb", r#"{"output":"c","n":1.50}"#]);
+            assert_eq!(Buffer::RoleAndContent.write(&messages[..1]), "human: u");
             assert!(messages[1].content.texts().is_empty(), "thoughts are not said");
         }
     }
