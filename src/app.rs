@@ -10,14 +10,14 @@ use anyhow::Result;
 
 use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
-use crate::plan::Policy;
+use crate::plan::{Policy, mark_summaries};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{self, Input};
 use crate::run::output;
 use crate::run::report::{DryRun, Said};
 use crate::settings::Settings;
 use crate::summary::Answers;
-use crate::transcript::format::{Format, SummaryMessage};
+use crate::transcript::format::{Place, SummaryMessage};
 use crate::transcript::framing::{self, Document, ReadError};
 use crate::transcript::{Transcript, coercion};
 
@@ -66,7 +66,9 @@ fn cuts(settings: &Settings, input: &Input) -> Result<bool> {
 
 fn read<'a>(settings: &Settings, input: &'a Input) -> Result<Document<'a>> {
     let unreadable = |error: ReadError| Failure::unreadable(format!("{} {error}", input::spoken(&input.name)));
-    Ok(framing::read(&input.text, settings.from, settings.lines).map_err(unreadable)?)
+    let mut document = framing::read(&input.text, settings.from, settings.lines).map_err(unreadable)?;
+    document.transcripts.iter_mut().for_each(|transcript| mark_summaries(transcript, &settings.policy));
+    Ok(document)
 }
 
 /// What is made of an input.
@@ -97,6 +99,7 @@ pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers) -> Res
 /// Refuses what the format cannot hold and, in the presets of `LangChain`, what `LangChain` does not take.
 fn check_messages(settings: &Settings, source: &str, document: &Document<'_>) -> Result<()> {
     check_role(settings, document)?;
+    check_emit(settings, document)?;
     if settings.ways.langchain {
         for transcript in &document.transcripts {
             let refused = transcript.messages.iter().enumerate().find_map(|(index, message)| {
@@ -127,6 +130,19 @@ fn check_role(settings: &Settings, document: &Document<'_>) -> Result<()> {
             ))
             .into())
         }
+    }
+}
+
+/// Refuses the update of a state in a format that no `LangGraph` state has.
+fn check_emit(settings: &Settings, document: &Document<'_>) -> Result<()> {
+    let without = |transcript: &&Transcript<'_>| transcript.format.remove_all(None).is_none();
+    match document.transcripts.iter().find(without).filter(|_| settings.emit == Emit::Update) {
+        None => Ok(()),
+        Some(transcript) => Err(Failure::usage(format!(
+            "--emit update: a LangGraph state holds no messages of the format {}; leave it out",
+            transcript.format.name()
+        ))
+        .into()),
     }
 }
 
@@ -179,13 +195,14 @@ fn compact(settings: &Settings, input: &Input, document: &Document<'_>, answers:
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
 const SMALLEST_SUMMARY: &str = ".";
 
-/// The planner's rules for conversations of a format.
-fn policy(settings: &Settings, format: &'static dyn Format) -> Policy {
+/// The planner's rules for a conversation.
+fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
     let smallest_summary = match settings.accept {
         Accept::Smaller => {
             let text = format!("{}{SMALLEST_SUMMARY}", settings.policy.summary_prefix);
             let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
-            message_tokens(format, settings.counter, &format.summary(&summary, None))
+            let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0 });
+            message_tokens(transcript.format, settings.counter, &entries)
         }
         Accept::Any => 0,
     };

@@ -145,9 +145,10 @@ fn early_edits(settings: &Settings, transcript: &Transcript<'_>) -> Vec<Edit> {
 
 /// Where a conversation is cut: nowhere, if the config file has nothing done.
 fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Plan {
-    match &settings.disabled {
-        None => plan(transcript, tally, &policy(settings, transcript.format)),
-        Some(reason) => Plan::of_nothing(reason.clone()),
+    let refusal = || transcript.format.refusal(transcript);
+    match settings.disabled.clone().or_else(refusal) {
+        None => plan(transcript, tally, &policy(settings, transcript)),
+        Some(reason) => Plan::of_nothing(reason),
     }
 }
 
@@ -176,7 +177,14 @@ fn with_history<T>(
     let document = framing::read(list, Some(transcript.format), None)
         .map_err(|error| Failure::unreadable(format!("a conversation with its arguments cut {error}")))?;
     match document.transcripts.into_iter().next() {
-        Some(read) => then(&Transcript { state: transcript.state, line: transcript.line, ..read }),
+        Some(read) => {
+            let (envelope, state, line) = (transcript.envelope, transcript.state, transcript.line);
+            let mut read = Transcript { envelope, state, line, order: transcript.order, ..read };
+            // Which are summaries is known, whatever their text has become.
+            let earlier = transcript.messages.iter().map(|message| message.earlier);
+            read.messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
+            then(&read)
+        }
         None => then(transcript),
     }
 }

@@ -20,7 +20,7 @@ use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, trim_messages};
 use crate::summary::{Answers, NoAnswer, Reply, Request, Summarizer, Usage, extractive, middle, prompt, trim};
 use crate::tokens::{Counter, Tally, python};
-use crate::transcript::format::{Format, SummaryMessage};
+use crate::transcript::format::{Entry, Format, SummaryMessage};
 use crate::transcript::json::Object;
 use crate::transcript::{Message, Transcript, syntax};
 
@@ -246,7 +246,7 @@ impl Work<'_, '_> {
     }
 
     /// The summary message, as the format writes it.
-    fn message(&self, text: &str) -> serde_json::Value {
+    fn message(&self, text: &str) -> Vec<serde_json::Value> {
         let prefix = &self.settings.policy.summary_prefix;
         let content = match self.archive {
             Some(place) => place.introduce(prefix, text),
@@ -267,13 +267,18 @@ impl Work<'_, '_> {
             let named = self.archive.map(|place| place.introduce("", &text));
             return Placed::Beside(named.unwrap_or(text));
         }
-        Placed::Message(self.message(&text))
+        Placed::Messages(self.message(&text))
     }
 }
 
-/// Tokens of a message that is not part of a transcript yet.
-pub(super) fn message_tokens(format: &dyn Format, counter: Counter, message: &serde_json::Value) -> u64 {
-    let written = message.to_string();
-    let parsed = syntax::values(&written, 0).ok().and_then(|values| values.first().copied());
-    parsed.and_then(|json| format.message(&Object::of(json)).ok()).map_or(0, |message| counter.count(&message))
+/// Tokens of entries that are not part of a transcript yet; those that are no messages have none.
+pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
+    let of_one = |entry: &serde_json::Value| {
+        let written = entry.to_string();
+        let json = syntax::values(&written, 0).ok()?.first().copied()?;
+        let is_message = !matches!(format.entries(&[json]).first(), Some(Entry::Note(_)));
+        let message = is_message.then(|| format.message(&Object::of(json)).ok()).flatten()?;
+        Some(counter.count(&message))
+    };
+    entries.iter().filter_map(of_one).sum()
 }

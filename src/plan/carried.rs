@@ -49,6 +49,7 @@ pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
         calls: Vec::new(),
         answers: Vec::new(),
         reported: Reported::default(),
+        earlier: true,
     }
 }
 

@@ -1,6 +1,7 @@
 //! From what is to be kept to where the cut falls.
 
-use crate::transcript::Message;
+use crate::transcript::Transcript;
+use crate::transcript::order::Turn;
 
 use super::pairs::{Pairing, Pairs};
 use super::size::Size;
@@ -35,13 +36,14 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
 
 /// The cut that a rule for pairs makes of the one that is wanted, and why it is another; 0 where there is none.
 pub(super) fn safe(
-    messages: &[Message<'_>],
+    transcript: &Transcript<'_>,
     pairing: &Pairing,
     wanted: usize,
     pairs: Pairs,
 ) -> (usize, Option<String>) {
+    let messages = transcript.messages.as_slice();
     let cut = match pairs {
-        Pairs::Strict => return strict(messages, pairing, wanted),
+        Pairs::Strict => return strict(transcript, pairing, wanted),
         Pairs::LangChain => langchain::back_to_the_call(messages, wanted),
         Pairs::Window(window) => langchain::back_to_a_whole_window(messages, wanted, window),
     };
@@ -57,23 +59,38 @@ fn why_not(pairing: &Pairing, wanted: usize) -> String {
     }
 }
 
-/// The cut nearest to `wanted` that parts no call from its result and leaves no orphaned result at the front of what is
-/// kept, and why it is not `wanted` itself; 0 where there is none.
+/// The cut nearest to `wanted` that parts no call from its result, leaves no orphaned result at the front of what is
+/// kept, and has something there that the provider accepts behind a summary; and why it is not `wanted` itself; 0 where
+/// there is none.
 ///
 /// Messages at the cut that are nothing but orphaned results go with what is summarized. For every other reason the cut
 /// moves towards the beginning, so that more is kept than was asked for, and never less.
-fn strict(messages: &[Message<'_>], pairing: &Pairing, wanted: usize) -> (usize, Option<String>) {
+fn strict(transcript: &Transcript<'_>, pairing: &Pairing, wanted: usize) -> (usize, Option<String>) {
+    let messages = transcript.messages.as_slice();
     if wanted >= messages.len() {
         return (wanted, None);
     }
-    let whole = pairing.whole_cuts();
+    let whole = pairing.whole_cuts(&transcript.bonds);
     let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
+    let refused = |cut: usize| {
+        let first = messages[cut..].iter().find_map(Turn::of)?;
+        transcript.order.refuses(Some(Turn::User), first)
+    };
+    let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused(cut).is_none();
     let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
-    if let Some(cut) = past_orphans.filter(|&cut| whole[cut] && !pairing.orphaned[cut]) {
+    if let Some(cut) = past_orphans.filter(|&cut| legal(cut)) {
         let why = format!("message {wanted} is a result whose call is nowhere");
         return (cut, (cut != wanted).then_some(why));
     }
-    let why = why_not(pairing, wanted);
-    let cut = (1..=wanted).rev().find(|&cut| whole[cut] && !pairing.orphaned[cut]);
+    let why = match (whole[wanted], pairing.orphaned[wanted], refused(wanted)) {
+        (true, false, Some(rule)) => {
+            format!("{} would refuse message {wanted} behind a summary: {rule}", transcript.format.name())
+        }
+        (false, ..) if pairing.parted(wanted).is_none() => {
+            format!("{} has messages on both sides of a cut at {wanted} that belong together", transcript.format.name())
+        }
+        _ => why_not(pairing, wanted),
+    };
+    let cut = (1..=wanted).rev().find(|&cut| legal(cut));
     (cut.unwrap_or(0), Some(why))
 }

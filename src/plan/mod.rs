@@ -10,9 +10,12 @@ pub mod pairs;
 pub mod pins;
 pub mod size;
 
+use std::collections::HashSet;
+
 use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::tokens::{Counter, Tally};
-use crate::transcript::{Message, Transcript};
+use crate::transcript::order::Turn;
+use crate::transcript::{Bound, Message, Note, Transcript};
 
 use carried::{Carried, carried};
 use pairs::{Pairing, Pairs};
@@ -132,6 +135,22 @@ impl Plan {
         replaced
     }
 
+    /// For each entry that is no message, whether it goes when the messages do that `gone` names.
+    pub fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
+        let mut superseded: HashSet<&str> = HashSet::new();
+        let mut goes = vec![false; notes.len()];
+        for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| note.before <= self.cutoff) {
+            goes[index] = match note.bound {
+                Bound::Stays => false,
+                Bound::Previous => note.before.checked_sub(1).is_some_and(|message| gone[message]),
+                Bound::To(message) => gone.get(message).copied().unwrap_or_default(),
+                Bound::State(name) => !superseded.insert(name),
+                Bound::Spent => true,
+            };
+        }
+        goes
+    }
+
     fn nothing(mut self, reason: String) -> Self {
         self.cutoff = 0;
         self.pinned = Vec::new();
@@ -168,7 +187,7 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     };
     plan.wanted = wanted;
     let pairing = Pairing::of(messages);
-    let (cut, moved_because) = cutoff::safe(messages, &pairing, wanted, policy.pairs);
+    let (cut, moved_because) = cutoff::safe(transcript, &pairing, wanted, policy.pairs);
     if cut <= first {
         let why = moved_because.unwrap_or_else(|| "nothing stands before the cut".to_owned());
         return plan.nothing(format!("there is no safe cut: {why}, and so on to the beginning"));
@@ -184,10 +203,43 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
         true => plan.pinned.iter().take_while(|&&index| messages[index].role.is_system()).count(),
         false => plan.pinned.len(),
     };
+    if policy.pairs == Pairs::Strict
+        && let Some(reason) = refused_order(&plan, transcript)
+    {
+        return plan.nothing(reason);
+    }
     match not_worth_it(&plan, messages, tally, policy) {
         Some(reason) => plan.nothing(reason),
         None => plan,
     }
+}
+
+/// Why a provider would refuse the order that pinned messages, the summary and what is kept have: a rule that is broken
+/// where messages now stand behind each other that did not before.
+fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
+    let (before, after) = plan.pinned.split_at(plan.before_summary);
+    let kept = (plan.cutoff < transcript.messages.len()).then_some(plan.cutoff);
+    let order = before
+        .iter()
+        .map(|&index| Some(index))
+        .chain([None])
+        .chain(after.iter().chain(&kept).map(|&index| Some(index)));
+    let mut last: Option<(Option<usize>, Turn)> = None;
+    for index in order {
+        let Some(turn) = index.map_or(Some(Turn::User), |index| Turn::of(&transcript.messages[index])) else {
+            continue;
+        };
+        let as_it_was = matches!((last, index), (Some((Some(last), _)), Some(index)) if last + 1 == index);
+        if let Some(rule) = transcript.order.refuses(last.map(|last| last.1), turn).filter(|_| !as_it_was) {
+            let what = index.map_or("the summary".to_owned(), |index| format!("message {index}"));
+            return Some(format!(
+                "{} would refuse {what} behind the pinned messages: {rule}; pin others with --pin",
+                transcript.format.name()
+            ));
+        }
+        last = Some((index, turn));
+    }
+    None
 }
 
 /// Why a cut gains nothing, where it gains nothing.
@@ -327,10 +379,16 @@ fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
     message.is_user_turn() && !is_summary(message, policy)
 }
 
-/// Whether a message is the summary of an earlier compaction, told by how it begins.
+/// Whether a message is the summary of an earlier compaction: marked as one, or told by how it begins.
 pub fn is_summary(message: &Message<'_>, policy: &Policy) -> bool {
     let prefix = policy.summary_prefix.trim_end();
-    !prefix.is_empty() && message.content.texts().first().is_some_and(|text| text.starts_with(prefix))
+    let begins = || message.content.texts().first().is_some_and(|text| text.starts_with(prefix));
+    message.earlier || !prefix.is_empty() && begins()
+}
+
+/// Marks the messages that are summaries of earlier compactions by these rules.
+pub fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy) {
+    transcript.messages.iter_mut().for_each(|message| message.earlier = is_summary(message, policy));
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! that has its id and no result yet, never through one map of all ids.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 
 use crate::transcript::Message;
+use crate::transcript::text::Text;
 
 /// How a cut that would part a call from its result is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,39 +48,67 @@ impl FromStr for Pairs {
     }
 }
 
-/// The bonds of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The calls of a conversation and their results.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pairing {
-    /// For each call that has a result, the index of its message and of the result's; the first before the second.
+    /// For each call that has a result in another message, the index of its message and of the result's; the first before
+    /// the second.
     pub bonds: Vec<(usize, usize)>,
     /// For each message, whether it has a result whose call is nowhere before it.
     pub orphaned: Vec<bool>,
+    /// Every result, in order.
+    pub results: Vec<Found>,
+    /// Every call that has no result, in order.
+    pub unanswered: Vec<Part>,
+}
+
+/// One of the calls or results of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// The index of the message.
+    pub message: usize,
+    /// Which of the message's calls, or results, it is.
+    pub index: usize,
+}
+
+/// A result and its call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// The result.
+    pub result: Part,
+    /// The call; none where it is nowhere before.
+    pub call: Option<Part>,
+    /// Whether the call had a result already.
+    pub again: bool,
 }
 
 impl Pairing {
-    /// Finds the bonds of all messages in one pass.
+    /// Finds the pairs of all messages in one pass.
     pub fn of(messages: &[Message<'_>]) -> Self {
         let mut calls = Calls::default();
-        let mut pairing = Pairing { bonds: Vec::new(), orphaned: vec![false; messages.len()] };
-        for (index, message) in messages.iter().enumerate() {
+        let mut pairing = Pairing { orphaned: vec![false; messages.len()], ..Pairing::default() };
+        for (message, read) in messages.iter().enumerate() {
             // A server's tool is called and answered in one message, so calls come first.
-            calls.add(index, message);
-            for answer in &message.answers {
-                let call = match answer.id {
-                    Some(id) => calls.by_id.get_mut(&id.decode()).map(|same| same.nearest(&calls.seen)),
-                    None => calls.next_without_id(),
+            calls.add(message, read);
+            for (index, answer) in read.answers.iter().enumerate() {
+                let result = Part { message, index };
+                let Some(at) = calls.answered_by(answer.id) else {
+                    pairing.orphaned[message] = true;
+                    pairing.results.push(Found { result, call: None, again: false });
+                    continue;
                 };
-                match call {
-                    Some(call) => {
-                        calls.seen[call].answered = true;
-                        if calls.seen[call].message < index {
-                            pairing.bonds.push((calls.seen[call].message, index));
-                        }
-                    }
-                    None => pairing.orphaned[index] = true,
+                let call = &mut calls.seen[at];
+                if call.part.message < message {
+                    pairing.bonds.push((call.part.message, message));
                 }
+                pairing.results.push(Found { result, call: Some(call.part), again: call.answered });
+                call.answered = true;
+            }
+            if read.is_user_turn() || !read.answers.is_empty() {
+                calls.interrupted = true;
             }
         }
+        pairing.unanswered = calls.seen.iter().filter(|call| !call.answered).map(|call| call.part).collect();
         pairing
     }
 
@@ -88,13 +117,14 @@ impl Pairing {
         self.bonds.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
-    /// For each index from 0 to the number of messages, whether a cut there parts no call from its result.
-    pub fn whole_cuts(&self) -> Vec<bool> {
+    /// For each index from 0 to the number of messages, whether a cut there parts no call from its result, and nothing
+    /// that `bonds` hold together for other reasons.
+    pub fn whole_cuts(&self, bonds: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
         let mut change = vec![0i64; messages + 2];
-        for &(call, result) in &self.bonds {
-            change[call + 1] += 1;
-            change[result + 1] -= 1;
+        for &(first, last) in self.bonds.iter().chain(bonds) {
+            change[first + 1] += 1;
+            change[last + 1] -= 1;
         }
         let mut parted = 0;
         change[..=messages]
@@ -112,13 +142,17 @@ impl Pairing {
 struct Calls<'a> {
     seen: Vec<Seen>,
     by_id: HashMap<Cow<'a, str>, SameId>,
-    /// The first call of the last message that calls, past those that are answered.
-    next: usize,
+    /// The calls that a result without an id can answer, in order.
+    waiting: VecDeque<usize>,
+    /// Those of them that have no id.
+    waiting_without_id: VecDeque<usize>,
+    /// Whether the user or a result came since the last call: calls before that wait for a result no longer.
+    interrupted: bool,
 }
 
 /// A call that was seen.
 struct Seen {
-    message: usize,
+    part: Part,
     answered: bool,
 }
 
@@ -130,27 +164,40 @@ struct SameId {
 }
 
 impl<'a> Calls<'a> {
-    fn add(&mut self, index: usize, message: &Message<'a>) {
-        if !message.calls.is_empty() {
-            self.next = self.seen.len();
+    fn add(&mut self, message: usize, read: &Message<'a>) {
+        // Calls of several messages in a row are answered together; an answer to older ones would have come before.
+        if !read.calls.is_empty() && std::mem::take(&mut self.interrupted) {
+            self.waiting.clear();
+            self.waiting_without_id.clear();
         }
-        for call in &message.calls {
+        for (index, call) in read.calls.iter().enumerate() {
             if let Some(id) = call.id {
                 let same = self.by_id.entry(id.decode()).or_default();
                 same.open.push(self.seen.len());
                 same.last = self.seen.len();
+            } else {
+                self.waiting_without_id.push_back(self.seen.len());
             }
-            self.seen.push(Seen { message: index, answered: false });
+            self.waiting.push_back(self.seen.len());
+            self.seen.push(Seen { part: Part { message, index }, answered: false });
         }
     }
 
-    /// The call that a result without an id answers: the first open one of the last message that calls.
-    fn next_without_id(&mut self) -> Option<usize> {
-        while self.seen.get(self.next)?.answered {
-            self.next += 1;
+    /// The call that a result answers: the last open one of its id, or the next in order. A result with an id that no
+    /// call has may still answer one that was written without.
+    fn answered_by(&mut self, id: Option<Text<'a>>) -> Option<usize> {
+        match id.map(|id| self.by_id.get_mut(&id.decode())) {
+            Some(Some(same)) => Some(same.nearest(&self.seen)),
+            Some(None) => first_open(&mut self.waiting_without_id, &self.seen),
+            None => first_open(&mut self.waiting, &self.seen),
         }
-        Some(self.next)
     }
+}
+
+/// The first of some calls that is open; those before it are passed for good.
+fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen]) -> Option<usize> {
+    while calls.pop_front_if(|call| seen[*call].answered).is_some() {}
+    calls.front().copied()
 }
 
 impl SameId {
@@ -189,21 +236,21 @@ mod tests {
     fn parallel_calls_and_results_far_away() {
         let found = pairing(&[&calls(&["a", "b"]), &result("b"), USER, &result("a"), USER]);
         assert_eq!(found.bonds, [(0, 1), (0, 3)]);
-        assert_eq!(found.whole_cuts(), [true, false, false, false, true, true]);
+        assert_eq!(found.whole_cuts(&[]), [true, false, false, false, true, true]);
     }
 
     #[test]
     fn an_id_used_again_goes_to_the_nearest_call() {
         let found = pairing(&[&calls(&["a"]), &result("a"), USER, &calls(&["a"]), &result("a")]);
         assert_eq!(found.bonds, [(0, 1), (3, 4)]);
-        assert_eq!(found.whole_cuts(), [true, false, true, true, false, true]);
+        assert_eq!(found.whole_cuts(&[]), [true, false, true, true, false, true]);
     }
 
     #[test]
     fn a_call_without_a_result_blocks_nothing() {
         let found = pairing(&[&calls(&["a"]), USER, &calls(&["a"]), &result("a"), USER]);
         assert_eq!(found.bonds, [(2, 3)]);
-        assert_eq!(found.whole_cuts(), [true, true, true, false, true, true]);
+        assert_eq!(found.whole_cuts(&[]), [true, true, true, false, true, true]);
     }
 
     #[test]
@@ -221,5 +268,18 @@ mod tests {
         let silent = r#"{"role":"tool","content":"r"}"#;
         assert_eq!(pairing(&[&calls(&["a", "b"]), silent, silent, silent]).bonds, [(0, 1), (0, 2)]);
         assert_eq!(pairing(&[USER, silent]).orphaned, [false, true]);
+        // Several calling messages in a row are answered together; what a person has spoken over is not.
+        assert_eq!(pairing(&[legacy, legacy, answer, answer]).bonds, [(0, 2), (1, 3)]);
+        let aborted = pairing(&[legacy, USER, legacy, answer, USER]);
+        assert_eq!(aborted.bonds, [(2, 3)]);
+        assert_eq!(aborted.unanswered, [Part { message: 0, index: 0 }]);
+    }
+
+    #[test]
+    fn a_result_with_an_id_answers_a_call_without_one() {
+        let without_id =
+            r#"{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#;
+        assert_eq!(pairing(&[without_id, &result("a")]).bonds, [(0, 1)]);
+        assert_eq!(pairing(&[&calls(&["b"]), &result("a")]).orphaned, [false, true]);
     }
 }

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
-use crate::transcript::format::SummaryMessage;
+use crate::transcript::format::{Place, SummaryMessage};
 
 pub use style::Style;
 pub use update::{no_update, remaining, update};
@@ -33,8 +33,8 @@ pub struct Edit {
 /// A summary and where it is put.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Placed {
-    /// Among the messages.
-    Message(Value),
+    /// Among the messages; in session files it takes more than one entry.
+    Messages(Vec<Value>),
     /// Beside them, as the text under [`carried::KEY`].
     Beside(String),
 }
@@ -42,11 +42,11 @@ pub enum Placed {
 /// The edits that put a summary where it belongs and take away what it replaces.
 pub fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Edit> {
     match summary {
-        Placed::Message(message) => splice(transcript, plan, Some(message)),
+        Placed::Messages(entries) => splice(transcript, plan, entries),
         Placed::Beside(text) => {
             let place = carried::place(transcript).map(|place| place.span());
             let beside = place.map(|range| Edit { range, text: Value::from(text.as_str()).to_string() });
-            let mut edits: Vec<Edit> = splice(transcript, plan, None).into_iter().chain(beside).collect();
+            let mut edits: Vec<Edit> = splice(transcript, plan, &[]).into_iter().chain(beside).collect();
             edits.sort_by_key(|edit| edit.range.start);
             edits
         }
@@ -68,40 +68,92 @@ pub fn apply(source: &str, edits: &[Edit]) -> String {
     out
 }
 
-/// The summary message of a compaction as a value: in the format of the transcript, and written as its neighbours are.
-pub fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &SummaryMessage<'_>) -> Value {
-    let neighbour = transcript.messages.get(plan.cutoff).or(transcript.messages.last());
-    transcript.format.summary(summary, neighbour.map(|message| message.json))
+/// The summary of a compaction as entries of the list: in the format of the transcript, and written as its neighbours
+/// are.
+pub fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &SummaryMessage<'_>) -> Vec<Value> {
+    transcript.format.summary(summary, &Place { transcript, cutoff: plan.cutoff })
 }
 
 /// The edits that put `summary` in the place of the messages that `plan` replaces: after the pinned ones that stand
 /// before it, before the others and what is kept. Without a summary they only go. Nothing is edited where the plan
 /// replaces nothing.
-pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Value>) -> Vec<Edit> {
-    let spans: Vec<Range<usize>> = transcript.messages.iter().map(|message| message.span()).collect();
+pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Vec<Edit> {
     let replaced = plan.replaced();
     if replaced.is_empty() {
         return Vec::new();
     }
-    let text = summary.map(|summary| Style::of_neighbour(transcript, plan.cutoff).write(summary));
-    // The message that the summary stands before.
+    let entries = Entries::of(transcript, plan, &replaced);
+    let style = Style::of_neighbour(transcript, plan.cutoff);
+    let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
+    let text = (!written.is_empty()).then(|| written.join(entries.between(transcript.source)));
+    // The entry that the summary stands before.
     let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
+    let next = entries.of_message(transcript, next);
     let mut edits = Vec::new();
-    if let Some(text) = text.as_ref().filter(|_| next == 0 || !replaced.contains(&(next - 1))) {
-        edits.push(insertion(transcript.source, &spans, next, text));
+    if let Some(text) = text.as_ref().filter(|_| next == 0 || !entries.gone[next - 1]) {
+        edits.push(insertion(transcript.source, &entries.spans, next, text));
     }
-    for run in replaced.chunk_by(|a, b| a + 1 == *b) {
-        let (first, after) = (run[0], run[run.len() - 1] + 1);
+    for run in entries.runs() {
         edits.push(match &text {
-            Some(text) if after == next => Edit { range: spans[first].start..spans[after - 1].end, text: text.clone() },
-            _ => removal(&spans, first, after),
+            Some(text) if run.end == next => {
+                Edit { range: entries.spans[run.start].start..entries.spans[run.end - 1].end, text: text.clone() }
+            }
+            _ => removal(&entries.spans, run.start, run.end),
         });
     }
     edits.sort_by_key(|edit| edit.range.start);
     edits
 }
 
-/// Takes messages away with the separator behind them; at the end of the list, with the one before them.
+/// The messages of a list and what stands among them, in order.
+struct Entries {
+    spans: Vec<Range<usize>>,
+    gone: Vec<bool>,
+}
+
+impl Entries {
+    fn of(transcript: &Transcript<'_>, plan: &Plan, replaced: &[usize]) -> Self {
+        let mut gone_messages = vec![false; transcript.messages.len()];
+        replaced.iter().for_each(|&index| gone_messages[index] = true);
+        let gone_notes = plan.notes_gone(&transcript.notes, &gone_messages);
+        let mut notes = transcript.notes.iter().zip(gone_notes).peekable();
+        let mut entries = Entries { spans: Vec::new(), gone: Vec::new() };
+        for (index, message) in transcript.messages.iter().enumerate() {
+            while let Some((note, gone)) = notes.next_if(|(note, _)| note.before <= index) {
+                entries.push(note.json.span(), gone);
+            }
+            entries.push(message.span(), gone_messages[index]);
+        }
+        notes.for_each(|(note, gone)| entries.push(note.json.span(), gone));
+        entries
+    }
+
+    fn push(&mut self, span: Range<usize>, gone: bool) {
+        self.spans.push(span);
+        self.gone.push(gone);
+    }
+
+    /// The entry that a message is; the last before it that is not gone is what a summary before it follows.
+    fn of_message(&self, transcript: &Transcript<'_>, index: usize) -> usize {
+        let start = transcript.messages.get(index).map_or(usize::MAX, |message| message.span().start);
+        self.spans.partition_point(|span| span.start < start)
+    }
+
+    /// Entries next to each other that go.
+    fn runs(&self) -> Vec<Range<usize>> {
+        let gone: Vec<usize> = (0..self.gone.len()).filter(|&index| self.gone[index]).collect();
+        gone.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1).collect()
+    }
+
+    /// What stands between two entries.
+    fn between<'s>(&self, source: &'s str) -> &'s str {
+        let gaps = self.spans.windows(2).map(|two| &source[two[0].end..two[1].start]);
+        // Two objects on one line are read, and not written.
+        gaps.into_iter().find(|gap| !gap.is_empty()).unwrap_or("\n")
+    }
+}
+
+/// Takes entries away with the separator behind them; at the end of the list, with the one before them.
 fn removal(spans: &[Range<usize>], first: usize, after: usize) -> Edit {
     let range = match (spans.get(after), first.checked_sub(1)) {
         (Some(next), _) => spans[first].start..next.start,
@@ -111,7 +163,7 @@ fn removal(spans: &[Range<usize>], first: usize, after: usize) -> Edit {
     Edit { range, text: String::new() }
 }
 
-/// Puts `text` before a message, with the separator that stands there; before the first with the one behind that, and
+/// Puts `text` before an entry, with the separator that stands there; before the first with the one behind that, and
 /// after the last with the one before that.
 fn insertion(source: &str, spans: &[Range<usize>], at: usize, text: &str) -> Edit {
     let separator = |after: usize| match (spans.get(after.wrapping_sub(1)), spans.get(after)) {

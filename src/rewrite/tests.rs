@@ -29,7 +29,7 @@ fn spliced_after(source: &str, cutoff: usize, pinned: &[usize], before_summary: 
     let transcript = &document.transcripts[0];
     let plan = Plan { before_summary, ..planned(cutoff, pinned) };
     let summary = summary_message(transcript, &plan, &says("S — é", SummaryRole::User));
-    apply(source, &splice(transcript, &plan, Some(&summary)))
+    apply(source, &splice(transcript, &plan, &summary))
 }
 
 fn spliced(source: &str, cutoff: usize, pinned: &[usize]) -> String {
@@ -134,7 +134,7 @@ fn an_update_removes_all_and_adds_what_is_there() {
     let plan = planned(2, &[0]);
     let summary = summary_message(transcript, &plan, &says("S", SummaryRole::System));
     assert_eq!(
-        update(transcript, &plan, Some(&Placed::Message(summary)), &[]),
+        update(transcript, &plan, Some(&Placed::Messages(summary)), &[]),
         format!(
             "{{\"messages\": [{}, {A}, {}, {C}]}}\n",
             r#"{"role": "remove", "content": "", "id": "__remove_all__"}"#, r#"{"role": "system", "content": "S"}"#

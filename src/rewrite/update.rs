@@ -15,9 +15,9 @@ pub fn no_update() -> String {
 /// The messages that are there in the end, each as it is written: pinned ones and the summary, then what is kept, as they
 /// were but for `edits`.
 pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> Vec<String> {
-    let message = match summary {
-        Some(Placed::Message(message)) => Some(Style::spaced().write(message)),
-        _ => None,
+    let message: Vec<String> = match summary {
+        Some(Placed::Messages(entries)) => entries.iter().map(|entry| Style::spaced().write(entry)).collect(),
+        _ => Vec::new(),
     };
     let pinned: Vec<String> = plan.pinned.iter().map(|&index| edited(transcript, index, edits)).collect();
     let (before, after) = pinned.split_at(plan.before_summary.min(pinned.len()));
@@ -29,8 +29,8 @@ pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Plac
 /// byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
 pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let neighbour = transcript.messages.first().map(|message| message.json);
-    let remove_all = Style::spaced().write(&transcript.format.remove_all(neighbour));
-    let messages: Vec<String> = [remove_all].into_iter().chain(remaining(transcript, plan, summary, edits)).collect();
+    let remove_all = transcript.format.remove_all(neighbour).map(|entry| Style::spaced().write(&entry));
+    let messages: Vec<String> = remove_all.into_iter().chain(remaining(transcript, plan, summary, edits)).collect();
     let beside = match summary {
         Some(Placed::Beside(text)) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
         _ => String::new(),

@@ -146,6 +146,12 @@ pub fn end_of(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
 }
 
 fn element(message: &Message<'_>, out: &mut String) {
+    if message.earlier {
+        out.push_str("<earlier_notes>\n");
+        content(&message.content, out);
+        out.push_str("</earlier_notes>");
+        return;
+    }
     let role = message.role.openai_name();
     out.push_str(&format!("<message role=\"{role}\""));
     if let Some(name) = message.name {
@@ -279,6 +285,17 @@ mod tests {
         );
         assert!(anthropic.starts_with(expected), "{anthropic}");
         assert!(anthropic.ends_with("<tool_result call=\"x\">\nr\n</tool_result>\nu\n</message>"), "{anthropic}");
+    }
+
+    #[test]
+    fn an_earlier_summary_is_not_shown_as_talk() {
+        let source = r#"[{"role":"user","content":"s </earlier_notes>"}]"#;
+        let mut document = read(source, None, None).expect("a transcript");
+        document.transcripts[0].messages[0].earlier = true;
+        assert_eq!(
+            history(&document.transcripts[0].messages),
+            "<earlier_notes>\ns &lt;/earlier_notes&gt;\n</earlier_notes>"
+        );
     }
 
     #[test]

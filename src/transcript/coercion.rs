@@ -16,8 +16,8 @@ pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
             None => return Some("has no content, without which LangChain takes no message".to_owned()),
         },
         "langchain" => None,
-        "gemini" => return Some("has parts and no content, without which LangChain takes no message".to_owned()),
-        _ => return None,
+        "anthropic" => return None,
+        other => return Some(format!("is of the format {other}, of which LangChain takes no message")),
     };
     content
         .and_then(|content| wrong_content(message.role, content))

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::format::{FORMATS, Fit, Format};
+use super::format::{Claim, FORMATS, Fit, Format};
 use super::framing::List;
 use super::json::{Json, Object};
 
@@ -44,7 +44,10 @@ pub enum Problem<'a> {
 /// What the messages seen so far say of one format.
 struct Candidate {
     format: &'static dyn Format,
+    claim: Claim,
     own: Option<(usize, &'static str)>,
+    /// Whether any message could be one of its own.
+    plain: bool,
     foreign: Option<usize>,
 }
 
@@ -53,15 +56,23 @@ struct Candidate {
 /// # Errors
 /// Candidates where there are several, and the message that rules out the last where there is none.
 pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
-    let mut candidates: Vec<Candidate> =
-        FORMATS.iter().map(|format| Candidate { format: *format, own: None, foreign: None }).collect();
-    for (index, message) in list.messages.iter().enumerate() {
+    let claim = |format: &dyn Format| list.envelope.map_or(Claim::None, |envelope| format.claim(envelope));
+    let claims: Vec<Claim> = FORMATS.iter().map(|format| claim(*format)).collect();
+    let sure = claims.contains(&Claim::Sure);
+    let mut candidates: Vec<Candidate> = FORMATS
+        .iter()
+        .zip(&claims)
+        .filter(|(_, claim)| !sure || **claim == Claim::Sure)
+        .map(|(format, claim)| Candidate { format: *format, claim: *claim, own: None, plain: false, foreign: None })
+        .collect();
+    for (index, message) in list.values.iter().enumerate() {
         let message = Object::of(*message);
         for candidate in &mut candidates {
             match candidate.format.fit(&message) {
                 Fit::Own(what) => candidate.own = candidate.own.or(Some((index, what))),
                 Fit::Foreign => candidate.foreign = candidate.foreign.or(Some(index)),
-                Fit::Plain => {}
+                Fit::Plain => candidate.plain = true,
+                Fit::Aside => {}
             }
         }
     }
@@ -69,7 +80,7 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     match evident.as_slice() {
         [one] if one.foreign.is_none() => return Ok(one.format),
         // A plainer format would read all of it, and pass over what the evidence is.
-        [_] => return Err(unknown(&candidates, &list.messages)),
+        [_] => return Err(unknown(&candidates, &list.values)),
         [_, _, ..] => {
             let candidates =
                 evident.iter().filter_map(|one| one.own.map(|(at, what)| (one.format.name(), at, what))).collect();
@@ -77,10 +88,12 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
         }
         _ => {}
     }
-    let fitting: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.foreign.is_none()).collect();
-    let claimed =
-        list.envelope.and_then(|envelope| fitting.iter().find(|candidate| candidate.format.claims_envelope(envelope)));
-    claimed.or(fitting.first()).map(|candidate| candidate.format).ok_or_else(|| unknown(&candidates, &list.messages))
+    let fits = |candidate: &&Candidate| {
+        candidate.foreign.is_none() && (candidate.plain || candidate.claim != Claim::None || list.values.is_empty())
+    };
+    let fitting: Vec<&Candidate> = candidates.iter().filter(fits).collect();
+    let claimed = fitting.iter().find(|candidate| candidate.claim != Claim::None);
+    claimed.or(fitting.first()).map(|candidate| candidate.format).ok_or_else(|| unknown(&candidates, &list.values))
 }
 
 /// Names the message that the best candidate stumbles over.

@@ -6,10 +6,10 @@
 use std::fmt;
 
 use super::detect;
-use super::format::{FORMATS, Fit, Format};
+use super::format::{Entry, FORMATS, Fit, Format};
 use super::json::{Json, Kind, Object};
 use super::syntax::{self, SyntaxError};
-use super::{Message, Transcript};
+use super::{Bound, Message, Note, Transcript};
 
 /// How the lines of a JSONL file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -72,12 +72,16 @@ impl fmt::Display for ReadError {
     }
 }
 
-/// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list wins.
-const PATHS: [&[&str]; 11] = [
+/// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list of messages
+/// wins, and where none does, the first that leads to a list.
+const PATHS: [&[&str]; 20] = [
     &["messages"],
     &["contents"],
+    &["conversations"],
     &["values", "messages"],
     &["history"],
+    &["traj"],
+    &["loglines"],
     &["request_params", "messages"],
     &["body", "messages"],
     &["request", "messages"],
@@ -85,7 +89,19 @@ const PATHS: [&[&str]; 11] = [
     &["kwargs", "messages"],
     &["input", "messages"],
     &["channel_values", "messages"],
+    &["input"],
+    &["body", "input"],
+    &["request", "input"],
+    &["output"],
+    &["response", "output"],
+    &["trajectory"],
 ];
+
+/// Keys under which an object keeps several envelopes.
+const COLLECTIONS: [&str; 2] = ["samples", "simulations"];
+
+/// Lines at the beginning of a file among which there is a message, if it has one on each line.
+const LINES_LOOKED_AT: usize = 20;
 
 /// Reads a text. `from` and `lines` are what the user said of it; without, the text itself tells.
 ///
@@ -101,23 +117,27 @@ pub fn read<'a>(
     let Some(&first) = values.first() else { return Err(ReadError::Empty) };
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
-        None => is_message(first),
+        None => are_messages(&values),
     };
     let transcripts = if as_messages {
-        vec![List { envelope: None, state: None, messages: values, line: None }.read(source, from)?]
+        vec![List { envelope: None, state: None, values, line: None }.read(source, from)?]
     } else {
         let one_of_many = lines.is_some() || values.len() > 1;
         let mut line = LineCounter::default();
-        values
-            .into_iter()
-            .filter_map(|value| {
-                let line = one_of_many.then(|| line.at(source, value.span().start));
-                match List::find(source, value, line) {
-                    Err(_) if one_of_many && is_logged_answer(value) => None,
-                    list => Some(list.and_then(|list| list.read(source, from))),
+        let mut transcripts = Vec::new();
+        for value in values {
+            let line = one_of_many.then(|| line.at(source, value.span().start));
+            match List::find(source, value, line) {
+                Err(_) if one_of_many && is_logged_answer(value) => {}
+                Err(error) => return Err(error),
+                Ok(lists) => {
+                    for list in lists {
+                        transcripts.push(list.read(source, from)?);
+                    }
                 }
-            })
-            .collect::<Result<_, _>>()?
+            }
+        }
+        transcripts
     };
     if transcripts.is_empty() {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
@@ -132,31 +152,67 @@ pub struct List<'a> {
     pub envelope: Option<Json<'a>>,
     /// The object in it, or it itself, that has the list as a member.
     state: Option<Json<'a>>,
-    /// The messages.
-    pub messages: Vec<Json<'a>>,
+    /// What is in the list: messages, and in session files other entries.
+    pub values: Vec<Json<'a>>,
     /// The line it begins on, where a source holds one conversation a line.
     line: Option<usize>,
 }
 
 impl<'a> List<'a> {
-    fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Self, ReadError> {
-        let list = match value.kind() {
-            Kind::Array => Some((None, value)),
-            Kind::Object => PATHS.iter().find_map(|path| {
-                let state = value.at(&path[..path.len() - 1])?;
-                let list = state.get(path[path.len() - 1])?;
-                (list.kind() == Kind::Array).then_some((Some(state), list))
-            }),
-            _ => None,
+    /// The lists that a value holds: one, unless it is a collection of conversations.
+    fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Vec<Self>, ReadError> {
+        let none = |value: Json<'a>| no_transcript(source, value, describe(value));
+        let in_each = |collection: Json<'a>| -> Result<Vec<Self>, ReadError> {
+            let start = value.span().start;
+            let mut lines = LineCounter { offset: start, newlines: line.unwrap_or(1) - 1 };
+            let one = |item: Json<'a>| {
+                let line = Some(lines.at(source, item.span().start));
+                List::in_object(item, line).ok_or_else(|| none(item))
+            };
+            collection.items().map(one).collect()
         };
-        let Some((state, list)) = list else { return Err(no_transcript(source, value, describe(value))) };
+        match value.kind() {
+            Kind::Array if is_collection(value) => in_each(value),
+            Kind::Array => Ok(vec![List::of(None, None, value, line)]),
+            Kind::Object => match List::in_object(value, line) {
+                Some(list) => Ok(vec![list]),
+                None => {
+                    let collection =
+                        COLLECTIONS.iter().find_map(|key| value.get(key).filter(|list| is_collection(*list)));
+                    collection.map_or_else(|| Err(none(value)), in_each)
+                }
+            },
+            _ => Err(none(value)),
+        }
+    }
+
+    /// The list in an envelope.
+    fn in_object(envelope: Json<'a>, line: Option<usize>) -> Option<Self> {
+        let lists = || {
+            PATHS.iter().filter_map(|path| {
+                let state = envelope.at(&path[..path.len() - 1])?;
+                let list = state.get(path[path.len() - 1]).filter(|list| list.kind() == Kind::Array)?;
+                Some((state, list))
+            })
+        };
+        let of_messages = lists().find(|(_, list)| list.items().next().is_some_and(is_message));
+        let found = of_messages.or_else(|| lists().next());
+        if let Some((state, list)) = found {
+            return Some(List::of(Some(envelope), Some(state), list, line));
+        }
+        // A request may say all it has to say in one text.
+        let text =
+            envelope.get("input").filter(|input| input.kind() == Kind::String && envelope.get("model").is_some());
+        text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: vec![text], line })
+    }
+
+    fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
         // Callback logs of LangChain put the one list they hold into another.
-        let list = match list.items().collect::<Vec<_>>().as_slice() {
+        let list = match list.items().take(2).collect::<Vec<_>>().as_slice() {
             [only] if only.kind() == Kind::Array => *only,
             _ => list,
         };
-        let envelope = (value.kind() == Kind::Object).then_some(value);
-        Ok(List { envelope, state, messages: list.items().collect(), line })
+        List { envelope, state, values: list.items().collect(), line }
     }
 
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
@@ -167,14 +223,54 @@ impl<'a> List<'a> {
                 detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
             })?,
         };
-        let message = |(index, json): (usize, &Json<'a>)| {
-            format
-                .message(&Object::of(*json))
-                .map_err(|what| no_transcript(source, *json, format!("as {}, message {index} {what}", format.name())))
-        };
-        let messages = self.messages.iter().enumerate().map(message).collect::<Result<Vec<Message<'a>>, _>>()?;
-        Ok(Transcript { source, format, messages, state: self.state, line: self.line })
+        let entries = format.entries(&self.values);
+        let is_message = |index: usize| entries.get(index).is_none_or(|entry| *entry == Entry::Message);
+        let mut messages: Vec<Message<'a>> = Vec::new();
+        let mut notes: Vec<Note<'a>> = Vec::new();
+        // For each value, the message that it is or stands before.
+        let mut places = Vec::with_capacity(entries.len());
+        for (index, json) in self.values.iter().enumerate() {
+            places.push(messages.len());
+            match entries.get(index) {
+                Some(Entry::Note(bound)) => notes.push(Note { json: *json, before: messages.len(), bound: *bound }),
+                _ => messages.push(format.message(&Object::of(*json)).map_err(|what| {
+                    no_transcript(source, *json, format!("as {}, message {} {what}", format.name(), messages.len()))
+                })?),
+            }
+        }
+        for note in &mut notes {
+            if let Bound::To(value) = note.bound {
+                note.bound = if is_message(value) { Bound::To(places[value]) } else { Bound::Previous };
+            }
+        }
+        Ok(Transcript {
+            source,
+            format,
+            bonds: format.bonds(&messages),
+            order: format.order(self.envelope, &messages),
+            messages,
+            notes,
+            envelope: self.envelope,
+            state: self.state,
+            line: self.line,
+        })
     }
+}
+
+/// Whether the values of a file are messages and what stands among them, and not conversations.
+fn are_messages(values: &[Json<'_>]) -> bool {
+    let is_object = |value: &&Json<'_>| value.kind() == Kind::Object;
+    values.first().filter(is_object).is_some_and(|first| {
+        let mut objects = values.iter().take(LINES_LOOKED_AT).filter(is_object);
+        is_message(*first) || List::in_object(*first, None).is_none() && objects.any(|value| is_message(*value))
+    })
+}
+
+/// Whether a list holds envelopes and not messages.
+fn is_collection(list: Json<'_>) -> bool {
+    list.items().next().is_some_and(|first| {
+        first.kind() == Kind::Object && !is_message(first) && List::in_object(first, None).is_some()
+    })
 }
 
 /// Counts lines once over, for places that are asked for in order.
@@ -196,7 +292,7 @@ impl LineCounter {
 /// Whether a value is a message by itself, in whatever format, and not a conversation.
 fn is_message(value: Json<'_>) -> bool {
     let value = Object::of(value);
-    FORMATS.iter().any(|format| format.fit(&value) != Fit::Foreign)
+    FORMATS.iter().any(|format| matches!(format.fit(&value), Fit::Plain | Fit::Own(_)))
 }
 
 /// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.
@@ -228,10 +324,7 @@ fn describe(value: Json<'_>) -> String {
     if keys.len() > SHOWN {
         keys[SHOWN] = "…".to_owned();
     }
-    format!(
-        "an object without a list under messages, contents, history or values.messages (its keys: {})",
-        keys.join(", ")
-    )
+    format!("an object without a list of messages (its keys: {})", keys.join(", "))
 }
 
 /// A key as it can be shown: short, and without control characters that a terminal would obey.

@@ -8,6 +8,7 @@ pub mod detect;
 pub mod format;
 pub mod framing;
 pub mod json;
+pub mod order;
 pub mod syntax;
 pub mod text;
 
@@ -15,6 +16,7 @@ use std::ops::Range;
 
 use format::Format;
 use json::Json;
+use order::Order;
 use text::Text;
 
 /// One conversation at its place in a source.
@@ -26,10 +28,45 @@ pub struct Transcript<'a> {
     pub format: &'static dyn Format,
     /// The messages in order.
     pub messages: Vec<Message<'a>>,
+    /// What stands among the messages and is none, in order.
+    pub notes: Vec<Note<'a>>,
+    /// Messages that must not be parted for another reason than a call and its result: the first and the last of each
+    /// such run.
+    pub bonds: Vec<(usize, usize)>,
+    /// What its provider asks of the order of messages.
+    pub order: Order,
+    /// The whole value around the list of messages, where there is one.
+    pub envelope: Option<Json<'a>>,
     /// The object that holds the list of messages as one of its members, where one does.
     pub state: Option<Json<'a>>,
     /// The line of the source the conversation begins on, counted from 1, where a source holds one a line.
     pub line: Option<usize>,
+}
+
+/// An entry among the messages that no model is sent: a line of a session file about something else.
+#[derive(Debug, Clone, Copy)]
+pub struct Note<'a> {
+    /// The entry as it stands in the source.
+    pub json: Json<'a>,
+    /// The index of the message it stands before.
+    pub before: usize,
+    /// What becomes of it when messages before it are replaced.
+    pub bound: Bound,
+}
+
+/// What becomes of an entry that is no message when the messages around it are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// It stays whatever goes: it is about the whole.
+    Stays,
+    /// It goes with the message before it.
+    Previous,
+    /// It goes with this message; formats name the entry, transcripts the message.
+    To(usize),
+    /// It tells how things stand from there on; the last before the cut stays of those with the same name.
+    State(&'static str),
+    /// It was taken back or summarized before, and goes with whatever goes first after it.
+    Spent,
 }
 
 /// Who speaks.
@@ -90,6 +127,8 @@ pub struct Message<'a> {
     pub answers: Vec<Answer<'a>>,
     /// What its provider reported with it.
     pub reported: Reported<'a>,
+    /// Whether the format marks it as the summary of an earlier compaction.
+    pub earlier: bool,
 }
 
 /// What a provider reported with a message of its model.
@@ -180,6 +219,8 @@ pub enum PartKind<'a> {
 /// A tool call.
 #[derive(Debug, Clone)]
 pub struct Call<'a> {
+    /// The call as it stands in the source.
+    pub json: Json<'a>,
     /// The id its result will name, where it has one.
     pub id: Option<Text<'a>>,
     /// The tool's name.
@@ -217,6 +258,8 @@ pub enum Arguments<'a> {
 /// A result's claim on a call.
 #[derive(Debug, Clone)]
 pub struct Answer<'a> {
+    /// The result as it stands in the source: a part of its message, or the message.
+    pub json: Json<'a>,
     /// The id of the call; nothing where results follow their calls without one.
     pub id: Option<Text<'a>>,
 }

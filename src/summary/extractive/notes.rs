@@ -176,10 +176,11 @@ fn texts(message: &Message<'_>) -> String {
 /// The text of an earlier summary without what it begins with.
 fn earlier_summary(message: &Message<'_>, prefix: &str) -> Option<String> {
     let prefix = prefix.trim_end();
-    if prefix.is_empty() {
-        return None;
+    let text = texts(message);
+    match text.strip_prefix(prefix).filter(|_| !prefix.is_empty()) {
+        Some(summary) => Some(summary.to_owned()),
+        None => message.earlier.then_some(text),
     }
-    texts(message).strip_prefix(prefix).map(str::to_owned)
 }
 
 /// Takes the lines of an earlier summary into the sections they stood in.

@@ -7,9 +7,13 @@
 use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
+use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Reported, Role};
-use super::{Fit, Format, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, present};
+use super::{
+    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block,
+    content, id, present,
+};
 
 /// The format's row.
 #[derive(Debug)]
@@ -53,14 +57,15 @@ impl Format for Anthropic {
         fit
     }
 
-    fn claims_envelope(&self, envelope: Json<'_>) -> bool {
+    fn claim(&self, envelope: Json<'_>) -> Claim {
         // A system message in front is what Chat Completions has, for models of all makers.
         let first = envelope.get("messages").and_then(|messages| messages.items().next());
         if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
-            return false;
+            return Claim::None;
         }
-        ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some())
-            || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"))
+        let own = ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
+        let model = || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"));
+        if own || model() { Claim::Likely } else { Claim::None }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -79,13 +84,14 @@ impl Format for Anthropic {
             let Some(kind) = kind else { continue };
             if is_call(kind) {
                 calls.push(Call {
+                    json: block,
                     id: id(block.get("id")),
                     name: block.get_text("name"),
                     arguments: block.get("input").map_or(Arguments::Absent, Arguments::Value),
                     place: CallPlace::Content,
                 });
             } else if is_result(kind) {
-                answers.push(Answer { id: id(block.get("tool_use_id")) });
+                answers.push(Answer { json: block, id: id(block.get("tool_use_id")) });
             }
         }
         Ok(Message {
@@ -97,6 +103,7 @@ impl Format for Anthropic {
             calls,
             answers,
             reported: Reported::default(),
+            earlier: false,
         })
     }
 
@@ -104,8 +111,20 @@ impl Format for Anthropic {
         &[SummaryRole::User]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, _neighbour: Option<Json<'_>>) -> Value {
-        json!({"role": summary.role.name(), "content": summary.text})
+    fn summary(&self, summary: &SummaryMessage<'_>, _place: &Place<'_, '_>) -> Vec<Value> {
+        vec![json!({"role": summary.role.name(), "content": summary.text})]
+    }
+
+    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order { results_first: true, ..Order::of(Results::Following) }
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))
+    }
+
+    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Option<Value> {
+        Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
     }
 }
 

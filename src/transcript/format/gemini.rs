@@ -7,9 +7,10 @@
 use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
+use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
-use super::{Fit, Format, SummaryMessage, SummaryRole, id, present};
+use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, id, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -52,8 +53,8 @@ impl Format for Gemini {
         }
     }
 
-    fn claims_envelope(&self, envelope: Json<'_>) -> bool {
-        envelope.get("contents").is_some()
+    fn claim(&self, envelope: Json<'_>) -> Claim {
+        if envelope.get("contents").is_some() { Claim::Likely } else { Claim::None }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -65,7 +66,7 @@ impl Format for Gemini {
             return Err("has no list of parts".to_owned());
         };
         let parts: Vec<Json<'a>> = parts.items().collect();
-        let all = |key| parts.iter().filter_map(move |part| held(*part, key));
+        let all = |key| parts.iter().filter_map(move |part| held(*part, key).map(|held| (*part, held)));
         let (calls, answers) = (all("functionCall"), all("functionResponse"));
         Ok(Message {
             json,
@@ -73,12 +74,13 @@ impl Format for Gemini {
             role_name: message.get_text("role").filter(|_| role(message).is_none()),
             name: None,
             calls: calls.map(call).collect(),
-            answers: answers.map(|answer| Answer { id: id(answer.get("id")) }).collect(),
+            answers: answers.map(|answer| Answer { json: answer.0, id: id(answer.1.get("id")) }).collect(),
             content: match parts.is_empty() {
                 true => Content::empty(),
                 false => Content::Parts(parts.into_iter().map(|json| Part { json, kind: part(json) }).collect()),
             },
             reported: Reported::default(),
+            earlier: false,
         })
     }
 
@@ -86,12 +88,26 @@ impl Format for Gemini {
         &[SummaryRole::User]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, neighbour: Option<Json<'_>>) -> Value {
+    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order { user_first: true, calls_after_user: true, ..Order::of(Results::Next) }
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
         let parts = json!([{"text": summary.text}]);
         // The order of the keys is the neighbour's.
         let parts_first =
-            neighbour.and_then(|neighbour| neighbour.entries().next()).is_some_and(|(key, _)| key.is("parts"));
-        if parts_first { json!({"parts": parts, "role": "user"}) } else { json!({"role": "user", "parts": parts}) }
+            place.neighbour().and_then(|neighbour| neighbour.entries().next()).is_some_and(|(key, _)| key.is("parts"));
+        let message =
+            if parts_first { json!({"parts": parts, "role": "user"}) } else { json!({"role": "user", "parts": parts}) };
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        let mut response = json!({"name": call.name?.decode(), "response": {"error": text}});
+        if let Some(id) = call.id {
+            response["id"] = json!(id.decode());
+        }
+        Some(json!({"functionResponse": response}))
     }
 }
 
@@ -114,8 +130,9 @@ fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
     })
 }
 
-fn call(json: Json<'_>) -> Call<'_> {
+fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
     Call {
+        json: part,
         id: id(json.get("id")),
         name: json.get_text("name"),
         arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
@@ -193,7 +210,8 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |neighbour: &str| {
             let document = read(neighbour, None, None).expect("a transcript");
-            Gemini.summary(&summary, document.transcripts[0].messages.first().map(|message| message.json)).to_string()
+            let place = Place { transcript: &document.transcripts[0], cutoff: 0 };
+            Gemini.summary(&summary, &place)[0].to_string()
         };
         assert_eq!(written(r#"[{"parts":[{"text":"u"}],"role":"user"}]"#), r#"{"parts":[{"text":"s"}],"role":"user"}"#);
         assert_eq!(written(r#"[{"role":"user","parts":[{"text":"u"}]}]"#), r#"{"role":"user","parts":[{"text":"s"}]}"#);

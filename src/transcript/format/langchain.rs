@@ -9,8 +9,8 @@ use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
 use super::{
-    Fit, Format, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name, present,
-    provider,
+    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name,
+    present, provider,
 };
 
 /// The format's row.
@@ -53,8 +53,8 @@ impl Format for LangChain {
         }
     }
 
-    fn claims_envelope(&self, _envelope: Json<'_>) -> bool {
-        false
+    fn claim(&self, _envelope: Json<'_>) -> Claim {
+        Claim::None
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -69,11 +69,11 @@ impl Format for LangChain {
         let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
         let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
         let answers = match role {
-            Role::Tool => vec![Answer { id: id(fields.get("tool_call_id")) }],
-            Role::Function => vec![Answer { id: None }],
+            Role::Tool => vec![Answer { json, id: id(fields.get("tool_call_id")) }],
+            Role::Function => vec![Answer { json, id: None }],
             _ => block_types(&fields)
                 .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
-                .map(|(block, _)| Answer { id: id(block.get("tool_use_id")) })
+                .map(|(block, _)| Answer { json: block, id: id(block.get("tool_use_id")) })
                 .collect(),
         };
         Ok(Message {
@@ -85,6 +85,7 @@ impl Format for LangChain {
             calls: if role == Role::Assistant { calls(&fields) } else { Vec::new() },
             answers,
             reported: reported(&fields),
+            earlier: false,
         })
     }
 
@@ -92,7 +93,7 @@ impl Format for LangChain {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, neighbour: Option<Json<'_>>) -> Value {
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
         let (kind, class) = match summary.role {
             SummaryRole::User => ("human", "HumanMessage"),
             SummaryRole::System => ("system", "SystemMessage"),
@@ -110,15 +111,24 @@ impl Format for LangChain {
             fields["tool_calls"] = json!([]);
             fields["invalid_tool_calls"] = json!([]);
         }
-        encoded(kind, class, fields, neighbour)
+        vec![encoded(kind, class, fields, place.neighbour())]
     }
 
-    fn remove_all(&self, neighbour: Option<Json<'_>>) -> Value {
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let fields = json!({
+            "content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool",
+            "name": call.name.map(|name| name.decode()), "id": null, "tool_call_id": call.id?.decode(), "artifact": null,
+            "status": "error",
+        });
+        Some(encoded("tool", "ToolMessage", fields, Some(calling.json)))
+    }
+
+    fn remove_all(&self, neighbour: Option<Json<'_>>) -> Option<Value> {
         let fields = json!({
             "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
             "id": REMOVE_ALL,
         });
-        encoded("remove", "RemoveMessage", fields, neighbour)
+        Some(encoded("remove", "RemoveMessage", fields, neighbour))
     }
 }
 
@@ -216,7 +226,7 @@ fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
 
 fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
     let id = id(json.get("id").or_else(|| json.get("call_id")));
-    Call { id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
+    Call { json, id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
 }
 
 /// A call in the words of Chat Completions, as `additional_kwargs` keeps it.

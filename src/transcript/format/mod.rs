@@ -14,8 +14,9 @@ use std::fmt::Debug;
 use serde_json::Value;
 
 use super::json::{Json, Kind, Object};
+use super::order::{Order, Results};
 use super::text::Text;
-use super::{Content, Message, Part, PartKind};
+use super::{Bound, Call, Content, Message, Part, PartKind, Transcript};
 
 /// Every format, in the order of the tables that are drawn from it.
 pub static FORMATS: &[&dyn Format] =
@@ -32,8 +33,14 @@ pub trait Format: Sync + Debug {
     /// How well a value fits the format.
     fn fit(&self, message: &Object<'_>) -> Fit;
 
-    /// Whether the object around the messages speaks for the format, where the messages themselves do not.
-    fn claims_envelope(&self, envelope: Json<'_>) -> bool;
+    /// What the object around the messages says of the format.
+    fn claim(&self, envelope: Json<'_>) -> Claim;
+
+    /// Which of the values of a list are messages, and what becomes of the others when messages go; none where all are
+    /// messages.
+    fn entries(&self, _values: &[Json<'_>]) -> Vec<Entry> {
+        Vec::new()
+    }
 
     /// Reads one message.
     ///
@@ -41,15 +48,76 @@ pub trait Format: Sync + Debug {
     /// What the value is instead, to follow "message 3".
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
+    /// Runs of messages that belong together for another reason than a call and its result: the first and the last of
+    /// each.
+    fn bonds(&self, _messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        Vec::new()
+    }
+
+    /// What the provider that reads such messages asks of their order.
+    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Following)
+    }
+
+    /// Why a conversation is left as it is although it can be read, to follow its name.
+    fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
+        None
+    }
+
     /// The roles a summary may be given, the default first.
     fn summary_roles(&self) -> &'static [SummaryRole];
 
-    /// A summary message, written as `neighbour` is where the format has several ways.
-    fn summary(&self, summary: &SummaryMessage<'_>, neighbour: Option<Json<'_>>) -> Value;
+    /// A summary, written as its neighbours are where the format has several ways: one message, and in session files
+    /// what else their agent needs to know of it.
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value>;
 
-    /// The entry that tells a `LangGraph` reducer to drop all messages it has, written as `neighbour` is.
-    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Value {
-        serde_json::json!({"role": "remove", "content": "", "id": REMOVE_ALL})
+    /// A result for a call that has none, as an element to be put behind the message that calls, or behind the parts of
+    /// one; nothing where the format has no way to write one.
+    fn result(&self, _call: &Call<'_>, _calling: &Message<'_>, _text: &str) -> Option<Value> {
+        None
+    }
+
+    /// The entry that tells a `LangGraph` reducer to drop all messages it has, written as `neighbour` is; nothing where
+    /// no such reducer takes the format.
+    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Option<Value> {
+        None
+    }
+}
+
+/// What an entry of a list is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// A message.
+    Message,
+    /// Something else; where it is bound to a message, that is named by its place among the values.
+    Note(Bound),
+}
+
+/// What the object around the messages says of a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Nothing.
+    None,
+    /// It is of the format if the messages do not say otherwise.
+    Likely,
+    /// It is of the format.
+    Sure,
+}
+
+/// Where a summary is put.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'p, 'a> {
+    /// The conversation.
+    pub transcript: &'p Transcript<'a>,
+    /// The index of the first message that is kept behind it.
+    pub cutoff: usize,
+}
+
+impl<'a> Place<'_, 'a> {
+    /// The message that the summary is to look like: the first that is kept, or else the last.
+    pub fn neighbour(&self) -> Option<Json<'a>> {
+        let messages = &self.transcript.messages;
+        messages.get(self.cutoff).or(messages.last()).map(|message| message.json)
     }
 }
 
@@ -61,6 +129,8 @@ pub const REMOVE_ALL: &str = "__remove_all__";
 pub enum Fit {
     /// It cannot be read so.
     Foreign,
+    /// It is no message, and files of this format may have it among theirs.
+    Aside,
     /// It can, and in other formats as well.
     Plain,
     /// It has what this format alone has; the word says what.

@@ -10,8 +10,8 @@ use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
 use super::{
-    Fit, Format, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block, content, id, name, present,
-    provider,
+    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block,
+    content, id, name, present, provider,
 };
 
 /// The format's row.
@@ -80,10 +80,9 @@ impl Format for OpenAiChat {
         Fit::Plain
     }
 
-    fn claims_envelope(&self, envelope: Json<'_>) -> bool {
-        ["n", "response_format", "stream_options", "max_completion_tokens", "trajectory_format"]
-            .iter()
-            .any(|key| envelope.get(key).is_some())
+    fn claim(&self, envelope: Json<'_>) -> Claim {
+        let own = ["n", "response_format", "stream_options", "max_completion_tokens", "trajectory_format"];
+        if own.iter().any(|key| envelope.get(key).is_some()) { Claim::Likely } else { Claim::None }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -106,6 +105,7 @@ impl Format for OpenAiChat {
             answers: answers(message, role),
             // LangChain takes no usage from such a message, but the provider's name.
             reported: Reported { total_tokens: None, provider: provider(message) },
+            earlier: false,
         })
     }
 
@@ -113,12 +113,26 @@ impl Format for OpenAiChat {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, _neighbour: Option<Json<'_>>) -> Value {
+    fn summary(&self, summary: &SummaryMessage<'_>, _place: &Place<'_, '_>) -> Vec<Value> {
         let mut message = json!({"role": summary.role.name(), "content": summary.text});
         if let Some(name) = summary.name {
             message["name"] = json!(name);
         }
-        message
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        match (call.place, call.id, call.name) {
+            (CallPlace::FunctionCall, _, Some(name)) => {
+                Some(json!({"role": "function", "name": name.decode(), "content": text}))
+            }
+            (_, Some(id), _) => Some(json!({"role": "tool", "tool_call_id": id.decode(), "content": text})),
+            _ => None,
+        }
+    }
+
+    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Option<Value> {
+        Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
     }
 }
 
@@ -155,30 +169,36 @@ fn calls<'a>(message: &Object<'a>) -> Vec<Call<'a>> {
     let tool_calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(tool_call);
     let function_call = present(message, "function_call")
         .into_iter()
-        .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function) });
+        .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function, function) });
     let in_content = block_types(message)
         .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call")))
-        .map(|(block, _)| call(None, None, block.get("value"), CallPlace::Content));
+        .map(|(block, _)| call(block, None, None, block.get("value"), CallPlace::Content));
     tool_calls.chain(function_call).chain(in_content).collect()
 }
 
 fn tool_call(json: Json<'_>) -> Call<'_> {
     let id = id(json.get("id"));
     if let Some(function) = json.get("function").filter(|function| function.kind() == Kind::Object) {
-        function_call(id, function)
+        function_call(id, json, function)
     } else if let Some(custom) = json.get("custom") {
-        call(id, custom.get_text("name"), custom.get("input"), CallPlace::List)
+        call(json, id, custom.get_text("name"), custom.get("input"), CallPlace::List)
     } else {
-        call(id, json.get_text("name"), json.get("args"), CallPlace::List)
+        call(json, id, json.get_text("name"), json.get("args"), CallPlace::List)
     }
 }
 
-fn function_call<'a>(id: Option<Text<'a>>, function: Json<'a>) -> Call<'a> {
-    call(id, function.get_text("name"), function.get("arguments"), CallPlace::List)
+fn function_call<'a>(id: Option<Text<'a>>, json: Json<'a>, function: Json<'a>) -> Call<'a> {
+    call(json, id, function.get_text("name"), function.get("arguments"), CallPlace::List)
 }
 
-fn call<'a>(id: Option<Text<'a>>, name: Option<Text<'a>>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
-    Call { id, name, arguments: Arguments::of(arguments), place }
+fn call<'a>(
+    json: Json<'a>,
+    id: Option<Text<'a>>,
+    name: Option<Text<'a>>,
+    arguments: Option<Json<'a>>,
+    place: CallPlace,
+) -> Call<'a> {
+    Call { json, id, name, arguments: Arguments::of(arguments), place }
 }
 
 fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
@@ -188,11 +208,15 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
                 .get("tool_call_ids")
                 .into_iter()
                 .flat_map(|ids| ids.items())
-                .map(|value| Answer { id: id(Some(value)) })
+                .map(|value| Answer { json: message.json, id: id(Some(value)) })
                 .collect();
-            if listed.is_empty() { vec![Answer { id: id(message.get("tool_call_id")) }] } else { listed }
+            if listed.is_empty() {
+                vec![Answer { json: message.json, id: id(message.get("tool_call_id")) }]
+            } else {
+                listed
+            }
         }
-        Role::Function => vec![Answer { id: None }],
+        Role::Function => vec![Answer { json: message.json, id: None }],
         _ => Vec::new(),
     }
 }
