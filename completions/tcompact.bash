@@ -23,7 +23,7 @@ _tcompact() {
 
     case "${cmd}" in
         tcompact)
-            opts="-m -o -n -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --timeout --retries --on-error --accept --output --emit --archive --dry-run --json --exit-status --quiet --verbose --color --list --generate --help --version"
+            opts="-m -o -n -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --timeout --retries --on-error --accept --output --emit --archive --dry-run --json --check --repair --exit-status --quiet --verbose --color --list --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -206,6 +206,10 @@ _tcompact() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --repair)
+                    COMPREPLY=($(compgen -W "drop synthesize" -- "${cur}"))
                     return 0
                     ;;
                 --color)

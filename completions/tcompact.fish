@@ -35,6 +35,8 @@ complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output
 complete -c tcompact -l emit -d 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
 complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were; `.md`: for reading)' -r -F
+complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away, or give them one that says so. Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
+synthesize\t'They are given a result that says there is none'"
 complete -c tcompact -l color -d 'When messages on standard error are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -51,6 +53,7 @@ elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
 complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation'
+complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
 complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'
 complete -c tcompact -s q -l quiet -d 'Say nothing but errors'
 complete -c tcompact -s v -l verbose -d 'Say what is decided and done, on standard error'

@@ -2,6 +2,7 @@
 //! steps together; each step is a module of its own.
 
 mod archive;
+mod check;
 mod conversation;
 mod files;
 mod work;
@@ -36,7 +37,13 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     if settings.archive_chosen {
         archive::check(settings)?;
     }
-    let input = input::read(settings.path.as_deref())?;
+    let mut input = input::read(settings.path.as_deref())?;
+    if settings.check {
+        return check::check(settings, &input);
+    }
+    if let Some(how) = settings.repair {
+        check::repair(settings, &mut input, how)?;
+    }
     if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
         archive::check(settings)?;
     }

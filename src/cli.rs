@@ -10,6 +10,7 @@ use crate::exit;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
+use crate::rewrite::repair::Repair;
 use crate::tokens::Counter;
 use crate::transcript::format::SummaryRole;
 use crate::transcript::framing::Lines;
@@ -181,6 +182,19 @@ pub struct Arguments {
     /// With --dry-run: print a JSON object for each conversation.
     #[arg(long, requires = "dry_run", help_heading = "Output")]
     pub json: bool,
+
+    /// Only look whether the transcript keeps its provider's rules for calls, results and turns; print each breach with
+    /// the index of its message, and exit with 6 if there is any.
+    #[arg(
+        long, conflicts_with_all = ["dry_run", "output", "emit", "archive", "exit_status", "repair"],
+        help_heading = "Output"
+    )]
+    pub check: bool,
+
+    /// Mend such breaches on the way through: take calls without a result away, or give them one that says so. Results
+    /// without a call go, and what stands in the wrong place moves.
+    #[arg(long, value_enum, value_name = "HOW", help_heading = "Output")]
+    pub repair: Option<Repair>,
 
     /// Exit with 3 when nothing was compacted.
     #[arg(short = 'e', long, help_heading = "Output")]

@@ -18,18 +18,21 @@ pub enum Exit {
     SummarizerFailed = 4,
     /// The summary was refused.
     SummaryRefused = 5,
+    /// `--check` found breaches.
+    Breaches = 6,
     /// Interrupted, by Ctrl-C or another signal to end.
     Interrupted = 130,
 }
 
 /// What each code means, for `--help` and the manual page.
-pub const MEANINGS: [(Exit, &str); 7] = [
+pub const MEANINGS: [(Exit, &str); 8] = [
     (Exit::Success, "done, or nothing to do"),
     (Exit::Unreadable, "a file could not be read or written, or the input is no transcript"),
     (Exit::Usage, "wrong usage or configuration"),
     (Exit::NothingCompacted, "with --exit-status: nothing was compacted"),
     (Exit::SummarizerFailed, "the summarizer failed after its retries"),
     (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
+    (Exit::Breaches, "--check found breaches"),
     (Exit::Interrupted, "interrupted; everything written until then is whole"),
 ];
 

@@ -22,6 +22,7 @@ use crate::plan::size::Size;
 use crate::plan::{self, Policy};
 use crate::presets::{self, Preset, Ways};
 use crate::rewrite::arguments::Truncation;
+use crate::rewrite::repair::Repair;
 use crate::run::input::plain;
 use crate::summary::Summarizer;
 use crate::summary::attempts::Patience;
@@ -90,6 +91,10 @@ pub struct Settings {
     pub dry_run: bool,
     /// Print it as JSON.
     pub json: bool,
+    /// Only look for breaches of the provider's rules.
+    pub check: bool,
+    /// How such breaches are mended, where they are.
+    pub repair: Option<Repair>,
     /// Exit with 3 when nothing was compacted.
     pub exit_status: bool,
     /// Say nothing but errors.
@@ -182,6 +187,8 @@ impl Settings {
             emit: arguments.emit,
             dry_run: arguments.dry_run,
             json: arguments.json,
+            check: arguments.check,
+            repair: arguments.repair,
             exit_status: arguments.exit_status,
             quiet: arguments.quiet,
             verbose: arguments.verbose,

@@ -3,6 +3,7 @@
 //! [`plan`] is pure and cannot fail. What it needs to know of sizes it asks a [`Tally`], which counts no more than the
 //! answer takes.
 
+pub mod breaches;
 pub mod carried;
 mod cutoff;
 mod langchain;
@@ -217,6 +218,7 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
 /// Why a provider would refuse the order that pinned messages, the summary and what is kept have: a rule that is broken
 /// where messages now stand behind each other that did not before.
 fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
+    let rules = transcript.order.in_writing();
     let (before, after) = plan.pinned.split_at(plan.before_summary);
     let kept = (plan.cutoff < transcript.messages.len()).then_some(plan.cutoff);
     let order = before
@@ -230,7 +232,7 @@ fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
             continue;
         };
         let as_it_was = matches!((last, index), (Some((Some(last), _)), Some(index)) if last + 1 == index);
-        if let Some(rule) = transcript.order.refuses(last.map(|last| last.1), turn).filter(|_| !as_it_was) {
+        if let Some(rule) = rules.refuses(last.map(|last| last.1), turn).filter(|_| !as_it_was) {
             let what = index.map_or("the summary".to_owned(), |index| format!("message {index}"));
             return Some(format!(
                 "{} would refuse {what} behind the pinned messages: {rule}; pin others with --pin",

@@ -4,8 +4,10 @@
 //! order, the spelling of numbers, unknown fields, line ends.
 
 pub mod arguments;
+mod elements;
 pub mod media;
 pub mod reasoning;
+pub mod repair;
 pub mod results;
 mod style;
 mod update;

@@ -9,12 +9,14 @@ use anyhow::Result;
 
 use crate::exit::Failure;
 
+use super::compression::Compression;
+
 /// A text and where it comes from.
 #[derive(Debug)]
 pub struct Input {
     /// The name that reports give: the path, or `-`.
     pub name: String,
-    /// The text, to the byte.
+    /// The text, to the byte, unpacked if it was compressed.
     pub text: String,
 }
 
@@ -33,10 +35,10 @@ pub fn visible(text: &str) -> String {
     text.chars().filter(|c| !obeyed(c)).collect()
 }
 
-/// Reads a file, or standard input where there is no path.
+/// Reads a file, or standard input where there is no path, compressed or not.
 ///
 /// # Errors
-/// It cannot be read or is not UTF-8; or nobody would type into it: standard input is a terminal.
+/// It cannot be read, is damaged or is not UTF-8; or nobody would type into it: standard input is a terminal.
 pub fn read(path: Option<&Path>) -> Result<Input> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
     let unreadable = |what: String| Failure::unreadable(format!("{} cannot be read: {what}", spoken(&name)));
@@ -52,6 +54,13 @@ pub fn read(path: Option<&Path>) -> Result<Input> {
             let mut bytes = Vec::new();
             stdin.read_to_end(&mut bytes).map_err(|error| unreadable(plain(&error)))?;
             bytes
+        }
+    };
+    let bytes = match Compression::of_bytes(&bytes) {
+        None => bytes,
+        Some(compression) => {
+            let damaged = |error| unreadable(format!("its {} data is damaged: {}", compression.name(), plain(&error)));
+            compression.unpack(&bytes).map_err(damaged)?
         }
     };
     let text = String::from_utf8(bytes).map_err(|error| unreadable(not_utf8(&error)))?;

@@ -9,6 +9,7 @@ use tempfile::NamedTempFile;
 
 use crate::exit::Failure;
 
+use super::compression::Compression;
 use super::input::plain;
 
 /// Refuses an output that is the input itself or that cannot be written, before anything is done or paid for.
@@ -34,7 +35,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(format!("{} cannot be written: {}", path.display(), plain(error)))
 }
 
-/// Writes to a file, or to standard output where there is none.
+/// Writes to a file, compressed if its name says so, or to standard output where there is none.
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
@@ -49,7 +50,11 @@ pub fn write(text: &str, output: Option<&Path>) -> Result<()> {
                 _ => Ok(()),
             }
         }
-        Some(path) => Ok(replace(path, text.as_bytes()).map_err(|error| unwritable(path, &error))?),
+        Some(path) => {
+            let packed = Compression::of_name(path).map(|compression| compression.pack(text.as_bytes())).transpose();
+            let written = packed.and_then(|packed| replace(path, packed.as_deref().unwrap_or(text.as_bytes())));
+            Ok(written.map_err(|error| unwritable(path, &error))?)
+        }
     }
 }
 

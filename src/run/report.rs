@@ -5,6 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 
 use crate::cli::{Accept, OnError};
+use crate::plan::breaches::Breach;
 use crate::plan::{Parted, Plan, total};
 use crate::run::input::{spoken, visible};
 use crate::settings::Settings;
@@ -112,6 +113,18 @@ impl<'s> Said<'s> {
     pub fn disabled(self) {
         if let Some(reason) = self.settings.disabled.as_ref().filter(|_| !self.settings.quiet) {
             self.line(&format!("{reason}; the transcript is left as it is"));
+        }
+    }
+
+    /// A breach of the provider's rules: what `--check` is asked for, so it is said even where little is wanted.
+    pub fn breach(self, source: &str, breach: &Breach) {
+        self.line(&format!("{}: message {}: {breach}", spoken(source), breach.message));
+    }
+
+    /// How many breaches there are to be mended.
+    pub fn repairing(self, source: &str, found: usize) {
+        if self.settings.verbose {
+            self.line(&format!("{}: {found} breaches of its provider's rules", spoken(source)));
         }
     }
 

@@ -10,6 +10,8 @@ pub struct Order {
     pub results: Results,
     /// Whether the user speaks first, standing instructions aside.
     pub user_first: bool,
+    /// Whether that is kept to where messages are written, though the provider no longer asks it of what it reads.
+    pub user_first_in_writing: bool,
     /// Whether user and model take turns.
     pub alternates: bool,
     /// Whether nobody but the model may speak after a result.
@@ -41,11 +43,17 @@ impl Order {
         Order {
             results,
             user_first: false,
+            user_first_in_writing: false,
             alternates: false,
             model_after_results: false,
             calls_after_user: false,
             results_first: false,
         }
+    }
+
+    /// What is kept to where messages are written.
+    pub const fn in_writing(self) -> Self {
+        Order { user_first: self.user_first || self.user_first_in_writing, ..self }
     }
 
     /// The rule that a message with the turn `after` breaks behind one with the turn `before`, or at the beginning.

@@ -1,6 +1,7 @@
 //! The contract of the command line: the cases in `tests/cmd`, and what they cannot show.
 
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
@@ -87,6 +88,36 @@ fn one_object_and_one_integer_a_conversation() {
         })
         .collect();
     assert_eq!(sources, [1, 2, 3, 4].map(|line| format!("openai-chat/conversations.jsonl:{line}")));
+}
+
+#[test]
+fn compressed_files_are_read_and_written_as_such() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = fs::read(format!("{}/openai-chat/plain.json", crate::program::FIXTURES)).expect("a fixture");
+    let short = with(&["-q", "--keep", "messages:2", "openai-chat/plain.json"]).stdout;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&plain).expect("packed");
+    let packed = [("gz", gzip.finish().expect("packed")), ("zst", zstd::encode_all(&plain[..], 0).expect("packed"))];
+    for (ending, bytes) in packed {
+        let (from, to) =
+            (path(folder.path(), &format!("in.{ending}")), path(folder.path(), &format!("out.json.{ending}")));
+        fs::write(&from, &bytes).expect("written");
+        let run = with(&["-q", "--keep", "messages:2", &from]);
+        assert_eq!((run.code, run.stdout.as_str()), (0, short.as_str()));
+        assert_eq!(with(&["-q", "--keep", "messages:2", "-o", &to, &from]).code, 0);
+        let written = fs::read(&to).expect("written");
+        let mut unpacked = String::new();
+        match ending {
+            "gz" => flate2::read::GzDecoder::new(&written[..]).read_to_string(&mut unpacked),
+            _ => zstd::Decoder::new(&written[..]).expect("a frame").read_to_string(&mut unpacked),
+        }
+        .expect("unpacked");
+        assert_eq!(unpacked, short);
+        fs::write(&from, &bytes[..bytes.len() - 5]).expect("written");
+        let run = with(&["-n", &from]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""));
+        assert!(run.stderr.contains("data is damaged"), "{}", run.stderr);
+    }
 }
 
 #[test]

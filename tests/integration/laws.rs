@@ -6,10 +6,12 @@ use std::collections::HashMap;
 
 use proptest::prelude::*;
 use serde_json::Value;
+use tcompact::plan::breaches::breaches;
 use tcompact::plan::pairs::Pairs;
 use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
 use tcompact::plan::{Plan, Policy, plan};
+use tcompact::rewrite::repair::{self, Repair};
 use tcompact::rewrite::{apply, splice, summary_message};
 use tcompact::summary::extractive;
 use tcompact::tokens::bpe::Encoding;
@@ -165,6 +167,31 @@ fn made() -> impl Strategy<Value = Vec<Made>> {
         1 => any::<u8>().prop_map(Made::Note),
     ];
     prop::collection::vec(one, 0..18)
+}
+
+/// A source without breaches of its provider's rules.
+fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> String {
+    let mut text = source.to_owned();
+    for _ in 0..16 {
+        let document = read(&text, from, None).unwrap_or_else(|error| panic!("it {error}: {text}\n{source}"));
+        let edits: Vec<_> =
+            document.transcripts.iter().flat_map(|transcript| repair::mended(transcript, how)).collect();
+        if edits.is_empty() {
+            return text;
+        }
+        text = apply(&text, &edits);
+        if text.trim().is_empty() {
+            return "[]".to_owned();
+        }
+    }
+    text
+}
+
+/// Every breach in a source.
+fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<String> {
+    let document = read(source, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    let found = document.transcripts.iter().flat_map(breaches);
+    found.map(|breach| format!("{}: {breach}", breach.message)).collect()
 }
 
 /// The ids of the calls and the results in a message.
@@ -354,6 +381,20 @@ proptest! {
                 assert_no_pair_is_parted(&ids, &plan, &rules);
             }
         }
+    }
+
+    /// What is mended has no breach, what had none stays as it is, and compacting makes none.
+    #[test]
+    fn repair(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+              how in prop::sample::select(vec![Repair::Drop, Repair::Synthesize])) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let text = mended(&source, Some(format), how);
+        prop_assert_eq!(found(&text, Some(format)), Vec::<String>::new(), "{}\n{}", text, source);
+        if found(&source, Some(format)).is_empty() {
+            prop_assert_eq!(&text, &source);
+        }
+        let (plans, compacted) = compacted(&text, Some(format), &policy(&Rules { keep, pin }));
+        prop_assert_eq!(found(&compacted, Some(format)), Vec::<String>::new(), "{:?}\n{}\n{}", plans, compacted, text);
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Reported, Role};
 use super::{
-    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block,
-    content, id, present,
+    Claim, Fit, Format, PARTS, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types,
+    common_block, content, id, present,
 };
 
 /// The format's row.
@@ -116,11 +116,15 @@ impl Format for Anthropic {
     }
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { results_first: true, ..Order::of(Results::Following) }
+        Order { results_first: true, user_first_in_writing: true, ..Order::of(Results::Following) }
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
         Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))
+    }
+
+    fn answering(&self) -> Option<Value> {
+        Some(json!({"role": "user", "content": [PARTS]}))
     }
 
     fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Option<Value> {

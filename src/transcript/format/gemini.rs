@@ -10,7 +10,7 @@ use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
-use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, id, present};
+use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -39,12 +39,15 @@ impl Format for Gemini {
     }
 
     fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == Kind::Array) else {
-            return Fit::Foreign;
+        let Some(parts) = parts(message) else {
+            // A model that said nothing has no parts, and then its role says whose it is.
+            let silent = present(message, "parts").is_none() && present(message, "content").is_none();
+            let is_model = message.get_text("role").is_some_and(|role| role.is("model"));
+            return if silent && is_model { Fit::Plain } else { Fit::Foreign };
         };
         let known = |part: Json<'_>| {
             ["type", "kind"].iter().all(|key| part.get(key).is_none())
-                && KEYS.iter().any(|key| held(part, key).is_some())
+                && KEYS.iter().chain(&["thoughtSignature"]).any(|key| held(part, key).is_some())
         };
         match role(message) {
             Some(_) if parts.items().next().is_none() => Fit::Plain,
@@ -62,10 +65,10 @@ impl Format for Gemini {
         if json.kind() != Kind::Object {
             return Err(format!("is {}, not an object with parts", json.kind().noun()));
         }
-        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == Kind::Array) else {
+        if parts(message).is_none() && present(message, "parts").is_some() {
             return Err("has no list of parts".to_owned());
-        };
-        let parts: Vec<Json<'a>> = parts.items().collect();
+        }
+        let parts: Vec<Json<'a>> = parts(message).into_iter().flat_map(|parts| parts.items()).collect();
         let all = |key| parts.iter().filter_map(move |part| held(*part, key).map(|held| (*part, held)));
         let (calls, answers) = (all("functionCall"), all("functionResponse"));
         Ok(Message {
@@ -93,12 +96,13 @@ impl Format for Gemini {
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
         let parts = json!([{"text": summary.text}]);
         // The order of the keys is the neighbour's.
         let parts_first =
             place.neighbour().and_then(|neighbour| neighbour.entries().next()).is_some_and(|(key, _)| key.is("parts"));
         let message =
-            if parts_first { json!({"parts": parts, "role": "user"}) } else { json!({"role": "user", "parts": parts}) };
+            if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };
         vec![message]
     }
 
@@ -109,6 +113,14 @@ impl Format for Gemini {
         }
         Some(json!({"functionResponse": response}))
     }
+
+    fn answering(&self) -> Option<Value> {
+        Some(json!({"role": "user", "parts": [PARTS]}))
+    }
+}
+
+fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
+    message.get("parts").filter(|parts| parts.kind() == Kind::Array)
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {
@@ -150,7 +162,14 @@ fn part(json: Json<'_>) -> PartKind<'_> {
     }
     if let Some(answer) = held(json, "functionResponse") {
         let response = held(answer, "response").map(|json| Part { json, kind: said(json) });
-        return PartKind::Result(response.map_or_else(Content::empty, |response| Content::Parts(vec![response])));
+        let media = held(answer, "parts").into_iter().flat_map(|parts| parts.items());
+        let parts: Vec<Part<'_>> =
+            response.into_iter().chain(media.map(|json| Part { json, kind: part(json) })).collect();
+        return PartKind::Result(if parts.is_empty() { Content::empty() } else { Content::Parts(parts) });
+    }
+    // The address of a file is short, and what a model may need to find it again.
+    if let Some(address) = held(json, "fileData").and_then(|file| held(file, "fileUri")).and_then(|uri| uri.text()) {
+        return PartKind::Text(address);
     }
     let data = held(json, "inlineData").or_else(|| held(json, "fileData"));
     match data.map(|data| held(data, "mimeType").and_then(|kind| kind.text())) {
@@ -203,6 +222,24 @@ mod tests {
             assert_eq!(Buffer::RoleAndContent.write(&messages[..1]), "human: u");
             assert!(messages[1].content.texts().is_empty(), "thoughts are not said");
         }
+    }
+
+    #[test]
+    fn a_model_that_said_nothing_is_read_all_the_same() {
+        let source = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model"},{"role":"model","parts":null},
+            {"role":"model","parts":[{"thoughtSignature":"s"}]}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        assert_eq!(document.transcripts[0].format.name(), "gemini");
+        assert_eq!(document.transcripts[0].messages.len(), 4);
+    }
+
+    #[test]
+    fn what_a_result_holds_besides_its_response_is_named() {
+        let source = r#"[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"o"},
+            "parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]}},{"fileData":{"fileUri":"gs://a/b","mimeType":"text/plain"}}]}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        let shown = Buffer::Own.write(&document.transcripts[0].messages);
+        assert!(shown.contains("\no\n[data, ") && shown.contains("gs://a/b"), "{shown}");
     }
 
     #[test]

@@ -123,6 +123,17 @@ impl Format for LangChain {
         Some(encoded("tool", "ToolMessage", fields, Some(calling.json)))
     }
 
+    fn copies<'a>(&self, message: &Message<'a>, call: &Call<'a>) -> Vec<Json<'a>> {
+        let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+        let raw = additional(&fields, "tool_calls");
+        let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
+        let same = |json: &Json<'_>| {
+            json.span() != call.json.span()
+                && call.id.is_some_and(|id| json.get_text("id").is_some_and(|other| other.decode() == id.decode()))
+        };
+        lists.into_iter().flatten().flat_map(|list| list.items()).filter(same).collect()
+    }
+
     fn remove_all(&self, neighbour: Option<Json<'_>>) -> Option<Value> {
         let fields = json!({
             "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,

@@ -59,6 +59,12 @@ pub trait Format: Sync + Debug {
         Order::of(Results::Following)
     }
 
+    /// Messages that cannot stand where they do, with the rule of the provider that says so, beside the rules of
+    /// [`Format::order`].
+    fn misfits(&self, _transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
+        Vec::new()
+    }
+
     /// Why a conversation is left as it is although it can be read, to follow its name.
     fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
         None
@@ -71,10 +77,20 @@ pub trait Format: Sync + Debug {
     /// what else their agent needs to know of it.
     fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value>;
 
-    /// A result for a call that has none, as an element to be put behind the message that calls, or behind the parts of
-    /// one; nothing where the format has no way to write one.
+    /// A result for a call that has none: a message, or a part for the message of [`Format::answering`]; nothing where
+    /// the format has no way to write one.
     fn result(&self, _call: &Call<'_>, _calling: &Message<'_>, _text: &str) -> Option<Value> {
         None
+    }
+
+    /// The message that holds results as its parts, with [`PARTS`] where they go; nothing where a result is a message.
+    fn answering(&self) -> Option<Value> {
+        None
+    }
+
+    /// What else of a message says the same as one of its calls, and goes with it.
+    fn copies<'a>(&self, _message: &Message<'a>, _call: &Call<'a>) -> Vec<Json<'a>> {
+        Vec::new()
     }
 
     /// The entry that tells a `LangGraph` reducer to drop all messages it has, written as `neighbour` is; nothing where
@@ -83,6 +99,9 @@ pub trait Format: Sync + Debug {
         None
     }
 }
+
+/// The text that stands for the parts of a message that is yet to have them.
+pub const PARTS: &str = "…";
 
 /// What an entry of a list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,69 @@
+//! Looking for breaches of the provider's rules, and mending them before anything else is done.
+
+use anyhow::Result;
+
+use crate::exit::{Exit, Failure};
+use crate::plan::breaches::breaches;
+use crate::rewrite::repair::{Repair, mended};
+use crate::rewrite::{self, Edit};
+use crate::run::input::{Input, spoken};
+use crate::run::report::Said;
+use crate::settings::Settings;
+use crate::transcript::framing::Document;
+
+use super::{read, source_name};
+
+/// Rounds of mending after which whatever is left cannot be mended: each kind of breach takes one or two.
+const ROUNDS: usize = 16;
+
+/// Says every breach of an input.
+///
+/// # Errors
+/// The input cannot be read.
+pub(super) fn check(settings: &Settings, input: &Input) -> Result<Exit> {
+    let document = read(settings, input)?;
+    let said = Said::new(settings);
+    let mut exit = Exit::Success;
+    for transcript in &document.transcripts {
+        for breach in breaches(transcript) {
+            said.breach(&source_name(input, transcript), &breach);
+            exit = Exit::Breaches;
+        }
+    }
+    Ok(exit)
+}
+
+/// Mends every breach of an input: its text is then the mended one.
+///
+/// # Errors
+/// The input cannot be read; or a breach is left, since the format has no way to mend it.
+pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Result<()> {
+    let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
+    let mut rounds = 0;
+    let left: usize = loop {
+        let document = read(settings, input)?;
+        if rounds == 0 {
+            Said::new(settings).repairing(&input.name, breaches_in(&document));
+        }
+        let edits: Vec<Edit> = document.transcripts.iter().flat_map(|transcript| mended(transcript, how)).collect();
+        if edits.is_empty() || rounds == ROUNDS {
+            break breaches_in(&document);
+        }
+        let text = rewrite::apply(document.source, &edits);
+        if text.trim().is_empty() {
+            let message =
+                format!("{}: --repair would leave nothing: there are only results without calls", spoken(&input.name));
+            return Err(Failure::unreadable(message).into());
+        }
+        input.text = text;
+        rounds += 1;
+    };
+    if left > 0 {
+        let message = format!(
+            "{}: --repair cannot mend {left} of the breaches that --check prints; without it the transcript is read as it is",
+            spoken(&input.name)
+        );
+        return Err(Failure::unreadable(message).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Where a conversation breaks the rules that its provider has for calls, results and turns.
+//!
+//! What is found here is what a provider answers with an error. Calls at the very end wait for their results, which is
+//! no breach.
+
+use std::fmt;
+
+use crate::transcript::order::{Results, Turn, results_come_late};
+use crate::transcript::text::Text;
+use crate::transcript::{Message, Transcript};
+
+use super::pairs::{Pairing, Part};
+
+/// A rule that is broken, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breach {
+    /// The index of the message.
+    pub message: usize,
+    /// The rule.
+    pub rule: Rule,
+    /// The id of the call that it is about, where it has one.
+    pub id: Option<String>,
+}
+
+/// A rule, and what breaks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// A result must answer a call: this one has none before it.
+    Orphan(Part),
+    /// A call has one result: this is another.
+    Again(Part),
+    /// A call must be answered: this one is not, and the conversation goes on.
+    Unanswered(Part),
+    /// A result must stand where the provider looks for it: this one, of a call in the message of that index, does not.
+    Misplaced {
+        /// The result.
+        result: Part,
+        /// Its call.
+        call: Part,
+    },
+    /// Results come first in their message.
+    Late,
+    /// A rule for turns.
+    Turn(&'static str),
+    /// A rule of the format for a message that cannot stand where it does.
+    Alone(&'static str),
+}
+
+impl fmt::Display for Breach {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        match self.rule {
+            Rule::Orphan(_) => write!(out, "a result{id} without a call: every result must answer a call before it"),
+            Rule::Again(_) => write!(out, "a second result{id}: every call has one result"),
+            Rule::Unanswered(_) => write!(out, "a call{id} without a result: every call must be answered"),
+            Rule::Misplaced { call, .. } => write!(
+                out,
+                "a result{id} too far from its call in message {}: results must follow their calls directly",
+                call.message
+            ),
+            Rule::Late => write!(out, "a result behind something else: results must come first in their message"),
+            Rule::Turn(rule) | Rule::Alone(rule) => write!(out, "{rule}"),
+        }
+    }
+}
+
+/// Every breach of a conversation, in the order of its messages.
+pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
+    let messages = transcript.messages.as_slice();
+    let mut found = match transcript.order.results {
+        Results::Unchecked => Vec::new(),
+        wanted => of_pairs(messages, wanted),
+    };
+    found.extend(of_turns(transcript));
+    let alone = transcript.format.misfits(transcript);
+    found.extend(alone.into_iter().map(|(message, rule)| Breach { message, rule: Rule::Alone(rule), id: None }));
+    found.sort_by_key(|breach| breach.message);
+    found
+}
+
+/// Breaches of the rules for calls and results.
+fn of_pairs(messages: &[Message<'_>], wanted: Results) -> Vec<Breach> {
+    let pairing = Pairing::of(messages);
+    let between = last_between(messages, wanted);
+    let written = |id: Option<Text<'_>>| id.map(|id| id.decode().into_owned());
+    let answer = |part: Part| written(messages[part.message].answers[part.index].id);
+    let mut found = Vec::new();
+    for one in &pairing.results {
+        let result = one.result;
+        let rule = match one.call {
+            None => Rule::Orphan(result),
+            Some(_) if one.again => Rule::Again(result),
+            Some(call) if call.message == result.message => continue,
+            Some(call) if wanted == Results::Next && result.message == call.message + 1 => continue,
+            Some(call) if wanted != Results::Next && between[result.message] <= call.message => continue,
+            Some(call) => Rule::Misplaced { result, call },
+        };
+        found.push(Breach { message: result.message, rule, id: answer(result) });
+    }
+    let goes_on = last_spoken(messages);
+    for &call in pairing.unanswered.iter().filter(|call| call.message < goes_on) {
+        let id = written(messages[call.message].calls[call.index].id);
+        found.push(Breach { message: call.message, rule: Rule::Unanswered(call), id });
+    }
+    found
+}
+
+/// For each message, how many messages one must go back from it for one that must not stand between a call and its
+/// result: the index behind the last such before it.
+fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
+    let may = |message: &Message<'_>| match wanted {
+        Results::Unchecked | Results::Behind => true,
+        Results::Grouped => !message.answers.is_empty() || !message.calls.is_empty(),
+        Results::Following | Results::Next => !message.answers.is_empty(),
+    };
+    let mut last = 0;
+    let mut out = Vec::with_capacity(messages.len());
+    for (index, message) in messages.iter().enumerate() {
+        out.push(last);
+        if !may(message) {
+            last = index;
+        }
+    }
+    out
+}
+
+/// The index of the last message in which anybody says anything: calls before it wait for no result. Calls that only
+/// results and other calls follow are still waited for.
+fn last_spoken(messages: &[Message<'_>]) -> usize {
+    let spoken = messages.iter().rposition(|message| matches!(Turn::of(message), Some(Turn::User | Turn::Model)));
+    let calling = messages.iter().rposition(|message| Turn::of(message) == Some(Turn::Calls)).unwrap_or(0);
+    // Of calls in a row the first are waited for as the last are; results between them end that.
+    let row = messages[..calling].iter().rposition(|message| message.calls.is_empty()).map_or(0, |before| before + 1);
+    spoken.unwrap_or(0).max(row)
+}
+
+/// Breaches of the rules for turns.
+fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
+    let mut found = Vec::new();
+    let mut before = None;
+    for (message, read) in transcript.messages.iter().enumerate() {
+        if transcript.order.results_first && results_come_late(read) {
+            found.push(Breach { message, rule: Rule::Late, id: None });
+        }
+        let Some(turn) = Turn::of(read) else { continue };
+        if let Some(rule) = transcript.order.refuses(before, turn) {
+            found.push(Breach { message, rule: Rule::Turn(rule), id: None });
+        }
+        before = Some(turn);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::read;
+
+    fn told(source: &str) -> Vec<String> {
+        let document = read(source, None, None).expect("a transcript");
+        let found = breaches(&document.transcripts[0]);
+        found.iter().map(|breach| format!("{} {}", breach.message, breach)).collect()
+    }
+
+    fn chat(letters: &str) -> Vec<usize> {
+        let messages: Vec<String> = letters
+            .chars()
+            .map(|letter| match letter {
+                'u' => r#"{"role":"user","content":"u"}"#.to_owned(),
+                'a' => r#"{"role":"assistant","content":"a"}"#.to_owned(),
+                'x' => r#"{"role":"exit","content":"x"}"#.to_owned(),
+                call if call.is_ascii_uppercase() => format!(
+                    r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"{}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}}"#,
+                    call.to_ascii_lowercase()
+                ),
+                id => format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"r"}}"#),
+            })
+            .collect();
+        let source = format!("[{}]", messages.join(","));
+        let document = read(&source, None, None).expect("a transcript");
+        breaches(&document.transcripts[0]).iter().map(|breach| breach.message).collect()
+    }
+
+    #[test]
+    fn pairs_of_chat_completions() {
+        assert_eq!(chat("uBbaB"), [] as [usize; 0], "calls at the end are pending");
+        assert_eq!(chat("uBbaBx"), [] as [usize; 0], "and so they are before what is no turn");
+        assert_eq!(chat("uBua"), [1], "one in the middle is not");
+        assert_eq!(chat("ubBb"), [1]);
+        assert_eq!(chat("uBbb"), [3]);
+        assert_eq!(chat("uBub"), [3]);
+        assert_eq!(chat("uBCbc"), [3], "nothing but results stands between");
+        assert_eq!(chat("uBuaBb"), [1], "an id used again answers nothing older");
+    }
+
+    #[test]
+    fn each_says_which_rule_it_breaks() {
+        let found = told(
+            r#"[{"role":"user","content":"u"},{"role":"tool","tool_call_id":"z","content":"r"},
+                {"role":"assistant","content":null,"tool_calls":[{"id":"q","type":"function","function":{"name":"f","arguments":"{}"}}]},
+                {"role":"user","content":"u"}]"#,
+        );
+        assert_eq!(
+            found,
+            [
+                "1 a result (z) without a call: every result must answer a call before it",
+                "2 a call (q) without a result: every call must be answered"
+            ]
+        );
+    }
+
+    #[test]
+    fn results_come_first_in_messages_api() {
+        let late = told(
+            r#"[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},
+                {"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"t","content":"r"}]}]"#,
+        );
+        assert_eq!(late, ["2 a result behind something else: results must come first in their message"]);
+    }
+
+    #[test]
+    fn gemini_wants_calls_behind_the_user() {
+        let found = told(
+            r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"text":"a"}]},
+                {"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},
+                {"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]"#,
+        );
+        assert_eq!(found, ["2 a call must come directly behind a user's message or behind results"]);
+    }
+}

@@ -1,0 +1,300 @@
+//! Mending breaches of the provider's rules, by edits that leave all else as it is.
+//!
+//! Mending goes in rounds, of which [`mended`] is one: what is too much goes first, then what is missing comes and what
+//! stands in the wrong place moves, and then turns are put right. After each the result is read and looked at again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::plan::breaches::{Breach, Rule, breaches};
+use crate::plan::pairs::Part;
+use crate::transcript::format::{PARTS, Place, SummaryMessage, SummaryRole};
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::order::{Order, Results, Turn};
+use crate::transcript::{Content, Message, PartKind, Transcript};
+
+use super::{Edit, Style, elements};
+
+/// How calls are mended that have no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Repair {
+    /// They are taken away.
+    Drop,
+    /// They are given a result that says there is none.
+    Synthesize,
+}
+
+/// The result of a call that has none.
+const NO_RESULT: &str = "No result was recorded for this call.";
+/// What stands where somebody's turn is missing.
+const NO_ANSWER: &str = "(No answer was recorded.)";
+const NO_REQUEST: &str = "(The conversation goes on.)";
+
+/// The edits of one round for a conversation: none where it has no breach, or none that can be mended.
+pub fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
+    let found = breaches(transcript);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let work = Work { transcript, how };
+    let mut edits = work.without(&found);
+    for round in [Work::with, Work::results_first, Work::in_turn] {
+        if edits.is_empty() {
+            edits = round(&work, &found);
+        }
+    }
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    edits
+}
+
+struct Work<'w, 'a> {
+    transcript: &'w Transcript<'a>,
+    how: Repair,
+}
+
+/// What is put behind a message that calls.
+#[derive(Default)]
+struct Coming {
+    results: Vec<String>,
+    /// Where some of them stood: the message, and the bytes.
+    moved: BTreeSet<(usize, usize, usize)>,
+}
+
+/// Elements that go, by the index of their message.
+type Gone = BTreeMap<usize, BTreeSet<(usize, usize)>>;
+
+impl Work<'_, '_> {
+    fn messages(&self) -> &[Message<'_>] {
+        &self.transcript.messages
+    }
+
+    /// Takes away results that answer nothing, and calls that nothing answers if that is how they are mended.
+    fn without(&self, found: &[Breach]) -> Vec<Edit> {
+        let mut gone = Gone::new();
+        for breach in found {
+            let message = &self.messages()[breach.message];
+            let mut go =
+                |json: Json<'_>| gone.entry(breach.message).or_default().insert((json.span().start, json.span().end));
+            match breach.rule {
+                Rule::Orphan(result) | Rule::Again(result) => {
+                    go(message.answers[result.index].json);
+                }
+                Rule::Unanswered(call) if self.made_up(call).is_none() => {
+                    let call = &message.calls[call.index];
+                    go(call.json);
+                    self.transcript.format.copies(message, call).into_iter().for_each(|copy| {
+                        go(copy);
+                    });
+                }
+                Rule::Alone(_) => {
+                    go(message.json);
+                }
+                _ => {}
+            }
+        }
+        self.taken_out(&gone)
+    }
+
+    /// The edits that take elements out of their messages, and messages out of which nothing is left.
+    fn taken_out(&self, gone: &Gone) -> Vec<Edit> {
+        let spans: Vec<Range<usize>> = gone
+            .iter()
+            .flat_map(|(&index, elements)| {
+                let message = &self.messages()[index];
+                match is_all(message, elements) {
+                    true => vec![message.span()],
+                    false => elements.iter().map(|&(start, end)| start..end).collect(),
+                }
+            })
+            .collect();
+        elements::without(self.transcript.source, &spans)
+    }
+
+    /// A result for a call, where calls are given one and the format can write it.
+    fn made_up(&self, call: Part) -> Option<Value> {
+        let calling = &self.messages()[call.message];
+        let format = self.transcript.format;
+        (self.how == Repair::Synthesize)
+            .then(|| format.result(&calling.calls[call.index], calling, NO_RESULT))
+            .flatten()
+    }
+
+    /// Gives calls their results: those that stand elsewhere, and made up ones.
+    fn with(&self, found: &[Breach]) -> Vec<Edit> {
+        let mut coming: BTreeMap<usize, Coming> = BTreeMap::new();
+        for breach in found {
+            match breach.rule {
+                Rule::Misplaced { result, call } => {
+                    let span = self.messages()[result.message].answers[result.index].json.span();
+                    let coming = coming.entry(call.message).or_default();
+                    // A message may answer several calls.
+                    if coming.moved.insert((result.message, span.start, span.end)) {
+                        coming.results.push(self.transcript.source[span].to_owned());
+                    }
+                }
+                Rule::Unanswered(call) => {
+                    if let Some(result) = self.made_up(call) {
+                        let style = Style::of_neighbour(self.transcript, call.message);
+                        coming.entry(call.message).or_default().results.push(style.write(&result));
+                    }
+                }
+                _ => {}
+            }
+        }
+        // Nothing is put into a message that gives something away; what would be waits for another round.
+        let gives: BTreeSet<usize> =
+            coming.values().flat_map(|coming| coming.moved.iter().map(|(message, ..)| *message)).collect();
+        let first = coming.keys().next().copied();
+        let waits = coming.keys().filter(|calling| Some(**calling) != first && gives.contains(&(*calling + 1)));
+        let waits: Vec<usize> = waits.copied().collect();
+        if first.is_some_and(|first| gives.contains(&(first + 1))) {
+            coming.retain(|calling, _| Some(*calling) == first);
+        }
+        waits.iter().for_each(|calling| {
+            coming.remove(calling);
+        });
+        let mut gone = Gone::new();
+        for &(message, start, end) in coming.values().flat_map(|coming| &coming.moved) {
+            gone.entry(message).or_default().insert((start, end));
+        }
+        let mut edits = self.taken_out(&gone);
+        edits.extend(coming.iter().map(|(&calling, coming)| self.put_behind(calling, &coming.results)));
+        edits
+    }
+
+    /// Puts results where the provider looks for those of the calls in a message.
+    fn put_behind(&self, calling: usize, results: &[String]) -> Edit {
+        let messages = self.messages();
+        let Order { results: wanted, alternates, .. } = self.transcript.order;
+        let Some(around) = self.transcript.format.answering() else {
+            let behind = messages[calling + 1..].iter().take_while(|message| !message.answers.is_empty()).count();
+            let behind = if wanted == Results::Behind { 0 } else { behind };
+            return self.entry(calling + 1 + behind, &results.join(&self.separator(calling)));
+        };
+        let next = messages.get(calling + 1);
+        let takes =
+            |message: &&Message<'_>| !message.answers.is_empty() || alternates && Turn::of(message) == Some(Turn::User);
+        match next.filter(takes).and_then(list_of_parts) {
+            Some(list) => elements::at_front(self.transcript.source, list.span(), results),
+            None => {
+                let message = Style::of_neighbour(self.transcript, calling).write(&around);
+                let parts = Value::from(PARTS).to_string();
+                // In a text beyond ASCII it may be spelled as an escape.
+                let message = message.replace("\"\\u2026\"", &parts).replace(&parts, &results.join(", "));
+                self.entry(calling + 1, &message)
+            }
+        }
+    }
+
+    /// Puts an entry before the message of that index, or behind the last.
+    fn entry(&self, index: usize, text: &str) -> Edit {
+        let separator = self.separator(index);
+        match self.messages().get(index) {
+            Some(next) => Edit { range: next.span().start..next.span().start, text: format!("{text}{separator}") },
+            None => {
+                let end = self.messages().last().map_or(self.transcript.source.len(), |last| last.span().end);
+                Edit { range: end..end, text: format!("{separator}{text}") }
+            }
+        }
+    }
+
+    /// Whether the messages stand in an array, and not one behind the other in the file.
+    fn is_array(&self) -> bool {
+        let before = self.messages().first().map_or("", |first| &self.transcript.source[..first.span().start]);
+        before.trim_end().ends_with('[')
+    }
+
+    /// What stands between the messages around an index.
+    fn separator(&self, index: usize) -> String {
+        let messages = self.messages();
+        let gap = |at: usize| {
+            let (one, other) = (messages.get(at.checked_sub(1)?)?, messages.get(at)?);
+            let gap = &self.transcript.source[one.span().end..other.span().start];
+            Some(gap).filter(|gap| !gap.is_empty() && !gap.contains(['{', '['])).map(str::to_owned)
+        };
+        let near = gap(index).or_else(|| gap(index + 1)).or_else(|| (1..messages.len()).find_map(gap));
+        near.unwrap_or_else(|| if self.is_array() { ", " } else { "\n" }.to_owned())
+    }
+
+    /// Moves results before all else in their messages.
+    fn results_first(&self, found: &[Breach]) -> Vec<Edit> {
+        let late = found.iter().filter(|breach| breach.rule == Rule::Late);
+        late.flat_map(|breach| self.results_before_all(&self.messages()[breach.message])).collect()
+    }
+
+    fn results_before_all(&self, message: &Message<'_>) -> Vec<Edit> {
+        let (Some(list), Content::Parts(parts)) = (list_of_parts(message), &message.content) else { return Vec::new() };
+        let first = parts.iter().position(|part| !is_result(&part.kind)).unwrap_or(0);
+        let late: Vec<Json<'_>> =
+            parts[first..].iter().filter(|part| is_result(&part.kind)).map(|part| part.json).collect();
+        let texts: Vec<String> = late.iter().map(|json| json.raw().to_owned()).collect();
+        let spans: Vec<Range<usize>> = late.iter().map(|json| json.span()).collect();
+        let source = self.transcript.source;
+        [vec![elements::at_front(source, list.span(), &texts)], elements::without(source, &spans)].concat()
+    }
+
+    /// Gives a turn to whoever has none between two of the other.
+    fn in_turn(&self, found: &[Breach]) -> Vec<Edit> {
+        let turns = found.iter().filter(|breach| matches!(breach.rule, Rule::Turn(_)));
+        turns.map(|breach| self.joined(breach.message).unwrap_or_else(|| self.between(breach.message))).collect()
+    }
+
+    /// Joins a message to the one before it, where both are of one speaker and are lists of parts.
+    fn joined(&self, index: usize) -> Option<Edit> {
+        let (one, other) = (self.messages().get(index.checked_sub(1)?)?, &self.messages()[index]);
+        let keys = |message: &Message<'_>| {
+            message.json.entries().map(|(key, _)| key.decode().into_owned()).collect::<Vec<String>>()
+        };
+        if one.role != other.role || keys(one) != keys(other) || keys(one).len() != 2 {
+            return None;
+        }
+        let (last, first) = (list_of_parts(one)?.items().last()?, list_of_parts(other)?.items().next()?);
+        Some(Edit { range: last.span().end..first.span().start, text: ", ".to_owned() })
+    }
+
+    /// Puts a message of the other speaker before one.
+    fn between(&self, index: usize) -> Edit {
+        let (role, text) = match Turn::of(&self.messages()[index]) {
+            Some(Turn::Model | Turn::Calls) => (SummaryRole::User, NO_REQUEST),
+            _ => (SummaryRole::Assistant, NO_ANSWER),
+        };
+        let place = Place { transcript: self.transcript, cutoff: index };
+        let made = self.transcript.format.summary(&SummaryMessage { text, role, name: None, marked: false }, &place);
+        let style = Style::of_neighbour(self.transcript, index);
+        let made: Vec<String> = made.iter().map(|entry| style.write(entry)).collect();
+        self.entry(index, &made.join(&self.separator(index)))
+    }
+}
+
+fn is_result(kind: &PartKind<'_>) -> bool {
+    matches!(kind, PartKind::Result(_))
+}
+
+/// The array that holds the parts of a message.
+fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
+    let list = message.field("content").or_else(|| message.json.get("parts"))?;
+    (list.kind() == Kind::Array).then_some(list)
+}
+
+/// Whether nothing that is said is left of a message without some elements.
+fn is_all(message: &Message<'_>, gone: &BTreeSet<(usize, usize)>) -> bool {
+    let goes = |json: &Json<'_>| gone.contains(&(json.span().start, json.span().end));
+    let calls = message.calls.iter().all(|call| goes(&call.json));
+    let answers = message.answers.iter().all(|answer| goes(&answer.json));
+    let says = match &message.content {
+        Content::Text(text) => !text.decode().trim().is_empty(),
+        Content::Parts(parts) => parts.iter().any(|part| !goes(&part.json) && says_something(&part.kind)),
+    };
+    goes(&message.json) || calls && answers && !says
+}
+
+/// Whether a part can be all there is in a message.
+fn says_something(kind: &PartKind<'_>) -> bool {
+    match kind {
+        PartKind::Text(text) | PartKind::Refusal(text) => !text.decode().trim().is_empty(),
+        PartKind::Reasoning(_) | PartKind::Call => false,
+        PartKind::Image | PartKind::Media | PartKind::Result(_) | PartKind::Other => true,
+    }
+}
