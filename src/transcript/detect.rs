@@ -178,7 +178,6 @@ mod tests {
     fn other_formats_are_not_taken_for_one_of_these() {
         for foreign in [
             r#"[{"role":"user","parts":[{"type":"text","text":"ai-sdk"}]}]"#,
-            r#"[{"role":"user","content":[{"text":"bedrock"}]}]"#,
             r#"[{"from":"human","value":"sharegpt"}]"#,
             r#"[{"role":"admin","name":"a row of a table"}]"#,
             r#"[{"role":"user","content":[{"type":"input_text","text":"responses"}]}]"#,

@@ -5,6 +5,7 @@
 //! ([`super::framing`]).
 
 mod anthropic;
+mod bedrock;
 mod gemini;
 mod langchain;
 mod openai_chat;
@@ -20,7 +21,7 @@ use super::{Bound, Call, Content, Message, Part, PartKind, Transcript};
 
 /// Every format, in the order of the tables that are drawn from it.
 pub static FORMATS: &[&dyn Format] =
-    &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &gemini::Gemini, &langchain::LangChain];
+    &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &bedrock::Bedrock, &gemini::Gemini, &langchain::LangChain];
 
 /// One way of writing messages.
 pub trait Format: Sync + Debug {
@@ -248,6 +249,21 @@ fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
 /// The provider that a message's metadata names.
 fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
     fields.get("response_metadata")?.get_text("model_provider")
+}
+
+/// Whether the first key of a neighbour is `key`, so that a new message has its keys in the same order.
+fn begins_with(key: &str, neighbour: Option<Json<'_>>) -> bool {
+    neighbour.and_then(|neighbour| neighbour.entries().next()).is_some_and(|(first, _)| first.is(key))
+}
+
+/// A value as text to be read: the text that is all it has to say, or the value as it is spelled.
+fn said(value: Json<'_>) -> PartKind<'_> {
+    let mut entries = value.entries();
+    let only = match (entries.next(), entries.next()) {
+        (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),
+        _ => None,
+    };
+    PartKind::Text(only.unwrap_or_else(|| Text::plain(value.raw())))
 }
 
 /// A name that is there and not empty.

@@ -10,8 +10,8 @@ use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
 use super::{
-    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block,
-    content, id, name, present, provider,
+    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
+    common_block, content, id, name, present, provider,
 };
 
 /// The format's row.
@@ -35,10 +35,6 @@ const OWN_BLOCKS: [&str; 4] = ["image_url", "input_audio", "refusal", "video_url
 
 /// Block types of the Messages API, whose calls and results stand in the content.
 const ANTHROPIC_BLOCKS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
-
-/// Bedrock's blocks have no type; they are told by their only key.
-const BEDROCK_BLOCKS: [&str; 8] =
-    ["text", "toolUse", "toolResult", "image", "document", "video", "reasoningContent", "cachePoint"];
 
 impl Format for OpenAiChat {
     fn name(&self) -> &'static str {
@@ -139,7 +135,8 @@ impl Format for OpenAiChat {
 /// Whether a message has what readers of this format would pass over: parts or calls of another format.
 fn is_of_another_format(message: &Object<'_>) -> bool {
     let foreign = |kind: Text<'_>| ANTHROPIC_BLOCKS.iter().chain(&UNREAD_BLOCKS).any(|foreign| kind.is(foreign));
-    let bedrock = |block: Json<'_>| BEDROCK_BLOCKS.iter().any(|key| block.get(key).is_some());
+    // Bedrock's blocks have no type.
+    let bedrock = |block: Json<'_>| bedrock::BLOCKS.iter().any(|key| block.get(key).is_some());
     let mut untyped = block_types(message).peekable();
     let inspect_calls = present(message, "tool_calls").is_some_and(|calls| {
         calls.items().any(|call| call.get("function").is_some_and(|function| function.kind() == Kind::String))
