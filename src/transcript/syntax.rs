@@ -83,7 +83,7 @@ fn values_checked<'a>(source: &'a str, checked: &str, from: usize) -> Result<Vec
     let mut found = Vec::new();
     let mut done = 0;
     while let Some(next) = stream.next() {
-        next.map_err(|error| SyntaxError::new(&error))?;
+        next.map_err(|error| SyntaxError::new(&error, source))?;
         let end = stream.byte_offset();
         let start = done + leading_space(&text.as_bytes()[done..end]);
         found.push(Json::at_span(source, from + start..from + end));
@@ -93,7 +93,12 @@ fn values_checked<'a>(source: &'a str, checked: &str, from: usize) -> Result<Vec
 }
 
 impl SyntaxError {
-    fn new(error: &serde_json::Error) -> Self {
+    fn new(error: &serde_json::Error, source: &str) -> Self {
+        let line = source.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+        if let Some(marker) = ["<<<<<<<", "=======", ">>>>>>>"].iter().find(|marker| line.starts_with(**marker)) {
+            let what = format!("`{marker}` marks a merge conflict that nobody has resolved,");
+            return SyntaxError { line: error.line(), column: 1, what };
+        }
         let full = error.to_string();
         let what = full.rfind(" at line ").map_or(full.as_str(), |at| &full[..at]);
         SyntaxError { line: error.line(), column: error.column(), what: what.to_owned() }
@@ -119,6 +124,15 @@ mod tests {
         let error = values("{\"a\": 1}\n{\"a\" 2}", 0).expect_err("not JSON");
         assert_eq!((error.line, error.column), (2, 6));
         assert_eq!(error.what, "expected `:`");
+    }
+
+    #[test]
+    fn merge_conflicts_are_called_by_their_name() {
+        for (source, line) in [("<<<<<<< HEAD\n[]\n", 1), ("[1,\n=======\n2]", 2)] {
+            let error = values(source, 0).expect_err("no JSON");
+            assert_eq!((error.line, error.column), (line, 1));
+            assert!(error.what.contains("merge conflict"), "{}", error.what);
+        }
     }
 
     #[test]

@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
-use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
-use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
+use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, id, present, said};
 
 /// The format's row.
 #[derive(Debug)]
@@ -99,8 +98,7 @@ impl Format for Gemini {
         let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
         let parts = json!([{"text": summary.text}]);
         // The order of the keys is the neighbour's.
-        let parts_first =
-            place.neighbour().and_then(|neighbour| neighbour.entries().next()).is_some_and(|(key, _)| key.is("parts"));
+        let parts_first = begins_with("parts", place.neighbour());
         let message =
             if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };
         vec![message]
@@ -178,16 +176,6 @@ fn part(json: Json<'_>) -> PartKind<'_> {
         // Code that the model ran, calls that the server answered: theirs to be read, whatever their fields.
         None => KEYS.iter().find_map(|key| held(json, key)).map_or(PartKind::Other, said),
     }
-}
-
-/// A value as text to be read: the text that is all it has to say, or the value as it is spelled.
-fn said(value: Json<'_>) -> PartKind<'_> {
-    let mut entries = value.entries();
-    let only = match (entries.next(), entries.next()) {
-        (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),
-        _ => None,
-    };
-    PartKind::Text(only.unwrap_or_else(|| Text::plain(value.raw())))
 }
 
 #[cfg(test)]

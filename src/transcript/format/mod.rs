@@ -5,9 +5,14 @@
 //! ([`super::framing`]).
 
 mod anthropic;
+mod bedrock;
 mod gemini;
+mod inspect;
 mod langchain;
+mod ollama;
 mod openai_chat;
+mod sharegpt;
+mod tau_bench;
 
 use std::fmt::Debug;
 
@@ -19,8 +24,17 @@ use super::text::Text;
 use super::{Bound, Call, Content, Message, Part, PartKind, Transcript};
 
 /// Every format, in the order of the tables that are drawn from it.
-pub static FORMATS: &[&dyn Format] =
-    &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &gemini::Gemini, &langchain::LangChain];
+pub static FORMATS: &[&dyn Format] = &[
+    &openai_chat::OpenAiChat,
+    &anthropic::Anthropic,
+    &bedrock::Bedrock,
+    &gemini::Gemini,
+    &langchain::LangChain,
+    &sharegpt::ShareGpt,
+    &ollama::Ollama,
+    &inspect::Inspect,
+    &tau_bench::TauBench,
+];
 
 /// One way of writing messages.
 pub trait Format: Sync + Debug {
@@ -148,7 +162,8 @@ pub const REMOVE_ALL: &str = "__remove_all__";
 pub enum Fit {
     /// It cannot be read so.
     Foreign,
-    /// It is no message, and files of this format may have it among theirs.
+    /// It speaks neither for the format nor against it: it is no message, and files of this format may have it among
+    /// theirs, or it is one that others would write alike, and only what else there is tells.
     Aside,
     /// It can, and in other formats as well.
     Plain,
@@ -267,6 +282,28 @@ fn id(value: Option<Json<'_>>) -> Option<Text<'_>> {
 /// The provider that a message's metadata names.
 fn provider<'a>(fields: &Object<'a>) -> Option<Text<'a>> {
     fields.get("response_metadata")?.get_text("model_provider")
+}
+
+/// Whether the first key of a neighbour is `key`, so that a new message has its keys in the same order.
+fn begins_with(key: &str, neighbour: Option<Json<'_>>) -> bool {
+    neighbour.and_then(|neighbour| neighbour.entries().next()).is_some_and(|(first, _)| first.is(key))
+}
+
+/// Digits made of some texts, the same for the same ones, where a format wants an id.
+fn digest(texts: &[&str]) -> String {
+    let mut context = ring::digest::Context::new(&ring::digest::SHA256);
+    texts.iter().for_each(|text| context.update(text.as_bytes()));
+    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A value as text to be read: the text that is all it has to say, or the value as it is spelled.
+fn said(value: Json<'_>) -> PartKind<'_> {
+    let mut entries = value.entries();
+    let only = match (entries.next(), entries.next()) {
+        (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),
+        _ => None,
+    };
+    PartKind::Text(only.unwrap_or_else(|| Text::plain(value.raw())))
 }
 
 /// A name that is there and not empty.

@@ -10,8 +10,8 @@ use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
 use super::{
-    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, common_block,
-    content, id, name, present, provider,
+    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
+    common_block, content, id, inspect, name, ollama, present, provider, tau_bench,
 };
 
 /// The format's row.
@@ -31,14 +31,10 @@ const ROLES: [(&str, Role); 9] = [
 ];
 
 /// Block types that no other format in the table has.
-const OWN_BLOCKS: [&str; 4] = ["image_url", "input_audio", "refusal", "video_url"];
+const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url", "tool_call"];
 
 /// Block types of the Messages API, whose calls and results stand in the content.
 const ANTHROPIC_BLOCKS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
-
-/// Bedrock's blocks have no type; they are told by their only key.
-const BEDROCK_BLOCKS: [&str; 8] =
-    ["text", "toolUse", "toolResult", "image", "document", "video", "reasoningContent", "cachePoint"];
 
 impl Format for OpenAiChat {
     fn name(&self) -> &'static str {
@@ -62,6 +58,13 @@ impl Format for OpenAiChat {
             return Fit::Own("tool_calls");
         }
         match role {
+            // Ollama's results have no id.
+            Role::Tool
+                if ollama::names_tool(message)
+                    || !["tool_call_id", "tool_call_ids"].iter().any(|key| message.get(key).is_some()) =>
+            {
+                return Fit::Plain;
+            }
             Role::Tool => return Fit::Own("the role tool"),
             Role::Function => return Fit::Own("the role function"),
             Role::Developer => return Fit::Own("the role developer"),
@@ -139,12 +142,14 @@ impl Format for OpenAiChat {
 /// Whether a message has what readers of this format would pass over: parts or calls of another format.
 fn is_of_another_format(message: &Object<'_>) -> bool {
     let foreign = |kind: Text<'_>| ANTHROPIC_BLOCKS.iter().chain(&UNREAD_BLOCKS).any(|foreign| kind.is(foreign));
-    let bedrock = |block: Json<'_>| BEDROCK_BLOCKS.iter().any(|key| block.get(key).is_some());
+    // Bedrock's blocks have no type.
+    let bedrock = |block: Json<'_>| bedrock::BLOCKS.iter().any(|key| block.get(key).is_some());
     let mut untyped = block_types(message).peekable();
-    let inspect_calls = present(message, "tool_calls").is_some_and(|calls| {
-        calls.items().any(|call| call.get("function").is_some_and(|function| function.kind() == Kind::String))
-    });
-    inspect_calls
+    let foreign_call = |call: Json<'_>| inspect::is_call(call) || ollama::is_call(call);
+    let is_result = message.get_text("role").is_some_and(|role| role.is("tool"));
+    present(message, "tool_calls").is_some_and(|calls| calls.items().any(foreign_call))
+        || tau_bench::is_of_tau2(message)
+        || is_result && message.get_text("function").is_some()
         || ["parts", "toolInvocations"].iter().any(|key| present(message, key).is_some())
         || block_types(message).any(|(_, kind)| kind.is_some_and(foreign))
         || untyped.peek().is_some() && untyped.all(|(block, kind)| kind.is_none() && bedrock(block))
