@@ -5,8 +5,10 @@
 //! ([`super::framing`]).
 
 mod anthropic;
+mod claude_code;
 mod gemini;
 mod langchain;
+mod links;
 mod openai_chat;
 
 use std::fmt::Debug;
@@ -19,8 +21,13 @@ use super::text::Text;
 use super::{Bound, Call, Content, Message, Part, PartKind, Transcript};
 
 /// Every format, in the order of the tables that are drawn from it.
-pub static FORMATS: &[&dyn Format] =
-    &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &gemini::Gemini, &langchain::LangChain];
+pub static FORMATS: &[&dyn Format] = &[
+    &openai_chat::OpenAiChat,
+    &anthropic::Anthropic,
+    &gemini::Gemini,
+    &langchain::LangChain,
+    &claude_code::ClaudeCode,
+];
 
 /// One way of writing messages.
 pub trait Format: Sync + Debug {
@@ -111,6 +118,8 @@ pub struct Place<'p, 'a> {
     pub transcript: &'p Transcript<'a>,
     /// The index of the first message that is kept behind it.
     pub cutoff: usize,
+    /// Where the entries begin that go, messages and others, in order; in bytes.
+    pub gone: &'p [usize],
 }
 
 impl<'a> Place<'_, 'a> {
