@@ -208,7 +208,7 @@ fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
         Accept::Smaller => {
             let text = format!("{}{SMALLEST_SUMMARY}", settings.policy.summary_prefix);
             let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
-            let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0 });
+            let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] });
             message_tokens(transcript.format, settings.counter, &entries)
         }
         Accept::Any => 0,

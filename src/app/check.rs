@@ -14,7 +14,7 @@ use crate::transcript::framing::Document;
 use super::{read, source_name};
 
 /// Rounds of mending after which whatever is left cannot be mended: each kind of breach takes one or two.
-const ROUNDS: usize = 16;
+const ROUNDS: usize = 8;
 
 /// Says every breach of an input.
 ///

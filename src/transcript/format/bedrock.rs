@@ -10,7 +10,7 @@ use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
-use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with, id, said};
+use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, id, said};
 
 /// The format's row.
 #[derive(Debug)]
@@ -96,14 +96,18 @@ impl Format for Bedrock {
     fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
         let content = json!([{"text": summary.text}]);
         vec![match begins_with("content", place.neighbour()) {
-            true => json!({"content": content, "role": "user"}),
-            false => json!({"role": "user", "content": content}),
+            true => json!({"content": content, "role": summary.role.name()}),
+            false => json!({"role": summary.role.name(), "content": content}),
         }]
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
         let content = json!([{"text": text}]);
         Some(json!({"toolResult": {"toolUseId": call.id?.decode(), "content": content, "status": "error"}}))
+    }
+
+    fn answering(&self) -> Option<Value> {
+        Some(json!({"role": "user", "content": [PARTS]}))
     }
 }
 
@@ -163,7 +167,6 @@ fn block(json: Json<'_>) -> PartKind<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::plan::pairs::Pairing;
     use crate::transcript::framing::read;
 

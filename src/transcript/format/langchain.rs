@@ -45,6 +45,10 @@ impl Format for LangChain {
     }
 
     fn fit(&self, message: &Object<'_>) -> Fit {
+        // Lines of sessions may be called system, too.
+        if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
+            return Fit::Foreign;
+        }
         match encoding(message) {
             Some(encoding) if is_removal(message) || role_of(message, encoding).is_some() => {
                 Fit::Own("the type of its messages")

@@ -6,9 +6,11 @@
 
 mod anthropic;
 mod bedrock;
+mod claude_code;
 mod gemini;
 mod inspect;
 mod langchain;
+mod links;
 mod ollama;
 mod openai_chat;
 mod sharegpt;
@@ -30,6 +32,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &bedrock::Bedrock,
     &gemini::Gemini,
     &langchain::LangChain,
+    &claude_code::ClaudeCode,
     &sharegpt::ShareGpt,
     &ollama::Ollama,
     &inspect::Inspect,
@@ -144,6 +147,8 @@ pub struct Place<'p, 'a> {
     pub transcript: &'p Transcript<'a>,
     /// The index of the first message that is kept behind it.
     pub cutoff: usize,
+    /// Where the entries begin that go, messages and others, in order; in bytes.
+    pub gone: &'p [usize],
 }
 
 impl<'a> Place<'_, 'a> {

@@ -111,7 +111,6 @@ fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::plan::pairs::Pairing;
     use crate::transcript::framing::read;
 

@@ -72,9 +72,9 @@ impl Format for ShareGpt {
         let role = role(message).unwrap_or(Role::Other);
         let value = message.get("value").and_then(|value| Some((value, value.text()?)));
         let (calls, text) = match value {
-            Some((value, text)) if from.is(CALLS) => (vec![call(value, text)], None),
+            Some((value, text)) if from.is(CALLS) => (vec![call(json, value, text)], None),
             Some((value, text)) if role == Role::Assistant && MARKS.iter().any(|mark| value.raw().contains(mark)) => {
-                (vec![Call { name: None, arguments: Arguments::Absent, ..call(value, text) }], Some(text))
+                (vec![Call { name: None, arguments: Arguments::Absent, ..call(json, value, text) }], Some(text))
             }
             value => (Vec::new(), value.map(|(_, text)| text)),
         };
@@ -108,8 +108,11 @@ impl Format for ShareGpt {
 
     fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
         let turns = &place.transcript.messages;
-        let person = turns.iter().find(|message| message.role == Role::User);
-        let from = person.and_then(|message| message.json.get_text("from")).unwrap_or_else(|| Text::plain("human"));
+        let (role, usual) =
+            if summary.role == SummaryRole::Assistant { (Role::Assistant, "gpt") } else { (Role::User, "human") };
+        let speaks = |message: &&Message<'_>| message.role == role && message.calls.is_empty();
+        let from = turns.iter().find(speaks).and_then(|message| message.json.get_text("from"));
+        let from = from.unwrap_or_else(|| Text::plain(usual));
         vec![match begins_with("value", place.neighbour()) {
             true => json!({"value": summary.text, "from": from.decode()}),
             false => json!({"from": from.decode(), "value": summary.text}),
@@ -127,8 +130,8 @@ fn role(message: &Object<'_>) -> Option<Role> {
 }
 
 /// The call, or the calls that are answered together, in a value.
-fn call<'a>(value: Json<'a>, text: Text<'a>) -> Call<'a> {
-    Call { json: value, id: None, name: name(value), arguments: Arguments::Text(text), place: CallPlace::Content }
+fn call<'a>(json: Json<'a>, value: Json<'a>, text: Text<'a>) -> Call<'a> {
+    Call { json, id: None, name: name(value), arguments: Arguments::Text(text), place: CallPlace::Content }
 }
 
 /// The name in JSON that stands in a string, where it is spelled as it usually is.
@@ -179,7 +182,7 @@ mod tests {
         let source = r#"[{"value":"u","from":"user"},{"value":"a","from":"assistant"}]"#;
         let document = read(source, None, None).expect("a transcript");
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let place = Place { transcript: &document.transcripts[0], cutoff: 1 };
+        let place = Place { transcript: &document.transcripts[0], cutoff: 1, gone: &[] };
         assert_eq!(ShareGpt.summary(&summary, &place)[0].to_string(), r#"{"value":"s","from":"user"}"#);
     }
 
