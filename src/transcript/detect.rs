@@ -59,22 +59,20 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     let claim = |format: &dyn Format| list.envelope.map_or(Claim::None, |envelope| format.claim(envelope));
     let claims: Vec<Claim> = FORMATS.iter().map(|format| claim(*format)).collect();
     let sure = claims.contains(&Claim::Sure);
-    let mut candidates: Vec<Candidate> = FORMATS
-        .iter()
-        .zip(&claims)
-        .filter(|(_, claim)| !sure || **claim == Claim::Sure)
+    let of_claims = FORMATS.iter().zip(&claims).filter(|(_, claim)| !sure || **claim == Claim::Sure);
+    let mut candidates: Vec<Candidate> = of_claims
         .map(|(format, claim)| Candidate { format: *format, claim: *claim, own: None, plain: false, foreign: None })
         .collect();
-    for (index, message) in list.values.iter().enumerate() {
-        let message = Object::of(*message);
-        for candidate in &mut candidates {
-            match candidate.format.fit(&message) {
-                Fit::Own(what) => candidate.own = candidate.own.or(Some((index, what))),
-                Fit::Foreign => candidate.foreign = candidate.foreign.or(Some(index)),
-                Fit::Plain => candidate.plain = true,
-                Fit::Aside => {}
-            }
-        }
+    // What one message has ruled out is only asked again where nothing is left, to say why.
+    look(&mut candidates, &list.values, |candidate| candidate.foreign.is_none());
+    let fits = |candidate: &Candidate| {
+        let could_be = candidate.own.is_some() || candidate.plain || candidate.claim != Claim::None;
+        candidate.foreign.is_none() && (could_be || list.values.is_empty())
+    };
+    if candidates.iter().any(fits) {
+        candidates.retain(fits);
+    } else {
+        look(&mut candidates, &list.values, |_| true);
     }
     let evident: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.own.is_some()).collect();
     match evident.as_slice() {
@@ -88,12 +86,27 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
         }
         _ => {}
     }
-    let fits = |candidate: &&Candidate| {
-        candidate.foreign.is_none() && (candidate.plain || candidate.claim != Claim::None || list.values.is_empty())
-    };
-    let fitting: Vec<&Candidate> = candidates.iter().filter(fits).collect();
-    let claimed = fitting.iter().find(|candidate| candidate.claim != Claim::None);
-    claimed.or(fitting.first()).map(|candidate| candidate.format).ok_or_else(|| unknown(&candidates, &list.values))
+    let fitting = || candidates.iter().filter(|candidate| fits(candidate));
+    let claimed = fitting().find(|candidate| candidate.claim != Claim::None);
+    claimed
+        .or_else(|| fitting().next())
+        .map(|candidate| candidate.format)
+        .ok_or_else(|| unknown(&candidates, &list.values))
+}
+
+/// Has the candidates that are `asked` look at all messages.
+fn look(candidates: &mut [Candidate], messages: &[Json<'_>], asked: impl Fn(&Candidate) -> bool) {
+    for (index, message) in messages.iter().enumerate() {
+        let message = Object::of(*message);
+        for candidate in candidates.iter_mut().filter(|candidate| asked(candidate)) {
+            match candidate.format.fit(&message) {
+                Fit::Own(what) => candidate.own = candidate.own.or(Some((index, what))),
+                Fit::Foreign => candidate.foreign = candidate.foreign.or(Some(index)),
+                Fit::Plain => candidate.plain = true,
+                Fit::Aside => {}
+            }
+        }
+    }
 }
 
 /// Names the message that the best candidate stumbles over.
