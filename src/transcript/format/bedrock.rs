@@ -163,7 +163,6 @@ fn block(json: Json<'_>) -> PartKind<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::plan::pairs::Pairing;
     use crate::transcript::framing::read;
 

@@ -27,9 +27,10 @@ impl Format for Ollama {
 
     fn fit(&self, message: &Object<'_>) -> Fit {
         let role = message.get_text("role");
-        let is_known = |name: &&str| role.is_some_and(|role| role.is(name));
+        let is_known =
+            ["system", "user", "assistant", "tool"].iter().any(|name| role.is_some_and(|role| role.is(name)));
         let is_text = message.get("content").is_none_or(|content| matches!(content.kind(), Kind::String | Kind::Null));
-        if !["system", "user", "assistant", "tool"].iter().any(|name| is_known(&name)) || !is_text {
+        if !is_known || !is_text {
             return Fit::Foreign;
         }
         let mut calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).peekable();
@@ -111,7 +112,6 @@ fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> 
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::plan::pairs::Pairing;
     use crate::transcript::framing::read;
 
