@@ -82,6 +82,11 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
         // A plainer format would read all of it, and pass over what the evidence is.
         [_] => return Err(unknown(&candidates, &list.values)),
         [_, _, ..] => {
+            // Of several, the one that all of it fits: what speaks for the others is no contradiction to it.
+            let mut whole = evident.iter().filter(|one| one.foreign.is_none());
+            if let (Some(one), None) = (whole.next(), whole.next()) {
+                return Ok(one.format);
+            }
             let candidates =
                 evident.iter().filter_map(|one| one.own.map(|(at, what)| (one.format.name(), at, what))).collect();
             return Err(Problem::Ambiguous(Ambiguity { candidates }));

@@ -151,6 +151,11 @@ mod tests {
             "openai-chat"
         );
         assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":"{}"}}"#, bare), "openai-chat");
+        // Where both have evidence, the one that fits all of it.
+        assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":{}}}"#, named), "ollama");
+        let typed = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+        assert_eq!(called(typed, r#"{"role":"tool","content":"r","tool_name":"f"}"#), "openai-chat");
+        assert_eq!(called(typed, r#"{"role":"user","content":"u","images":["AA=="]}"#), "openai-chat");
         let text = r#"[{"role":"user","content":"u"}]"#;
         assert_eq!(name(&format!(r#"{{"model":"m","keep_alive":"5m","messages":{text}}}"#)), "ollama");
         assert_eq!(name(text), "openai-chat");
