@@ -54,7 +54,12 @@ impl Format for Inspect {
 
     fn claim(&self, envelope: Json<'_>) -> Claim {
         let has = |key: &str| envelope.get(key).is_some();
-        if has("messages") && has("epoch") && has("input") { Claim::Sure } else { Claim::None }
+        let is_logged = || ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
+        match has("messages") && has("epoch") && has("input") {
+            true if is_logged() => Claim::Sure,
+            true => Claim::Likely,
+            false => Claim::None,
+        }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {

@@ -276,3 +276,31 @@ fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
     let modules = path.len().saturating_sub(1);
     path.into_iter().take(modules).chain([class.to_owned()]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::pairs::Pairing;
+    use crate::transcript::framing::read;
+
+    #[test]
+    fn chunks_of_javascript_calls_that_cannot_be_parsed_and_logs_of_callbacks() {
+        let messages = r#"{"type":"HumanMessageChunk","content":"u"},
+            {"type":"AIMessageChunk","content":"","tool_calls":[],"invalid_tool_calls":[{"name":"f","args":"{","id":"a","error":null,"type":"invalid_tool_call"}]},
+            {"type":"ToolMessageChunk","content":"r","tool_call_id":"a"}"#;
+        let constructed = r#"{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessageChunk"],"kwargs":{"content":"u"}},
+            {"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessageChunk"],"kwargs":{"content":"","tool_calls":[{"name":"f","args":{},"id":"a"}]}},
+            {"lc":1,"type":"constructor","id":["langchain_core","messages","ToolMessageChunk"],"kwargs":{"content":"r","tool_call_id":"a"}}"#;
+        for list in [messages, constructed] {
+            for source in [
+                format!("[{list}]"),
+                format!(r#"{{"messages":[[{list}]]}}"#),
+                format!(r#"{{"lc":1,"type":"constructor","id":["p"],"kwargs":{{"messages":[{list}]}}}}"#),
+            ] {
+                let document = read(&source, None, None).unwrap_or_else(|error| panic!("{source} {error}"));
+                let transcript = &document.transcripts[0];
+                assert_eq!(transcript.format.name(), "langchain", "{source}");
+                assert_eq!(Pairing::of(&transcript.messages).bonds, [(1, 2)], "{source}");
+            }
+        }
+    }
+}

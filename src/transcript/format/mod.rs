@@ -311,6 +311,13 @@ fn said(value: Json<'_>) -> PartKind<'_> {
     PartKind::Text(only.unwrap_or_else(|| Text::plain(value.raw())))
 }
 
+/// The name in JSON that stands in a string, where it is spelled as it usually is.
+fn name_inside(value: Json<'_>) -> Option<Text<'_>> {
+    let (_, rest) = value.raw().split_once(r#"\"name\""#)?;
+    let rest = rest.trim_start_matches([' ', ':']).strip_prefix(r#"\""#)?;
+    rest.split_once(r#"\""#).map(|(name, _)| Text::escaped(name))
+}
+
 /// A name that is there and not empty.
 fn name<'a>(message: &Object<'a>) -> Option<Text<'a>> {
     message.get_text("name").filter(|name| !name.is_empty())

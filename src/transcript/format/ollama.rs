@@ -27,9 +27,10 @@ impl Format for Ollama {
 
     fn fit(&self, message: &Object<'_>) -> Fit {
         let role = message.get_text("role");
-        let is_known = |name: &&str| role.is_some_and(|role| role.is(name));
+        let is_known =
+            ["system", "user", "assistant", "tool"].iter().any(|name| role.is_some_and(|role| role.is(name)));
         let is_text = message.get("content").is_none_or(|content| matches!(content.kind(), Kind::String | Kind::Null));
-        if !["system", "user", "assistant", "tool"].iter().any(|name| is_known(&name)) || !is_text {
+        if !is_known || !is_text {
             return Fit::Foreign;
         }
         let mut calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).peekable();
@@ -150,6 +151,11 @@ mod tests {
             "openai-chat"
         );
         assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":"{}"}}"#, bare), "openai-chat");
+        // Where both have evidence, the one that fits all of it.
+        assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":{}}}"#, named), "ollama");
+        let typed = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+        assert_eq!(called(typed, r#"{"role":"tool","content":"r","tool_name":"f"}"#), "openai-chat");
+        assert_eq!(called(typed, r#"{"role":"user","content":"u","images":["AA=="]}"#), "openai-chat");
         let text = r#"[{"role":"user","content":"u"}]"#;
         assert_eq!(name(&format!(r#"{{"model":"m","keep_alive":"5m","messages":{text}}}"#)), "ollama");
         assert_eq!(name(text), "openai-chat");

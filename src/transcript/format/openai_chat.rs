@@ -2,16 +2,18 @@
 //!
 //! Roles system, developer, user, assistant, tool and function; calls in `tool_calls` (or the older `function_call`),
 //! results in messages of role `tool` that name the call by `tool_call_id`. SWE-agent names a list, `tool_call_ids`, and
-//! mini-swe-agent ends on a message of role `exit`.
+//! where it has no tools its users' messages say what came of the action before; mini-swe-agent ends on a message of role
+//! `exit`. Mistral's models want user and model to take turns.
 
 use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
+use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
 use super::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
-    common_block, content, id, inspect, name, ollama, present, provider, tau_bench,
+    common_block, content, id, inspect, name, name_inside, ollama, present, provider, tau_bench,
 };
 
 /// The format's row.
@@ -35,6 +37,13 @@ const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url
 
 /// Block types of the Messages API, whose calls and results stand in the content.
 const ANTHROPIC_BLOCKS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
+
+/// What names of Mistral's models begin with.
+const MISTRAL: [&str; 7] = ["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "pixtral"];
+
+/// Where a request, or what is logged of one, names its model.
+const MODEL: [&[&str]; 5] =
+    [&["model"], &["body", "model"], &["request", "model"], &["request_params", "model"], &["kwargs", "model"]];
 
 impl Format for OpenAiChat {
     fn name(&self) -> &'static str {
@@ -112,14 +121,38 @@ impl Format for OpenAiChat {
         })
     }
 
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let pairs = messages.windows(2).enumerate();
+        pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
+    }
+
+    fn order(&self, envelope: Option<Json<'_>>, messages: &[Message<'_>]) -> Order {
+        let order = Order::of(Results::Following);
+        match is_for_mistral(envelope, messages) {
+            true => Order { alternates: true, model_after_results: true, ..order },
+            false => order,
+        }
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, _place: &Place<'_, '_>) -> Vec<Value> {
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
         let mut message = json!({"role": summary.role.name(), "content": summary.text});
         if let Some(name) = summary.name {
             message["name"] = json!(name);
+        }
+        let Some(neighbour) = place.neighbour() else { return vec![message] };
+        // LLaMA-Factory reads no string where it has parts, and SWE-agent no message that is of no agent.
+        if neighbour.get("content").and_then(|parts| parts.items().next()?.get("value")).is_some() {
+            message["content"] = json!([{"type": "text", "value": summary.text}]);
+        }
+        if let Some(agent) = neighbour.get_text("agent") {
+            message["agent"] = json!(agent.decode());
+            if neighbour.get("message_type").is_some() {
+                message["message_type"] = json!("observation");
+            }
         }
         vec![message]
     }
@@ -155,6 +188,33 @@ fn is_of_another_format(message: &Object<'_>) -> bool {
         || untyped.peek().is_some() && untyped.all(|(block, kind)| kind.is_none() && bedrock(block))
 }
 
+/// Whether a message only says that the run is over; no model is sent it.
+fn is_exit(message: &Message<'_>) -> bool {
+    message.role_name.is_some_and(|role| role.is("exit"))
+}
+
+/// Whether the second of two messages says what came of the action in the first: SWE-agent's, in the user's name.
+fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
+    let is_agents = |json: Json<'_>| {
+        json.get_text("message_type").is_some_and(|kind| kind.is("observation")) || json.get_text("agent").is_some()
+    };
+    (action.role, observation.role) == (Role::Assistant, Role::User)
+        && is_agents(observation.json)
+        && action.json.get_text("action").is_some()
+}
+
+/// Whether the model is one of Mistral's: by its name, or by the `prefix` that only its answers have.
+fn is_for_mistral(envelope: Option<Json<'_>>, messages: &[Message<'_>]) -> bool {
+    let model = envelope.and_then(|envelope| MODEL.iter().find_map(|path| envelope.at(path)?.text()));
+    match model.map(|model| model.decode().to_lowercase()) {
+        Some(model) => MISTRAL.iter().any(|name| model.contains(name)),
+        None => messages
+            .iter()
+            .filter(|message| message.role == Role::Assistant)
+            .any(|message| message.json.get("prefix").is_some_and(|prefix| prefix.raw() == "false")),
+    }
+}
+
 fn role(message: &Object<'_>) -> Option<Role> {
     let role = message.get_text("role")?;
     ROLES.iter().find(|(name, _)| role.is(name)).map(|(_, role)| *role)
@@ -175,9 +235,11 @@ fn calls<'a>(message: &Object<'a>) -> Vec<Call<'a>> {
     let function_call = present(message, "function_call")
         .into_iter()
         .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function, function) });
-    let in_content = block_types(message)
-        .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call")))
-        .map(|(block, _)| call(block, None, None, block.get("value"), CallPlace::Content));
+    let in_content =
+        block_types(message).filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call"))).map(|(block, _)| {
+            let value = block.get("value");
+            call(block, None, value.and_then(name_inside), value, CallPlace::Content)
+        });
     tool_calls.chain(function_call).chain(in_content).collect()
 }
 
@@ -223,5 +285,79 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
         }
         Role::Function => vec![Answer { json: message.json, id: None }],
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Format, OpenAiChat, Place, SummaryMessage, SummaryRole};
+    use crate::plan::pairs::Pairing;
+    use crate::transcript::framing::read;
+
+    #[test]
+    fn calls_in_the_content_and_results_without_ids() {
+        let source = r#"[{"role":"user","content":[{"type":"text","value":"u"}]},
+            {"role":"assistant","content":[{"type":"reasoning","value":"hm"},{"type":"tool_call","value":"{\"name\": \"f\", \"arguments\": {}}"},{"type":"tool_call","value":"{\"name\":\"g\"}"}]},
+            {"role":"tool","content":[{"type":"text","value":"1"}]},{"role":"tool","content":[{"type":"text","value":"2"}]},
+            {"role":"assistant","content":[{"type":"text","value":"a"}],"loss_weight":1.0}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "openai-chat");
+        let pairing = Pairing::of(&transcript.messages);
+        assert_eq!(pairing.bonds, [(1, 2), (1, 3)]);
+        assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
+        let names: Vec<String> =
+            transcript.messages[1].calls.iter().filter_map(|call| Some(call.name?.decode().into_owned())).collect();
+        assert_eq!(names, ["f", "g"]);
+    }
+
+    #[test]
+    fn actions_stay_with_what_came_of_them_and_nothing_ends_on_an_exit_alone() {
+        let source = r#"{"history":[{"role":"system","content":"s","agent":"main","message_type":"system_prompt"},
+            {"role":"user","content":"u","agent":"main","message_type":"observation"},
+            {"role":"assistant","content":"t","agent":"main","action":"ls","message_type":"action"},
+            {"role":"user","content":"a.rs","agent":"main","message_type":"observation"},
+            {"role":"assistant","content":"t","agent":"main","action":"cat","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
+            {"role":"tool","content":"r","agent":"main","tool_call_ids":["a"]}]}"#;
+        let document = read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(
+            (transcript.bonds.as_slice(), Pairing::of(&transcript.messages).bonds),
+            ([(2, 3)].as_slice(), vec![(4, 5)])
+        );
+        let exit = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"exit","content":""}]"#;
+        assert_eq!(read(exit, None, None).expect("a transcript").transcripts[0].bonds, [(1, 2)]);
+    }
+
+    #[test]
+    fn a_summary_has_what_its_readers_ask_for() {
+        let written = |source: &str| {
+            let document = read(source, None, None).expect("a transcript");
+            let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+            OpenAiChat.summary(&summary, &Place { transcript: &document.transcripts[0], cutoff: 0, gone: &[] })[0]
+                .to_string()
+        };
+        assert_eq!(written(r#"[{"role":"user","content":"u"}]"#), r#"{"role":"user","content":"s"}"#);
+        assert_eq!(
+            written(r#"[{"role":"user","content":[{"type":"text","value":"u"}]}]"#),
+            r#"{"role":"user","content":[{"type":"text","value":"s"}]}"#
+        );
+        assert_eq!(
+            written(r#"[{"role":"user","content":"u","agent":"main","message_type":"action"}]"#),
+            r#"{"role":"user","content":"s","agent":"main","message_type":"observation"}"#
+        );
+    }
+
+    #[test]
+    fn mistral_is_told_by_its_model_or_its_answers() {
+        let alternates = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].order.alternates;
+        let messages = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
+        assert!(alternates(&format!(r#"{{"model":"Mistral-large-latest","messages":{messages}}}"#)));
+        assert!(alternates(&format!(
+            r#"{{"custom_id":"1","body":{{"model":"open-mixtral-8x7b","messages":{messages}}}}}"#
+        )));
+        assert!(!alternates(&format!(r#"{{"model":"gpt-5","messages":{messages}}}"#)));
+        assert!(alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":false"#)));
+        assert!(!alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":true"#)));
     }
 }

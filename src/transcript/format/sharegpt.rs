@@ -10,7 +10,7 @@ use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Reported, Role};
-use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with};
+use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with, name_inside};
 
 /// The format's row.
 #[derive(Debug)]
@@ -131,14 +131,7 @@ fn role(message: &Object<'_>) -> Option<Role> {
 
 /// The call, or the calls that are answered together, in a value.
 fn call<'a>(json: Json<'a>, value: Json<'a>, text: Text<'a>) -> Call<'a> {
-    Call { json, id: None, name: name(value), arguments: Arguments::Text(text), place: CallPlace::Content }
-}
-
-/// The name in JSON that stands in a string, where it is spelled as it usually is.
-fn name<'a>(value: Json<'a>) -> Option<Text<'a>> {
-    let (_, rest) = value.raw().split_once(r#"\"name\""#)?;
-    let rest = rest.trim_start_matches([' ', ':']).strip_prefix(r#"\""#)?;
-    rest.split_once(r#"\""#).map(|(name, _)| Text::escaped(name))
+    Call { json, id: None, name: name_inside(value), arguments: Arguments::Text(text), place: CallPlace::Content }
 }
 
 #[cfg(test)]
