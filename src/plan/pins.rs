@@ -96,7 +96,8 @@ pub(super) fn pinned(
         policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, policy))
             || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
-    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != carried && holds(index)).collect();
+    let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
+    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != carried && holds(index) && can(index)).collect();
     let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
     for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
         others[call].push(result);

@@ -140,7 +140,7 @@ fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
     }
 }
 
-fn part(json: Json<'_>) -> PartKind<'_> {
+pub(super) fn part(json: Json<'_>) -> PartKind<'_> {
     if let Some(text) = json.get_text("text") {
         let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
         return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };
@@ -162,7 +162,7 @@ fn part(json: Json<'_>) -> PartKind<'_> {
 }
 
 /// A value as text to be read: the text that is all it has to say, or the value as it is spelled.
-fn said(value: Json<'_>) -> PartKind<'_> {
+pub(super) fn said(value: Json<'_>) -> PartKind<'_> {
     let mut entries = value.entries();
     let only = match (entries.next(), entries.next()) {
         (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),

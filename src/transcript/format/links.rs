@@ -41,6 +41,7 @@ impl Links {
         let text = |json: Json<'_>, key: &str| json.get_text(key).map(|text| text.decode().into_owned());
         let mut entries: Vec<Json<'_>> = transcript.messages.iter().map(|message| message.json).collect();
         entries.extend(transcript.notes.iter().map(|note| note.json));
+        entries.retain(|entry| entry.get(keys.parent).is_some());
         entries.sort_by_key(|entry| entry.span().start);
         let is_gone = |entry: &Json<'_>| place.gone.binary_search(&entry.span().start).is_ok();
         let (gone, stays): (Vec<Json<'_>>, Vec<Json<'_>>) = entries.into_iter().partition(is_gone);
