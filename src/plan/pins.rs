@@ -82,7 +82,7 @@ fn is_reminder(message: &Message<'_>) -> bool {
 }
 
 /// The indices below `cutoff` that stay, in order, but for a summary that is carried on. A pinned call keeps its results
-/// and a pinned result its call, and so on along the bonds, so that nothing that stays is left without its other half.
+/// and a pinned result its call, and so on along the bonds, so that nothing that stays is left without its other half. What is without it anyway goes.
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &Policy,
@@ -96,20 +96,34 @@ pub(super) fn pinned(
         policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, policy))
             || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
-    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != carried && holds(index)).collect();
+    let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
+    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != carried && holds(index) && can(index)).collect();
     let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
     for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
         others[call].push(result);
         others[result].push(call);
     }
-    let mut todo: Vec<usize> = (0..cutoff).filter(|&index| stays[index]).collect();
+    spread(true, &mut stays, &others, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
+    // A call that nothing answers may be the last thing said, and not stand before a summary.
+    let unanswered = pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
+    let unanswered: Vec<usize> = unanswered.collect();
+    spread(false, &mut stays, &others, |stays| {
+        let pinned: Vec<usize> = unanswered.iter().copied().filter(|&index| stays[index]).collect();
+        pinned.iter().for_each(|&index| stays[index] = false);
+        pinned
+    });
+    (0..cutoff).filter(|&index| stays[index]).collect()
+}
+
+/// Has what is true of the messages that `first` names be true of all that belong with them.
+fn spread(value: bool, stays: &mut [bool], others: &[Vec<usize>], first: impl FnOnce(&mut [bool]) -> Vec<usize>) {
+    let mut todo = first(stays);
     while let Some(index) = todo.pop() {
         for &other in &others[index] {
-            if !stays[other] {
-                stays[other] = true;
+            if stays[other] != value {
+                stays[other] = value;
                 todo.push(other);
             }
         }
     }
-    (0..cutoff).filter(|&index| stays[index]).collect()
 }

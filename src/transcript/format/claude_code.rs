@@ -16,7 +16,7 @@ use super::super::text::Text;
 use super::super::{Bound, Call, Message, Transcript};
 use super::anthropic::Anthropic;
 use super::links::{Keys, Links, uuid};
-use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole};
+use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, runs};
 
 /// The format's row.
 #[derive(Debug)]
@@ -76,6 +76,7 @@ impl Format for ClaudeCode {
             .enumerate()
             .filter_map(|(index, line)| Some((line.get_text("uuid")?.decode(), index)))
             .collect();
+        let mut any = false;
         let entry = |(index, line): (usize, &Object<'_>)| {
             let is_linked = line.get("uuid").is_some() || line.get("parentUuid").is_some();
             let of = line.get_text("messageId").and_then(|id| by_id.get(&id.decode())).copied();
@@ -85,7 +86,12 @@ impl Format for ClaudeCode {
                 Some(of) => Bound::To(of),
                 None if is_boundary(line) => Bound::Spent,
                 None if index >= cut && taken_back.contains(&(index - cut)) => Bound::Spent,
-                None if index >= cut && speaks(line) && (all_aside || !is_sidechain(line)) => return Entry::Message,
+                None if index >= cut && speaks(line) && (all_aside || !is_sidechain(line)) => {
+                    any = true;
+                    return Entry::Message;
+                }
+                // What hooks said before the first message, which names it.
+                None if is_linked && !any && line.get("parentUuid").is_some() => Bound::Spent,
                 None if is_linked || line.get("snapshot").is_some() || line.get("session_id").is_some() => {
                     Bound::Previous
                 }
@@ -105,22 +111,7 @@ impl Format for ClaudeCode {
     }
 
     fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut runs: Vec<(usize, usize)> = Vec::new();
-        let mut by_id = HashMap::new();
-        for (index, message) in messages.iter().enumerate() {
-            // An id that comes again after the user spoke is another message's.
-            if message.is_user_turn() && !is_true(&Object::of(message.json), "isMeta") {
-                by_id.clear();
-            }
-            let Some(id) = message.json.at(&["message", "id"]).and_then(|id| id.text()) else { continue };
-            let run = *by_id.entry(id.decode()).or_insert_with(|| {
-                runs.push((index, index));
-                runs.len() - 1
-            });
-            runs[run].1 = index;
-        }
-        runs.retain(|(first, last)| first < last);
-        runs
+        runs(messages, |message| message.json.at(&["message", "id"])?.text())
     }
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
@@ -279,14 +270,6 @@ fn members(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(members) => members,
         _ => Map::new(),
-    }
-}
-
-/// A value of a line that says the same of another.
-fn copied(value: Json<'_>) -> Value {
-    match value.text() {
-        Some(text) => Value::String(text.decode().into_owned()),
-        None => serde_json::from_str(value.raw()).unwrap_or_default(),
     }
 }
 

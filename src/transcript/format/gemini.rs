@@ -150,7 +150,7 @@ fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
     }
 }
 
-fn part(json: Json<'_>) -> PartKind<'_> {
+pub(super) fn part(json: Json<'_>) -> PartKind<'_> {
     if let Some(text) = json.get_text("text") {
         let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
         return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };

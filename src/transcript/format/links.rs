@@ -7,8 +7,6 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use ring::digest::{SHA256, digest};
-
 use super::super::json::Json;
 use super::Place;
 
@@ -41,6 +39,7 @@ impl Links {
         let text = |json: Json<'_>, key: &str| json.get_text(key).map(|text| text.decode().into_owned());
         let mut entries: Vec<Json<'_>> = transcript.messages.iter().map(|message| message.json).collect();
         entries.extend(transcript.notes.iter().map(|note| note.json));
+        entries.retain(|entry| entry.get(keys.parent).is_some());
         entries.sort_by_key(|entry| entry.span().start);
         let is_gone = |entry: &Json<'_>| place.gone.binary_search(&entry.span().start).is_ok();
         let (gone, stays): (Vec<Json<'_>>, Vec<Json<'_>>) = entries.into_iter().partition(is_gone);
@@ -89,10 +88,7 @@ impl Links {
 
 /// An id as random ones look, which is the same for the same `what`.
 pub(super) fn uuid(what: &[&str]) -> String {
-    let hash = digest(&SHA256, what.join("\n").as_bytes());
-    let hex = |range: std::ops::Range<usize>| -> String {
-        hash.as_ref()[range].iter().map(|byte| format!("{byte:02x}")).collect()
-    };
+    let hex = super::digest(&[&what.join("\n")]);
     // The digits that say "random" stand where the standard wants them.
-    format!("{}-{}-4{}-8{}-{}", hex(0..4), hex(4..6), &hex(6..8)[1..], &hex(8..10)[1..], hex(10..16))
+    format!("{}-{}-4{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
 }

@@ -8,14 +8,19 @@ mod anthropic;
 mod bedrock;
 mod claude_code;
 mod gemini;
+mod gemini_cli;
 mod inspect;
 mod langchain;
 mod links;
 mod ollama;
 mod openai_chat;
+mod openhands;
+mod pi;
 mod sharegpt;
 mod tau_bench;
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt::Debug;
 
 use serde_json::Value;
@@ -33,6 +38,9 @@ pub static FORMATS: &[&dyn Format] = &[
     &gemini::Gemini,
     &langchain::LangChain,
     &claude_code::ClaudeCode,
+    &gemini_cli::GeminiCli,
+    &pi::Pi,
+    &openhands::OpenHands,
     &sharegpt::ShareGpt,
     &ollama::Ollama,
     &inspect::Inspect,
@@ -69,6 +77,11 @@ pub trait Format: Sync + Debug {
     /// each.
     fn bonds(&self, _messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         Vec::new()
+    }
+
+    /// Whether a message still means the same where others before it are gone.
+    fn can_be_pinned(&self, _message: &Message<'_>) -> bool {
+        true
     }
 
     /// What the provider that reads such messages asks of their order.
@@ -321,4 +334,33 @@ fn name_inside(value: Json<'_>) -> Option<Text<'_>> {
 /// A name that is there and not empty.
 fn name<'a>(message: &Object<'a>) -> Option<Text<'a>> {
     message.get_text("name").filter(|name| !name.is_empty())
+}
+
+/// Runs of messages that came of one answer of the model, whose id `of` tells; an id that comes again after the user
+/// spoke is another's.
+fn runs<'a>(messages: &[Message<'a>], of: fn(&Message<'a>) -> Option<Text<'a>>) -> Vec<(usize, usize)> {
+    let mut runs: Vec<(usize, usize)> = Vec::new();
+    let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        let is_told = message.json.get("isMeta").is_some_and(|meta| meta.raw() == "true");
+        if message.is_user_turn() && !is_told {
+            by_id.clear();
+        }
+        let Some(id) = of(message) else { continue };
+        let run = *by_id.entry(id.decode()).or_insert_with(|| {
+            runs.push((index, index));
+            runs.len() - 1
+        });
+        runs[run].1 = index;
+    }
+    runs.retain(|(first, last)| first < last);
+    runs
+}
+
+/// A value that a new entry has in common with another.
+fn copied(value: Json<'_>) -> Value {
+    match value.text() {
+        Some(text) => Value::String(text.decode().into_owned()),
+        None => serde_json::from_str(value.raw()).unwrap_or_default(),
+    }
 }
