@@ -77,8 +77,11 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
         }
     }
     let evident: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.own.is_some()).collect();
+    let whole: Vec<&&Candidate> = evident.iter().filter(|candidate| candidate.foreign.is_none()).collect();
+    if let [one] = whole.as_slice() {
+        return Ok(one.format);
+    }
     match evident.as_slice() {
-        [one] if one.foreign.is_none() => return Ok(one.format),
         // A plainer format would read all of it, and pass over what the evidence is.
         [_] => return Err(unknown(&candidates, &list.values)),
         [_, _, ..] => {
@@ -181,7 +184,6 @@ mod tests {
             r#"[{"role":"user","content":[{"text":"bedrock"}]}]"#,
             r#"[{"from":"human","value":"sharegpt"}]"#,
             r#"[{"role":"admin","name":"a row of a table"}]"#,
-            r#"[{"role":"user","content":[{"type":"input_text","text":"responses"}]}]"#,
             r#"[{"role":"user","content":"ai-sdk"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a"}]}]"#,
             r#"[{"role":"user","content":"ai-sdk","parts":[{"type":"text","text":"x"}]}]"#,
             r#"[{"role":"assistant","content":"inspect","tool_calls":[{"id":"a","function":"f","arguments":{}}]}]"#,

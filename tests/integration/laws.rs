@@ -90,7 +90,9 @@ pub(crate) fn assert_laws(source: &str, from: Option<&'static dyn Format>, rules
     if let ([plan], [transcript]) = (plans.as_slice(), document.transcripts.as_slice())
         && plan.cutoff > 0
     {
-        let before_list = &source[..transcript.messages[0].span().start];
+        let notes = transcript.notes.iter().map(|note| note.json.span().start);
+        let first = notes.chain([transcript.messages[0].span().start]).min().expect("there is a message");
+        let before_list = &source[..first];
         assert!(out.starts_with(before_list), "all before the list is as it was");
         let kept = &source[transcript.messages[plan.cutoff].span().start..];
         assert!(out.ends_with(kept), "all from the first kept message on is as it was");

@@ -5,9 +5,12 @@
 //! ([`super::framing`]).
 
 mod anthropic;
+mod codex;
 mod gemini;
+mod items;
 mod langchain;
 mod openai_chat;
+mod openai_responses;
 
 use std::fmt::Debug;
 
@@ -19,8 +22,14 @@ use super::text::Text;
 use super::{Bound, Call, Content, Message, Part, PartKind, Transcript};
 
 /// Every format, in the order of the tables that are drawn from it.
-pub static FORMATS: &[&dyn Format] =
-    &[&openai_chat::OpenAiChat, &anthropic::Anthropic, &gemini::Gemini, &langchain::LangChain];
+pub static FORMATS: &[&dyn Format] = &[
+    &openai_chat::OpenAiChat,
+    &openai_responses::OpenAiResponses,
+    &anthropic::Anthropic,
+    &gemini::Gemini,
+    &langchain::LangChain,
+    &codex::Codex,
+];
 
 /// One way of writing messages.
 pub trait Format: Sync + Debug {
