@@ -180,12 +180,9 @@ mod tests {
     #[test]
     fn other_formats_are_not_taken_for_one_of_these() {
         for foreign in [
-            r#"[{"role":"user","parts":[{"type":"text","text":"ai-sdk"}]}]"#,
             r#"[{"role":"user","content":[{"text":"bedrock"}]}]"#,
             r#"[{"from":"human","value":"sharegpt"}]"#,
             r#"[{"role":"admin","name":"a row of a table"}]"#,
-            r#"[{"role":"user","content":"ai-sdk"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a"}]}]"#,
-            r#"[{"role":"user","content":"ai-sdk","parts":[{"type":"text","text":"x"}]}]"#,
             r#"[{"role":"assistant","content":"inspect","tool_calls":[{"id":"a","function":"f","arguments":{}}]}]"#,
         ] {
             assert!(told(foreign).starts_with("is not a transcript"), "{foreign}: {}", told(foreign));

@@ -63,7 +63,7 @@ fn formats_and_sizes_that_do_not_parse() {
     assert_fails(
         &piped(&["--from", "klingon"], GOOD),
         2,
-        &["--from klingon", "openai-chat, openai-responses, anthropic, gemini, langchain, codex"],
+        &["--from klingon", "openai-chat, openai-responses, anthropic, gemini, langchain, codex, ai-sdk, pydantic-ai"],
     );
     for (size, words) in [
         ("tokens:-1", "no whole number from 1 on"),

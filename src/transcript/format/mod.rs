@@ -4,6 +4,7 @@
 //! summary is written among its like. Where the list of messages stands in a file is the same for all
 //! ([`super::framing`]).
 
+mod ai_sdk;
 mod anthropic;
 mod codex;
 mod gemini;
@@ -11,6 +12,7 @@ mod items;
 mod langchain;
 mod openai_chat;
 mod openai_responses;
+mod pydantic_ai;
 
 use std::fmt::Debug;
 
@@ -29,6 +31,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &gemini::Gemini,
     &langchain::LangChain,
     &codex::Codex,
+    &ai_sdk::AiSdk,
+    &pydantic_ai::PydanticAi,
 ];
 
 /// One way of writing messages.

@@ -45,7 +45,7 @@ impl Format for OpenAiResponses {
     fn claim(&self, envelope: Json<'_>) -> Claim {
         let places = ["body", "request", "response"].map(|key| envelope.get(key));
         let items = [Some(envelope)].into_iter().chain(places).flatten().find_map(|place| {
-            let is_response = || place.get_text("object").is_some_and(|object| object.is("response"));
+            let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
             let beside = place.get("messages").is_none();
             place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
         });
@@ -94,7 +94,7 @@ impl Format for OpenAiResponses {
             );
         }
         let kept_by = ["previous_response_id", "conversation"].into_iter().find(|key| {
-            let value = transcript.envelope.and_then(|envelope| envelope.get(key));
+            let value = transcript.state.and_then(|request| request.get(key));
             value.is_some_and(|value| value.kind() != Kind::Null)
         })?;
         // Without such results, what is here is whole by itself, and a summary follows what the provider keeps.
