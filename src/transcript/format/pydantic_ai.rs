@@ -102,8 +102,9 @@ impl Format for PydanticAi {
 
     fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
         let messages = &place.transcript.messages;
+        // What stands before the cut is older than what stays.
         let cutoff = place.cutoff.min(messages.len());
-        let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
+        let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
         let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
         let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
         let parts = request.and_then(|request| request.get("parts"));
