@@ -317,6 +317,10 @@ fn describe(value: Json<'_>) -> String {
     if value.kind() != Kind::Object {
         return format!("{} where a list of messages should be", value.kind().noun());
     }
+    if value.get_text("type").is_some_and(|kind| kind.is("thread.started")) {
+        return "what `codex exec --json` prints, which no session can be resumed from, and not the session's own file (~/.codex/sessions/…/rollout-*.jsonl)"
+            .to_owned();
+    }
     let mut keys: Vec<String> = value.entries().take(SHOWN + 1).map(|(key, _)| shown(&key.decode())).collect();
     if keys.is_empty() {
         return "an empty object, without messages".to_owned();

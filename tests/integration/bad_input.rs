@@ -32,7 +32,7 @@ fn what_is_no_transcript_says_what_it_is() {
     assert_fails(&piped(&[], "{\"users\": []}"), 1, &["is not a transcript", "its keys: users"]);
     assert_fails(&piped(&[], "[1, 2]"), 1, &["is not a transcript", "message 0 is a number", "line 1 column 2"]);
     assert_fails(
-        &piped(&[], "[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"x\"}]}]"),
+        &piped(&[], "[{\"role\":\"admin\",\"name\":\"a row of a table\"}]"),
         1,
         &["of no format", "--list formats"],
     );
@@ -60,7 +60,7 @@ fn files_that_cannot_be_read() {
 
 #[test]
 fn formats_and_sizes_that_do_not_parse() {
-    assert_fails(&piped(&["--from", "klingon"], GOOD), 2, &["--from klingon", "openai-chat, anthropic, "]);
+    assert_fails(&piped(&["--from", "klingon"], GOOD), 2, &["--from klingon", "openai-chat, openai-responses, "]);
     for (size, words) in [
         ("tokens:-1", "no whole number from 1 on"),
         ("fraction:1.5", "above 0 and at most 1"),

@@ -4,18 +4,23 @@
 //! summary is written among its like. Where the list of messages stands in a file is the same for all
 //! ([`super::framing`]).
 
+mod ai_sdk;
 mod anthropic;
 mod bedrock;
 mod claude_code;
+mod codex;
 mod gemini;
 mod gemini_cli;
 mod inspect;
+mod items;
 mod langchain;
 mod links;
 mod ollama;
 mod openai_chat;
+mod openai_responses;
 mod openhands;
 mod pi;
+mod pydantic_ai;
 mod sharegpt;
 mod tau_bench;
 
@@ -33,15 +38,19 @@ use super::{Bound, Call, Content, Message, Part, PartKind, Transcript};
 /// Every format, in the order of the tables that are drawn from it.
 pub static FORMATS: &[&dyn Format] = &[
     &openai_chat::OpenAiChat,
+    &openai_responses::OpenAiResponses,
     &anthropic::Anthropic,
     &bedrock::Bedrock,
     &gemini::Gemini,
     &langchain::LangChain,
     &claude_code::ClaudeCode,
+    &codex::Codex,
     &gemini_cli::GeminiCli,
     &pi::Pi,
     &openhands::OpenHands,
     &sharegpt::ShareGpt,
+    &ai_sdk::AiSdk,
+    &pydantic_ai::PydanticAi,
     &ollama::Ollama,
     &inspect::Inspect,
     &tau_bench::TauBench,
