@@ -32,7 +32,7 @@ fn what_is_no_transcript_says_what_it_is() {
     assert_fails(&piped(&[], "{\"users\": []}"), 1, &["is not a transcript", "its keys: users"]);
     assert_fails(&piped(&[], "[1, 2]"), 1, &["is not a transcript", "message 0 is a number", "line 1 column 2"]);
     assert_fails(
-        &piped(&[], "[{\"role\":\"user\",\"parts\":[{\"type\":\"text\",\"text\":\"x\"}]}]"),
+        &piped(&[], "[{\"role\":\"user\",\"parts\":[{\"kind\":\"text\",\"text\":\"x\"}]}]"),
         1,
         &["of no format", "--list formats"],
     );
