@@ -199,9 +199,9 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
         match kind.as_deref() {
             Some("tool-call" | "tool-result") if has("toolCallId") => fit = Fit::Own("tool-call or tool-result parts"),
             Some("tool-approval-request" | "tool-approval-response") => fit = Fit::Own("questions for approval"),
-            Some("image") if has("image") => fit = Fit::Own("its content parts"),
-            Some("file") if has("data") || has("url") => fit = Fit::Own("its content parts"),
+            Some("file") if has("mediaType") || has("mimeType") => fit = Fit::Own("its content parts"),
             Some("text" | "reasoning") if has("text") => {}
+            Some("image") if has("image") => {}
             Some("redacted-reasoning") => {}
             _ => return Fit::Foreign,
         }
@@ -376,7 +376,7 @@ mod tests {
         let id = ui["id"].as_str().expect("an id");
         assert_eq!(id.len(), 16);
         assert_eq!(ui.to_string(), USER.replace("u1", id).replace(r#""u"}"#, r#""s"}"#));
-        let model = r#"[{"role":"user","content":"u"},{"role":"user","content":[{"type":"image","image":"x"}]}]"#;
+        let model = r#"[{"role":"user","content":"u"},{"role":"user","content":[{"type":"file","data":"x","mediaType":"image/png"}]}]"#;
         assert_eq!(written(model).to_string(), r#"{"role":"user","content":"s"}"#);
     }
 }

@@ -55,7 +55,7 @@ impl Format for Codex {
         match line(message) {
             Some(Line::Other) => Fit::Aside,
             Some(Line::Meta) if message.get("payload").is_none() => Fit::Own("the first line of a session"),
-            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Plain,
+            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Aside,
             Some(_) => Fit::Own("the type and payload of a session's line"),
             None => Fit::Foreign,
         }

@@ -90,6 +90,25 @@ pub(super) fn kind(item: &Object<'_>) -> Option<Item> {
         .or_else(|| CALLS.iter().any(|call| kind.is(call.0)).then_some(Item::Call))
         .or_else(|| CALLS.iter().any(|call| kind.is(call.2)).then_some(Item::Result))
         .or_else(|| is(&SERVED).then_some(Item::Served))
+        .or_else(|| kind_by_ending(item, kind))
+}
+
+/// What an item of a kind that came later is, as all such items so far were named.
+fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
+    let kind = kind.decode();
+    let awaits = || present(item, "call_id").is_some();
+    match (kind.ends_with("_call_output"), kind.ends_with("_call")) {
+        (true, _) => Some(Item::Result),
+        (_, true) => Some(if awaits() { Item::Call } else { Item::Served }),
+        _ => None,
+    }
+}
+
+/// Whether the type of an item is one that is known by name.
+pub(super) fn is_known(item: &Object<'_>) -> bool {
+    let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
+    let by_ending = item.get_text("type").is_some_and(|kind| kind_by_ending(item, kind).is_some());
+    !by_ending || CALLS.iter().any(|(call, _, result)| is(call) || is(result)) || SERVED.iter().any(|name| is(name))
 }
 
 /// Whether a search for tools is the server's own.

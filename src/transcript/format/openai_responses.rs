@@ -38,7 +38,8 @@ impl Format for OpenAiResponses {
             (_, None) => Fit::Foreign,
             (_, Some(Item::Message)) => fit_of_message(message),
             (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Aside,
-            (_, Some(_)) => Fit::Own("the type of an item"),
+            (_, Some(_)) if items::is_known(message) => Fit::Own("the type of an item"),
+            (_, Some(_)) => Fit::Aside,
         }
     }
 
@@ -192,6 +193,17 @@ mod tests {
             r#"[{USER},{{"type":"mcp_approval_request","id":"a","name":"f","arguments":"{{}}"}},{{"type":"mcp_approval_response","approval_request_id":"a","approve":true}}]"#
         );
         with(&approval, |transcript| assert_eq!(Pairing::of(&transcript.messages).bonds, [(1, 2)]));
+    }
+
+    #[test]
+    fn items_of_later_kinds_are_read_by_their_names() {
+        let call = r#"{"type":"garden_call","call_id":"a","name":"water"}"#;
+        let result = r#"{"type":"garden_call_output","call_id":"a","output":{"litres":1.50}}"#;
+        with(&format!(r#"[{USER},{REASONING},{call},{result},{{"type":"look_call","id":"l"}}]"#), |transcript| {
+            assert_eq!(Pairing::of(&transcript.messages).bonds, [(2, 3)]);
+            assert_eq!(transcript.bonds, [(1, 2)]);
+        });
+        assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are no evidence");
     }
 
     #[test]

@@ -150,9 +150,11 @@ fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
 }
 
-/// Whether a message has a compaction without a text: its provider knows what it says.
+/// Whether a response has a compaction without a text: its provider knows what it says. What an application compacts it
+/// puts into a request, and always as a text.
 fn is_opaque(message: Json<'_>) -> bool {
-    let parts = message.get("parts").into_iter().flat_map(|parts| parts.items());
+    let is_response = message.get_text("kind").is_some_and(|kind| kind.is("response"));
+    let parts = message.get("parts").filter(|_| is_response).into_iter().flat_map(|parts| parts.items());
     let mut compactions = parts.filter(|part| is(*part, "compaction"));
     compactions.any(|part| part.get_text("content").is_none())
 }
@@ -188,7 +190,9 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
         "builtin-tool-return" => one(PartKind::Result(given(content))),
         "file" => content.map(|content| Part { json: part, kind: shown(content).kind }).into_iter().collect(),
         _ if is_answer(part) => one(PartKind::Result(given(content))),
-        "retry-prompt" => content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect(),
+        "retry-prompt" | "retry-feedback" => {
+            content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
+        }
         _ => one(text().map_or(PartKind::Other, PartKind::Text)),
     }
 }
