@@ -59,8 +59,7 @@ impl Format for OpenHands {
     fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
         let events: Vec<Object<'_>> = values.iter().map(|value| Object::of(*value)).collect();
         let condensations = || events.iter().enumerate().filter(|(_, event)| is_condensation(event));
-        let last =
-            condensations().filter(|(_, event)| of_args(event, "summary").is_some()).last().map(|(index, _)| index);
+        let last = condensations().rfind(|(_, event)| of_args(event, "summary").is_some()).map(|(index, _)| index);
         let mut forgotten: HashSet<&str> = HashSet::new();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for (_, event) in condensations() {
