@@ -97,6 +97,7 @@ pub struct Outcome {
 pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers) -> Result<Outcome> {
     let document = read(settings, input)?;
     check_messages(settings, &input.name, &document)?;
+    document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
         true => Ok(dry_run(settings, input, &document)),
         false => compact(settings, input, &document, answers),

@@ -201,6 +201,13 @@ impl<'s> Said<'s> {
         }
     }
 
+    /// That the last line is only the beginning of one.
+    pub fn broken_off(self, source: &str, line: usize) {
+        if !self.settings.quiet {
+            self.line(&format!("{}: line {line} breaks off; it is left as it is", spoken(source)));
+        }
+    }
+
     /// That nothing of the history was left to be sent, and what stands for a summary.
     pub fn nothing_sent(self, source: &str, text: &str) {
         if !self.settings.quiet {

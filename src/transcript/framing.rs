@@ -27,6 +27,8 @@ pub struct Document<'a> {
     pub source: &'a str,
     /// Its conversations in order.
     pub transcripts: Vec<Transcript<'a>>,
+    /// The last line, where it is only the beginning of a value; it stays as it is.
+    pub broken_off: Option<usize>,
 }
 
 /// Why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the source's name.
@@ -113,7 +115,13 @@ pub fn read<'a>(
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let values = syntax::values(source, mark).map_err(ReadError::Syntax)?;
+    let (values, broken) = match syntax::values(source, mark) {
+        Ok(values) => (values, None),
+        Err(error) => match whole_lines(source, mark, &error) {
+            Some(values) => (values, Some(error)),
+            None => return Err(ReadError::Syntax(error)),
+        },
+    };
     let Some(&first) = values.first() else { return Err(ReadError::Empty) };
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
@@ -142,7 +150,20 @@ pub fn read<'a>(
     if transcripts.is_empty() {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
-    Ok(Document { source, transcripts })
+    let broken_off = broken.as_ref().map(|error| error.line);
+    match broken.filter(|_| !transcripts.iter().all(|transcript| transcript.format.grows())) {
+        Some(error) => Err(ReadError::Syntax(error)),
+        None => Ok(Document { source, transcripts, broken_off }),
+    }
+}
+
+/// The values of all lines but the last, where that is one that a program did not come to finish.
+fn whole_lines<'a>(source: &'a str, mark: usize, error: &SyntaxError) -> Option<Vec<Json<'a>>> {
+    let ends = source.rfind('\n')? + 1;
+    let is_last = error.line == memchr::memchr_iter(b'\n', source.as_bytes()).count() + 1;
+    let whole =
+        (is_last && error.what.starts_with("EOF")).then(|| syntax::values(&source[..ends], mark).ok()).flatten();
+    whole.filter(|values| !values.is_empty())
 }
 
 /// A list of messages, before it is known what they are.
@@ -385,6 +406,23 @@ mod tests {
         assert!(read(&format!("{answer}\n{answer}"), None, None).is_err());
         let with_messages = format!("[{USER}]\n{{\"type\":\"response\",\"body\":{{\"messages\":[{USER}]}}}}");
         assert_eq!(formats(&with_messages).len(), 2);
+    }
+
+    #[test]
+    fn a_last_line_that_an_agent_did_not_finish_is_passed_over() {
+        let line = r#"{"type":"user","message":{"role":"user","content":"a"}}"#;
+        let source = format!("{line}\n{line}\n{{\"type\":\"us");
+        let document = read(&source, None, None).expect("two lines");
+        assert_eq!((document.transcripts[0].messages.len(), document.broken_off), (2, Some(3)));
+        let others = [
+            "{\"role\":\"us".to_owned(),
+            format!("[{line},\n{{\"type"),
+            format!("{line}\n{{\"type\n{line}"),
+            format!("{USER}\n{{\"role"),
+        ];
+        for broken in others {
+            assert!(matches!(read(&broken, None, None), Err(ReadError::Syntax(_))), "{broken}");
+        }
     }
 
     #[test]

@@ -114,6 +114,10 @@ impl Format for ClaudeCode {
         runs(messages, |message| message.json.at(&["message", "id"])?.text())
     }
 
+    fn grows(&self) -> bool {
+        true
+    }
+
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
     }

@@ -122,6 +122,10 @@ impl Format for GeminiCli {
         })
     }
 
+    fn grows(&self) -> bool {
+        true
+    }
+
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
     }

@@ -46,7 +46,7 @@ impl Format for LangChain {
 
     fn fit(&self, message: &Object<'_>) -> Fit {
         // Lines of sessions may be called system, too.
-        if ["sessionId", "session_id", "uuid", "timestamp"].iter().any(|key| message.get(key).is_some()) {
+        if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
             return Fit::Foreign;
         }
         match encoding(message) {

@@ -88,6 +88,11 @@ pub trait Format: Sync + Debug {
         Vec::new()
     }
 
+    /// Whether an agent adds to such files line by line, so that its end may leave half a line.
+    fn grows(&self) -> bool {
+        false
+    }
+
     /// Whether a message still means the same where others before it are gone.
     fn can_be_pinned(&self, _message: &Message<'_>) -> bool {
         true

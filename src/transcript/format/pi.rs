@@ -111,6 +111,10 @@ impl Format for Pi {
         compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
     }
 
+    fn grows(&self) -> bool {
+        true
+    }
+
     fn can_be_pinned(&self, message: &Message<'_>) -> bool {
         !is_compaction(&Object::of(message.json))
     }
