@@ -11,13 +11,13 @@ use anyhow::Result;
 
 use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
-use crate::plan::{Policy, mark_summaries};
+use crate::plan::{Policy, Rules, mark_summaries};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{self, Input};
 use crate::run::output;
 use crate::run::report::{DryRun, Said};
 use crate::settings::Settings;
-use crate::summary::Answers;
+use crate::summary::{Answers, Summarizer};
 use crate::transcript::format::{Place, SummaryMessage};
 use crate::transcript::framing::{self, Document, ReadError};
 use crate::transcript::{Transcript, coercion};
@@ -205,14 +205,15 @@ const SMALLEST_SUMMARY: &str = ".";
 
 /// The planner's rules for a conversation.
 fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
-    let smallest_summary = match settings.accept {
-        Accept::Smaller => {
-            let text = format!("{}{SMALLEST_SUMMARY}", settings.policy.summary_prefix);
-            let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
-            let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] });
-            message_tokens(transcript.format, settings.counter, &entries)
-        }
-        Accept::Any => 0,
+    // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
+    let embedded = matches!(settings.summarizer, Summarizer::Extractive) && settings.policy.rules == Rules::OWN;
+    let smallest_summary = if settings.accept == Accept::Smaller || embedded {
+        let text = format!("{}{SMALLEST_SUMMARY}", settings.policy.summary_prefix);
+        let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
+        let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] });
+        message_tokens(transcript.format, settings.counter, &entries)
+    } else {
+        0
     };
     Policy { smallest_summary, ..settings.policy.clone() }
 }

@@ -41,7 +41,15 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
     let mut rounds = 0;
     let left: usize = loop {
-        let document = read(settings, input)?;
+        let document = match read(settings, input) {
+            // What was read before and is none now has lost all its messages.
+            Err(_) if rounds > 0 => {
+                let source = spoken(&input.name);
+                let message = format!("{source}: --repair would leave nothing: there are only results without calls");
+                return Err(Failure::unreadable(message).into());
+            }
+            read => read?,
+        };
         if rounds == 0 {
             Said::new(settings).repairing(&input.name, breaches_in(&document));
         }
@@ -49,13 +57,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         if edits.is_empty() || rounds == ROUNDS {
             break breaches_in(&document);
         }
-        let text = rewrite::apply(document.source, &edits);
-        if text.trim().is_empty() {
-            let message =
-                format!("{}: --repair would leave nothing: there are only results without calls", spoken(&input.name));
-            return Err(Failure::unreadable(message).into());
-        }
-        input.text = text;
+        input.text = rewrite::apply(document.source, &edits);
         rounds += 1;
     };
     if left > 0 {

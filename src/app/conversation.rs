@@ -62,6 +62,7 @@ pub(super) fn conversation(
         let tally = Tally::new(settings.counter, &prepared.messages);
         let plan = decided(settings, prepared, &tally);
         said.planned(source, prepared, &plan, &tally);
+        said.refused(source, &plan);
         if plan.cutoff == 0 {
             let whole = Done { plan, summary: None, edits: early.clone(), archived: Archived::default() };
             let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
@@ -148,7 +149,7 @@ fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '
     let refusal = || transcript.format.refusal(transcript);
     match settings.disabled.clone().or_else(refusal) {
         None => plan(transcript, tally, &policy(settings, transcript)),
-        Some(reason) => Plan::of_nothing(reason),
+        Some(reason) => Plan { refused: settings.disabled.is_none(), ..Plan::of_nothing(reason) },
     }
 }
 

@@ -15,6 +15,7 @@ use std::collections::HashSet;
 
 use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::tokens::{Counter, Tally};
+use crate::transcript::format::SummaryPlace;
 use crate::transcript::order::Turn;
 use crate::transcript::{Bound, Message, Note, Transcript};
 
@@ -115,6 +116,8 @@ pub struct Plan {
     pub parted: Option<Parted>,
     /// Why nothing is replaced.
     pub reason: Option<String>,
+    /// Whether that is so because of what the transcript is, whatever the rules.
+    pub refused: bool,
 }
 
 impl Plan {
@@ -202,7 +205,14 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     plan.before_summary = match policy.rules.carries {
         // As the system that carries it shows it to its model: behind the standing instructions, before all else.
         true => plan.pinned.iter().take_while(|&&index| messages[index].role.is_system()).count(),
-        false => plan.pinned.len(),
+        false => match transcript.format.summary_place(transcript) {
+            SummaryPlace::BehindPinned => plan.pinned.len(),
+            SummaryPlace::First => 0,
+            SummaryPlace::InPlace => {
+                let last = plan.replaced().last().copied().unwrap_or_default();
+                plan.pinned.partition_point(|&index| index < last)
+            }
+        },
     };
     if policy.pairs == Pairs::Strict
         && let Some(reason) = refused_order(&plan, transcript)

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use regex::Regex;
 
-use crate::transcript::format::SummaryRole;
+use crate::transcript::format::{SummaryPlace, SummaryRole};
 use crate::transcript::{Message, Role, Transcript};
 
 use super::carried::is_named;
@@ -82,7 +82,8 @@ fn is_reminder(message: &Message<'_>) -> bool {
 }
 
 /// The indices below `cutoff` that stay, in order, but for a summary that is carried on. A pinned call keeps its results
-/// and a pinned result its call, and so on along the bonds, so that nothing that stays is left without its other half. What is without it anyway goes.
+/// and a pinned result its call, a part of a response the other parts, and so on, so that nothing that stays is left
+/// without its other half. What is without it anyway goes.
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &Policy,
@@ -91,28 +92,51 @@ pub(super) fn pinned(
     cutoff: usize,
 ) -> Vec<usize> {
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
-    let place = |index: usize| index - usize::from(carried.is_some_and(|carried| carried < index));
+    // Where a summary stands first, what is pinned behind it is still the first that was said.
+    let stands_first = transcript.format.summary_place(transcript) == SummaryPlace::First;
+    let first = transcript.messages.first().filter(|first| stands_first && is_summary(first, policy));
+    let aside = carried.or(first.map(|_| 0));
+    let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
     let holds = |index| {
         policy.pins.iter().any(|pin| pin.holds(index, place(index), transcript, policy))
             || policy.rules.carries && (Some(index) == request || is_reminder(&transcript.messages[index]))
     };
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
-    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != carried && holds(index) && can(index)).collect();
+    let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
     let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
     for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
         others[call].push(result);
         others[result].push(call);
     }
+    for index in joined_to_the_next(&transcript.bonds, cutoff) {
+        others[index].push(index + 1);
+        others[index + 1].push(index);
+    }
     spread(true, &mut stays, &others, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
     // A call that nothing answers may be the last thing said, and not stand before a summary.
     let unanswered = pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
-    let unanswered: Vec<usize> = unanswered.collect();
+    let cannot: Vec<usize> = unanswered.chain((0..cutoff).filter(|&index| !can(index))).collect();
     spread(false, &mut stays, &others, |stays| {
-        let pinned: Vec<usize> = unanswered.iter().copied().filter(|&index| stays[index]).collect();
+        let pinned: Vec<usize> = cannot.into_iter().filter(|&index| stays[index]).collect();
         pinned.iter().for_each(|&index| stays[index] = false);
         pinned
     });
     (0..cutoff).filter(|&index| stays[index]).collect()
+}
+
+/// The messages before a cut that are in one bond with the next.
+fn joined_to_the_next(bonds: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
+    let mut change = vec![0i64; cutoff + 1];
+    for &(first, last) in bonds.iter().filter(|(_, last)| *last < cutoff) {
+        change[first] += 1;
+        change[last] -= 1;
+    }
+    let mut open = 0;
+    let joined = change.iter().enumerate().filter_map(|(index, change)| {
+        open += change;
+        (open > 0).then_some(index)
+    });
+    joined.collect()
 }
 
 /// Has what is true of the messages that `first` names be true of all that belong with them.

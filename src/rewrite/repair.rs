@@ -203,7 +203,7 @@ impl Work<'_, '_> {
     /// Whether the messages stand in an array, and not one behind the other in the file.
     fn is_array(&self) -> bool {
         let before = self.messages().first().map_or("", |first| &self.transcript.source[..first.span().start]);
-        before.trim_end().ends_with('[')
+        before.trim_end().ends_with(['[', ','])
     }
 
     /// What stands between the messages around an index.

@@ -16,6 +16,7 @@ fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
         carried: None,
         parted: None,
         reason: None,
+        refused: false,
     }
 }
 

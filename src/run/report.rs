@@ -121,6 +121,13 @@ impl<'s> Said<'s> {
         self.line(&format!("{}: message {}: {breach}", spoken(source), breach.message));
     }
 
+    /// Why a transcript is left alone that could have been cut by the rules.
+    pub fn refused(self, source: &str, plan: &Plan) {
+        if let Some(reason) = plan.reason.as_ref().filter(|_| plan.refused && !self.settings.quiet) {
+            self.line(&format!("{} is left as it is: {reason}", spoken(source)));
+        }
+    }
+
     /// How many breaches there are to be mended.
     pub fn repairing(self, source: &str, found: usize) {
         if self.settings.verbose {

@@ -174,9 +174,10 @@ fn hostile_shapes() {
     let deep = 100_000;
     let nested = format!("{}{}", "[".repeat(deep), "]".repeat(deep));
     let in_call = format!(
-        r#"[{{"role":"user","content":"u"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#
+        r#"[{{"role":"user","content":"{}"}},{{"role":"assistant","content":"","tool_calls":[{{"id":"a","name":"f","args":{nested}}}]}}]"#,
+        "u ".repeat(100)
     );
-    assert_eq!(piped(&["-n", "--keep", "messages:1", "--accept", "any"], &in_call).stdout, "1\n");
+    assert_eq!(piped(&["-n", "--keep", "messages:1"], &in_call).stdout, "1\n");
     assert_eq!(piped(&["-q"], &nested).code, 1);
     assert_eq!(piped(&["-q", "--from", "langchain"], r#"[{"type":"human"}]"#).code, 1);
     let keys = format!("[{{\"role\":\"user\",\"content\":\"x\",\"{}\":1}}]", "k".repeat(1_000_000));

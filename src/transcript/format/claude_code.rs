@@ -16,7 +16,7 @@ use super::super::text::Text;
 use super::super::{Bound, Call, Message, Transcript};
 use super::anthropic::Anthropic;
 use super::links::{Keys, Links, uuid};
-use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, runs};
+use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, runs};
 
 /// The format's row.
 #[derive(Debug)]
@@ -114,6 +114,12 @@ impl Format for ClaudeCode {
         runs(messages, |message| message.json.at(&["message", "id"])?.text())
     }
 
+    fn summary_place(&self, transcript: &Transcript<'_>) -> SummaryPlace {
+        // What stands before a boundary is not loaded.
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());
+        if is_linked { SummaryPlace::First } else { SummaryPlace::BehindPinned }
+    }
+
     fn grows(&self) -> bool {
         true
     }
@@ -142,16 +148,16 @@ impl Format for ClaudeCode {
             return vec![line.user(message, id, Map::new())];
         }
         let links = Links::of(place, KEYS);
-        let id = links.id.unwrap_or(new);
-        let mut lines = Vec::new();
-        // A boundary would hide the pinned messages that stand before it.
-        let boundary = links.alone.then(|| uuid(&["boundary", &id]));
-        lines.extend(boundary.iter().map(|boundary| line.boundary(boundary, place)));
-        let parent = boundary.or(links.parent);
-        lines.extend(links.before.iter().map(|(id, parent)| line.bridge(id, parent)));
+        let id = links.end_of_the_walk().map_or(new, Cow::into_owned);
+        let boundary = uuid(&["boundary", &id]);
         let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
-        lines.push(linked(parent.as_deref(), line.user(message, Some(id.clone()), members(marks))));
-        lines.extend(links.behind.iter().map(|bridge| line.bridge(bridge, &id)));
+        let mut lines = vec![
+            line.boundary(&boundary, place),
+            linked(Some(&boundary), line.user(message, Some(id.clone()), members(marks))),
+        ];
+        let mut bridged = HashSet::from([Cow::from(id.clone())]);
+        let gaps = links.stays.iter().filter_map(|entry| links.missing(*entry));
+        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| line.bridge(&gap, &id)));
         lines
     }
 
@@ -361,7 +367,7 @@ mod tests {
         assert_eq!((&lines[1]["cwd"], &lines[1]["isCompactSummary"]), (&json!("/w"), &json!(true)));
         assert_eq!((&lines[2]["uuid"], &lines[2]["parentUuid"]), (&json!("u1"), &json!("u2")));
         let pinned = summarized(&source, 2, &[1]);
-        assert_eq!(pinned.len(), 1, "{pinned:?}");
-        assert_eq!((&pinned[0]["uuid"], &pinned[0]["parentUuid"]), (&json!("u2"), &Value::Null));
+        let links: Vec<_> = pinned.iter().map(|line| (&line["uuid"], &line["parentUuid"])).collect();
+        assert_eq!(links, [(&pinned[0]["uuid"], &Value::Null), (&json!("u2"), &pinned[0]["uuid"])]);
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Bound, Call, Content, Message, Part, PartKind, Role};
+use super::super::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 use super::items::{self, Item};
 use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, present};
 
@@ -95,6 +95,14 @@ impl Format for Codex {
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
+    }
+
+    fn grows(&self) -> bool {
+        true
+    }
+
+    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
+        items::misfits(transcript.messages.iter().map(|message| payload(message.json)))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

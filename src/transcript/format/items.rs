@@ -273,6 +273,22 @@ pub(super) fn bonds<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, us
     bonds
 }
 
+/// Reasoning that nothing follows which the model made of it.
+pub(super) fn misfits<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
+    let mut alone = Vec::new();
+    let mut waiting: Vec<usize> = Vec::new();
+    for (index, json) in items.enumerate() {
+        let item = Object::of(json);
+        match kind(&item) {
+            Some(Item::Reasoning) => waiting.push(index),
+            kind if is_of_the_model(kind, &item) => waiting.clear(),
+            _ => alone.append(&mut waiting),
+        }
+    }
+    alone.append(&mut waiting);
+    alone.into_iter().map(|index| (index, "reasoning must be followed by what the model made of it")).collect()
+}
+
 fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
     match kind {
         Some(Item::Message) => item.get_text("role").is_some_and(|role| role.is("assistant")),

@@ -93,6 +93,11 @@ pub trait Format: Sync + Debug {
         false
     }
 
+    /// Where a summary stands among the messages that are pinned.
+    fn summary_place(&self, _transcript: &Transcript<'_>) -> SummaryPlace {
+        SummaryPlace::BehindPinned
+    }
+
     /// Whether a message still means the same where others before it are gone.
     fn can_be_pinned(&self, _message: &Message<'_>) -> bool {
         true
@@ -165,6 +170,17 @@ pub enum Claim {
     Likely,
     /// It is of the format.
     Sure,
+}
+
+/// Where a summary stands among the messages that are pinned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryPlace {
+    /// Behind all of them.
+    BehindPinned,
+    /// Before all of them.
+    First,
+    /// Where the last message stood that it replaces.
+    InPlace,
 }
 
 /// Where a summary is put.

@@ -104,6 +104,10 @@ impl Format for OpenAiResponses {
         })
     }
 
+    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
+        items::misfits(transcript.messages.iter().map(|message| message.json))
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System]
     }

@@ -10,8 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
-use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
-use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, id, runs};
+use super::super::{
+    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role, Transcript,
+};
+use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, id, runs};
 
 /// The format's row.
 #[derive(Debug)]
@@ -124,6 +126,11 @@ impl Format for OpenHands {
         let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
         bonds.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
         bonds
+    }
+
+    fn summary_place(&self, _transcript: &Transcript<'_>) -> SummaryPlace {
+        // Events are numbered, and no number is free elsewhere.
+        SummaryPlace::InPlace
     }
 
     fn can_be_pinned(&self, message: &Message<'_>) -> bool {

@@ -4,6 +4,7 @@
 //! before the entry it names, by its place in the file or, since entries have ids, by its id; entries then name the one
 //! they follow, and those that the last does not lead back to are of branches left behind.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
@@ -11,9 +12,13 @@ use serde_json::{Map, Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
+use super::super::{
+    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role, Transcript,
+};
 use super::links::{Keys, Links, uuid};
-use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, common_block, content, copied, id};
+use super::{
+    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, common_block, content, copied, id,
+};
 
 /// The format's row.
 #[derive(Debug)]
@@ -111,6 +116,11 @@ impl Format for Pi {
         compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
     }
 
+    fn summary_place(&self, transcript: &Transcript<'_>) -> SummaryPlace {
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
+        if is_linked { SummaryPlace::InPlace } else { SummaryPlace::BehindPinned }
+    }
+
     fn grows(&self) -> bool {
         true
     }
@@ -134,11 +144,27 @@ impl Format for Pi {
             return vec![line("message", Some(neighbour), None, summary.text)];
         }
         let links = Links::of(place, KEYS);
-        let own = links.id.unwrap_or_else(|| uuid(&[summary.text, neighbour.raw()])[..8].to_owned());
-        let bridge = |(id, parent): (&String, &String)| line("custom", Some(neighbour), Some((id, Some(parent))), "");
-        let mut lines: Vec<Value> = links.before.iter().map(|(id, parent)| bridge((id, parent))).collect();
-        lines.push(line("message", Some(neighbour), Some((&own, links.parent.as_ref())), summary.text));
-        lines.extend(links.behind.iter().map(|id| bridge((id, &own))));
+        let last_gone = place.gone.last().copied().unwrap_or_default();
+        let (before, behind) =
+            links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < last_gone));
+        let own = behind.iter().find_map(|entry| links.missing(*entry));
+        let own = own.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
+        let bridge = |id: &str, parent: &str| line("custom", Some(neighbour), Some((id, Some(parent))), "");
+        let mut lines = Vec::new();
+        let mut bridged = HashSet::from([own.clone()]);
+        // What is pinned is on the way, above the summary or below it.
+        let mut last: Option<Cow<'_, str>> = None;
+        for entry in before {
+            if let (Some(gap), Some(last)) = (links.missing(*entry), &last)
+                && bridged.insert(gap.clone())
+            {
+                lines.push(bridge(&gap, last));
+            }
+            last = links.id(*entry).or(last);
+        }
+        lines.push(line("message", Some(neighbour), Some((&own, last.as_deref())), summary.text));
+        let gaps = behind.iter().filter_map(|entry| links.missing(*entry));
+        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, &own)));
         lines
     }
 
@@ -232,7 +258,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 }
 
 /// A line that says `text`, or nothing; with its id and the one it follows where the others have them.
-fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&String, Option<&String>)>, text: &str) -> Value {
+fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str>)>, text: &str) -> Value {
     let mut line = Map::new();
     line.insert("type".to_owned(), json!(kind));
     if kind == "custom" {
