@@ -16,7 +16,7 @@ use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 use super::items::{self, Item};
-use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, present};
+use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Format for Codex {
             let value = match key.as_str() {
                 "type" => Some(Value::from("response_item")),
                 "payload" => Some(item.clone()),
-                "timestamp" | "ordinal" => serde_json::from_str(value.raw()).ok(),
+                "timestamp" | "ordinal" => Some(copied(value)),
                 _ => None,
             };
             if let Some(value) = value {
