@@ -13,13 +13,14 @@
 //! read -> transcript -> tokens -> plan -> summary -> rewrite -> write
 //! ```
 //!
-//! - [`transcript`]: what was read, as messages that know their place. Framing (JSON, JSONL, envelopes), telling the
-//!   format, and a file for each format.
+//! - [`transcript`]: what was read, as messages that know their place. Framing (JSON, JSONL), the lists in envelopes,
+//!   telling the format, what its provider asks of the order of messages, and a file for each format.
 //! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
 //! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
+//!   And which rules of its provider a conversation breaks.
 //! - [`summary`]: what to put there. The prompt, the embedded summarizer, endpoints, commands, and whether an answer is
 //!   taken.
-//! - [`rewrite`]: edits of the source and their application; the update of a LangGraph state.
+//! - [`rewrite`]: edits of the source and their application; mending breaches; the update of a LangGraph state.
 //! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
 //!   [`exit`] how it all ends.
@@ -29,7 +30,8 @@
 //!
 //! # Registries
 //!
-//! A format is a file in [`transcript::format`], a row in [`transcript::format::FORMATS`] and a folder in `fixtures/`. A
+//! A format is a file in [`transcript::format`], a row in [`transcript::format::FORMATS`] and a folder in `fixtures/`, with
+//! pieces in `fixtures/bricks/` of which tests make conversations. A
 //! provider is a row in [`summary::provider::PROVIDERS`], and a preset a row in [`presets::PRESETS`]. Help, tables and
 //! tests are drawn from these.
 //!

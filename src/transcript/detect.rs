@@ -6,8 +6,8 @@
 use std::fmt;
 
 use super::format::{Claim, FORMATS, Fit, Format};
-use super::framing::List;
 use super::json::{Json, Object};
+use super::list::List;
 
 /// Two or more formats that each have evidence for them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,9 @@
 use std::fmt;
 
 use super::detect;
-use super::format::{Entry, FORMATS, Fit, Format};
+use super::format::{Entry, Format};
 use super::json::{Json, Kind, Object};
+use super::list::{LineCounter, List, is_message};
 use super::syntax::{self, SyntaxError};
 use super::{Bound, Message, Note, Transcript};
 
@@ -74,34 +75,6 @@ impl fmt::Display for ReadError {
     }
 }
 
-/// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list of messages
-/// wins, and where none does, the first that leads to a list.
-const PATHS: [&[&str]; 20] = [
-    &["messages"],
-    &["contents"],
-    &["conversations"],
-    &["values", "messages"],
-    &["history"],
-    &["traj"],
-    &["loglines"],
-    &["request_params", "messages"],
-    &["body", "messages"],
-    &["request", "messages"],
-    &["request", "contents"],
-    &["kwargs", "messages"],
-    &["input", "messages"],
-    &["channel_values", "messages"],
-    &["input"],
-    &["body", "input"],
-    &["request", "input"],
-    &["output"],
-    &["response", "output"],
-    &["trajectory"],
-];
-
-/// Keys under which an object keeps several envelopes.
-const COLLECTIONS: [&str; 2] = ["samples", "simulations"];
-
 /// Lines at the beginning of a file among which there is a message, if it has one on each line.
 const LINES_LOOKED_AT: usize = 20;
 
@@ -166,76 +139,7 @@ fn whole_lines<'a>(source: &'a str, mark: usize, error: &SyntaxError) -> Option<
     whole.filter(|values| !values.is_empty())
 }
 
-/// A list of messages, before it is known what they are.
-#[derive(Debug)]
-pub struct List<'a> {
-    /// The object around the list, where there is one.
-    pub envelope: Option<Json<'a>>,
-    /// The object in it, or it itself, that has the list as a member.
-    state: Option<Json<'a>>,
-    /// What is in the list: messages, and in session files other entries.
-    pub values: Vec<Json<'a>>,
-    /// The line it begins on, where a source holds one conversation a line.
-    line: Option<usize>,
-}
-
 impl<'a> List<'a> {
-    /// The lists that a value holds: one, unless it is a collection of conversations.
-    fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Vec<Self>, ReadError> {
-        let none = |value: Json<'a>| no_transcript(source, value, describe(value));
-        let in_each = |collection: Json<'a>| -> Result<Vec<Self>, ReadError> {
-            let start = value.span().start;
-            let mut lines = LineCounter { offset: start, newlines: line.unwrap_or(1) - 1 };
-            let one = |item: Json<'a>| {
-                let line = Some(lines.at(source, item.span().start));
-                List::in_object(item, line).ok_or_else(|| none(item))
-            };
-            collection.items().map(one).collect()
-        };
-        match value.kind() {
-            Kind::Array if is_collection(value) => in_each(value),
-            Kind::Array => Ok(vec![List::of(None, None, value, line)]),
-            Kind::Object => match List::in_object(value, line) {
-                Some(list) => Ok(vec![list]),
-                None => {
-                    let collection =
-                        COLLECTIONS.iter().find_map(|key| value.get(key).filter(|list| is_collection(*list)));
-                    collection.map_or_else(|| Err(none(value)), in_each)
-                }
-            },
-            _ => Err(none(value)),
-        }
-    }
-
-    /// The list in an envelope.
-    fn in_object(envelope: Json<'a>, line: Option<usize>) -> Option<Self> {
-        let lists = || {
-            PATHS.iter().filter_map(|path| {
-                let state = envelope.at(&path[..path.len() - 1])?;
-                let list = state.get(path[path.len() - 1]).filter(|list| list.kind() == Kind::Array)?;
-                Some((state, list))
-            })
-        };
-        let of_messages = lists().find(|(_, list)| list.items().next().is_some_and(is_message));
-        let found = of_messages.or_else(|| lists().next());
-        if let Some((state, list)) = found {
-            return Some(List::of(Some(envelope), Some(state), list, line));
-        }
-        // A request may say all it has to say in one text.
-        let text =
-            envelope.get("input").filter(|input| input.kind() == Kind::String && envelope.get("model").is_some());
-        text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: vec![text], line })
-    }
-
-    fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
-        // Callback logs of LangChain put the one list they hold into another.
-        let list = match list.items().take(2).collect::<Vec<_>>().as_slice() {
-            [only] if only.kind() == Kind::Array => *only,
-            _ => list,
-        };
-        List { envelope, state, values: list.items().collect(), line }
-    }
-
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
         let format = match from {
             Some(format) => format,
@@ -287,41 +191,12 @@ fn are_messages(values: &[Json<'_>]) -> bool {
     })
 }
 
-/// Whether a list holds envelopes and not messages.
-fn is_collection(list: Json<'_>) -> bool {
-    list.items().next().is_some_and(|first| {
-        first.kind() == Kind::Object && !is_message(first) && List::in_object(first, None).is_some()
-    })
-}
-
-/// Counts lines once over, for places that are asked for in order.
-#[derive(Default)]
-struct LineCounter {
-    offset: usize,
-    newlines: usize,
-}
-
-impl LineCounter {
-    /// The line of byte `offset`, counted from 1.
-    fn at(&mut self, source: &str, offset: usize) -> usize {
-        self.newlines += memchr::memchr_iter(b'\n', &source.as_bytes()[self.offset..offset]).count();
-        self.offset = offset;
-        self.newlines + 1
-    }
-}
-
-/// Whether a value is a message by itself, in whatever format, and not a conversation.
-fn is_message(value: Json<'_>) -> bool {
-    let value = Object::of(value);
-    FORMATS.iter().any(|format| matches!(format.fit(&value), Fit::Plain | Fit::Own(_)))
-}
-
 /// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.
 fn is_logged_answer(value: Json<'_>) -> bool {
     value.get_text("type").is_some_and(|kind| kind.is("response"))
 }
 
-fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
+pub(super) fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
     let (line, column) = position(source, value);
     ReadError::NoTranscript { line, column, found }
 }
@@ -333,7 +208,7 @@ fn position(source: &str, value: Json<'_>) -> (usize, usize) {
     (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
 }
 
-fn describe(value: Json<'_>) -> String {
+pub(super) fn describe(value: Json<'_>) -> String {
     const SHOWN: usize = 6;
     if value.kind() != Kind::Object {
         return format!("{} where a list of messages should be", value.kind().noun());

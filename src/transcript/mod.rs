@@ -8,6 +8,7 @@ pub mod detect;
 pub mod format;
 pub mod framing;
 pub mod json;
+pub mod list;
 pub mod order;
 pub mod syntax;
 pub mod text;

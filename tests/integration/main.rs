@@ -2,6 +2,7 @@
 
 mod approx_tokens;
 mod bad_input;
+mod bricks;
 mod contract;
 mod deerflow;
 mod endpoint;

@@ -1,0 +1,160 @@
+//! Conversations made of the pieces that `fixtures/bricks` has of each format.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::program::FIXTURES;
+
+/// What an earlier summary begins with.
+pub(crate) const PREFIX: &str = "Earlier:\n\n";
+
+/// What one generated message is, before it is written in a format.
+#[derive(Debug, Clone)]
+pub(crate) enum Made {
+    System(String),
+    User(String),
+    Assistant(String),
+    /// Calls with the ids, and for each whether its result follows: 0 not at all, 1 at once, 2 later.
+    Calls(Vec<(u8, u8)>),
+    Orphan(u8),
+    /// Something that is no message, where the format has such.
+    Note(u8),
+}
+
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[a-z ]{0,30}",
+        Just("2 \"quotes\" \\ and\nlines\t</message>".to_owned()),
+        Just("Größe: 10 °C, 価格 😀\u{2028}".to_owned()),
+        Just(format!("{PREFIX}an older summary")),
+        prop::collection::vec(any::<char>(), 0..12).prop_map(|chars| chars.into_iter().collect()),
+    ]
+}
+
+pub(crate) fn made() -> impl Strategy<Value = Vec<Made>> {
+    let one = prop_oneof![
+        1 => text().prop_map(Made::System),
+        4 => text().prop_map(Made::User),
+        4 => text().prop_map(Made::Assistant),
+        4 => prop::collection::vec((0u8..4, 0u8..3), 1..4).prop_map(Made::Calls),
+        1 => (0u8..6).prop_map(Made::Orphan),
+        1 => any::<u8>().prop_map(Made::Note),
+    ];
+    prop::collection::vec(one, 0..18)
+}
+
+/// The ids of the calls and the results in a message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Ids {
+    pub(crate) calls: Vec<String>,
+    pub(crate) answers: Vec<String>,
+}
+
+/// The pieces that conversations of a format are made of, as `fixtures/bricks` has them: `$TEXT`, `$ID`, `$CALLS` and
+/// `$RESULTS` are put in, `$N` is another number each time, and `$P` the one before.
+#[derive(Debug, Clone, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bricks {
+    /// What stands before, between and behind the messages of a file.
+    around: Vec<[String; 3]>,
+    /// Standing instructions; the user gives them where there is none.
+    system: Option<String>,
+    user: String,
+    assistant: String,
+    /// A message around calls; without, every call is one.
+    calling: Option<String>,
+    /// A call; where there is none, calls hold their results and nothing can be parted.
+    pub(crate) call: Option<String>,
+    /// A message around results; without, every result is one.
+    answering: Option<String>,
+    result: Option<String>,
+    /// Lines that are no messages.
+    #[serde(default)]
+    notes: Vec<String>,
+}
+
+impl Bricks {
+    pub(crate) fn of(format: &str) -> Self {
+        let file = format!("{FIXTURES}/bricks/{format}.json");
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{file} is missing"));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+
+    /// Messages around elements that hold these ids: one around all, or one each.
+    fn around(message: &Option<String>, place: &str, element: &str, ids: &[String]) -> Vec<(String, Vec<String>)> {
+        let elements = ids.iter().map(|id| element.replace("$ID", id));
+        match message {
+            _ if ids.is_empty() => Vec::new(),
+            Some(message) => {
+                vec![(message.replace(place, &elements.collect::<Vec<_>>().join(",")), ids.to_vec())]
+            }
+            None => elements.zip(ids).map(|(element, id)| (element, vec![id.clone()])).collect(),
+        }
+    }
+
+    fn said(message: &str, text: &str) -> (String, Ids) {
+        let text = Value::from(text).to_string();
+        (message.replace("$TEXT", &text[1..text.len() - 1]), Ids::default())
+    }
+
+    fn calls(&self, ids: &[String]) -> Vec<(String, Ids)> {
+        let Some(call) = &self.call else { return Vec::new() };
+        let made = Bricks::around(&self.calling, "$CALLS", call, ids);
+        made.into_iter().map(|(text, calls)| (text, Ids { calls, ..Ids::default() })).collect()
+    }
+
+    fn results(&self, ids: &[String]) -> Vec<(String, Ids)> {
+        let Some(result) = &self.result else { return Vec::new() };
+        let made = Bricks::around(&self.answering, "$RESULTS", result, ids);
+        made.into_iter().map(|(text, answers)| (text, Ids { answers, ..Ids::default() })).collect()
+    }
+
+    /// Writes what was made in the format; each entry with its ids, none for what is no message.
+    fn written(&self, made: &[Made]) -> Vec<(String, Option<Ids>)> {
+        let mut out: Vec<(String, Option<Ids>)> = Vec::new();
+        let mut later: Vec<String> = Vec::new();
+        for one in made {
+            let messages = match one {
+                Made::System(text) => vec![Bricks::said(self.system.as_ref().unwrap_or(&self.user), text)],
+                Made::User(text) => {
+                    let mut messages = self.results(&std::mem::take(&mut later));
+                    messages.push(Bricks::said(&self.user, text));
+                    messages
+                }
+                Made::Assistant(text) => vec![Bricks::said(&self.assistant, text)],
+                Made::Calls(calls) => {
+                    let ids = |wanted: fn(u8) -> bool| -> Vec<String> {
+                        calls.iter().filter(|call| wanted(call.1)).map(|(id, _)| format!("c{id}")).collect()
+                    };
+                    later.extend(ids(|when| when == 2));
+                    [self.calls(&ids(|_| true)), self.results(&ids(|when| when == 1))].concat()
+                }
+                Made::Orphan(id) => self.results(&[format!("c{id}")]),
+                Made::Note(which) => {
+                    let note = (!self.notes.is_empty()).then(|| self.notes[*which as usize % self.notes.len()].clone());
+                    out.extend(note.map(|note| (note, None)));
+                    Vec::new()
+                }
+            };
+            out.extend(messages.into_iter().map(|(text, ids)| (text, Some(ids))));
+        }
+        for (index, (text, _)) in out.iter_mut().enumerate() {
+            *text = text.replace("$N", &index.to_string()).replace("$P", &index.wrapping_sub(1).to_string());
+        }
+        out
+    }
+}
+
+/// A file of a format, and the ids of its messages.
+pub(crate) fn file(bricks: &Bricks, made: &[Made], layout: usize) -> (String, Vec<Ids>) {
+    let written = bricks.written(made);
+    let (entries, ids): (Vec<String>, Vec<Option<Ids>>) = written.into_iter().unzip();
+    // A file without a message has no lines to be told from.
+    let any = ids.iter().any(Option::is_some);
+    let layouts = bricks.around.iter().filter(|[before, ..]| any || !before.is_empty());
+    let layouts: Vec<&[String; 3]> = layouts.collect();
+    let Some([before, between, behind]) = layouts.get(layout % layouts.len().max(1)) else {
+        return ("[]".to_owned(), Vec::new());
+    };
+    (format!("{before}{}{behind}", entries.join(between)), ids.into_iter().flatten().collect())
+}
