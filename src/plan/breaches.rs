@@ -227,4 +227,28 @@ mod tests {
         );
         assert_eq!(found, ["2 a call must come directly behind a user's message or behind results"]);
     }
+
+    #[test]
+    fn what_providers_of_responses_have_refused() {
+        let call = |id| format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#);
+        let output = |id| format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"r"}}"#);
+        let said = r#"{"role":"assistant","content":"a"}"#;
+        let request = |model: &str, items: &[&str]| {
+            format!(r#"{{"model":"{model}","input":[{{"role":"user","content":"u"}},{}]}}"#, items.join(","))
+        };
+        // `reasoning` was provided without its required following item.
+        let reasoning = r#"{"type":"reasoning","id":"rs_1","summary":[]}"#;
+        let alone = told(&request("gpt-5", &[reasoning, r#"{"role":"user","content":"u"}"#]));
+        assert_eq!(alone, ["1 reasoning must be followed by what the model made of it"]);
+        assert_eq!(told(&request("gpt-5", &[reasoning, &call("a"), &output("a")])), [] as [&str; 0]);
+        // No tool output found for tool call call-a: something else stands between the calls.
+        let (a, b, of_a, of_b) = (&call("a"), &call("b"), &output("a"), &output("b"));
+        let apart = [a.as_str(), said, b, of_a, of_b];
+        assert_eq!(told(&request("gpt-5", &apart)), [] as [&str; 0]);
+        assert_eq!(
+            told(&request("deepseek-v4-flash", &apart)),
+            ["4 a result (a) too far from its call in message 1: results must follow their calls directly"]
+        );
+        assert_eq!(told(&request("deepseek-v4-flash", &[a, b, of_a, of_b])), [] as [&str; 0]);
+    }
 }
