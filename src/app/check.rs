@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::breaches::breaches;
-use crate::rewrite::repair::{Repair, mended};
+use crate::rewrite::repair::{Repair, mended, without_way};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{Input, spoken};
 use crate::run::report::Said;
@@ -13,7 +13,7 @@ use crate::transcript::framing::Document;
 
 use super::{read, source_name};
 
-/// Rounds of mending after which whatever is left cannot be mended: each kind of breach takes one or two.
+/// Rounds of mending after which there must be fewer breaches each time: one kind may make another for a while.
 const ROUNDS: usize = 8;
 
 /// Says every breach of an input.
@@ -39,7 +39,7 @@ pub(super) fn check(settings: &Settings, input: &Input) -> Result<Exit> {
 /// The input cannot be read; or a breach is left, since the format has no way to mend it.
 pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Result<()> {
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
-    let mut rounds = 0;
+    let (mut rounds, mut before) = (0, usize::MAX);
     let left: usize = loop {
         let document = match read(settings, input) {
             // What was read before and is none now has lost all its messages.
@@ -51,12 +51,18 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             read => read?,
         };
         if rounds == 0 {
-            Said::new(settings).repairing(&input.name, breaches_in(&document));
+            let said = Said::new(settings);
+            said.repairing(&input.name, breaches_in(&document));
+            if how == Repair::Synthesize {
+                said.dropping(&input.name, document.transcripts.iter().map(without_way).sum());
+            }
         }
+        let found = breaches_in(&document);
         let edits: Vec<Edit> = document.transcripts.iter().flat_map(|transcript| mended(transcript, how)).collect();
-        if edits.is_empty() || rounds == ROUNDS {
-            break breaches_in(&document);
+        if edits.is_empty() || rounds >= ROUNDS && found >= before {
+            break found;
         }
+        before = found;
         input.text = rewrite::apply(document.source, &edits);
         rounds += 1;
     };

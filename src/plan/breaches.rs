@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::transcript::order::{Results, Turn, results_come_late};
 use crate::transcript::text::Text;
-use crate::transcript::{Message, Transcript};
+use crate::transcript::{Message, Role, Transcript};
 
 use super::pairs::{Pairing, Part};
 
@@ -71,6 +71,7 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
         Results::Unchecked => Vec::new(),
         wanted => of_pairs(messages, wanted),
     };
+    found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, Rule::Orphan(_))));
     found.extend(of_turns(transcript));
     let alone = transcript.format.misfits(transcript);
     found.extend(alone.into_iter().map(|(message, rule)| Breach { message, rule: Rule::Alone(rule), id: None }));
@@ -97,7 +98,7 @@ fn of_pairs(messages: &[Message<'_>], wanted: Results) -> Vec<Breach> {
         };
         found.push(Breach { message: result.message, rule, id: answer(result) });
     }
-    let goes_on = last_spoken(messages);
+    let goes_on = last_spoken(messages, wanted);
     for &call in pairing.unanswered.iter().filter(|call| call.message < goes_on) {
         let id = written(messages[call.message].calls[call.index].id);
         found.push(Breach { message: call.message, rule: Rule::Unanswered(call), id });
@@ -105,13 +106,13 @@ fn of_pairs(messages: &[Message<'_>], wanted: Results) -> Vec<Breach> {
     found
 }
 
-/// For each message, how many messages one must go back from it for one that must not stand between a call and its
-/// result: the index behind the last such before it.
+/// For each message, the index of the last before it that must not stand between a call and its result, 0 where there is
+/// none.
 fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
     let may = |message: &Message<'_>| match wanted {
         Results::Unchecked | Results::Behind => true,
         Results::Grouped => !message.answers.is_empty() || !message.calls.is_empty(),
-        Results::Following | Results::Next => !message.answers.is_empty(),
+        Results::Following | Results::Next => !message.answers.is_empty() || message.role == Role::Tool,
     };
     let mut last = 0;
     let mut out = Vec::with_capacity(messages.len());
@@ -124,18 +125,22 @@ fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
     out
 }
 
-/// The index of the last message in which anybody says anything: calls before it wait for no result. Calls that only
-/// results and other calls follow are still waited for.
-fn last_spoken(messages: &[Message<'_>]) -> usize {
+/// The index of the last message in which anybody says anything: calls before it wait for no result. Where calls may
+/// follow calls, the first of a row are still waited for.
+fn last_spoken(messages: &[Message<'_>], wanted: Results) -> usize {
     let spoken = messages.iter().rposition(|message| matches!(Turn::of(message), Some(Turn::User | Turn::Model)));
     let calling = messages.iter().rposition(|message| Turn::of(message) == Some(Turn::Calls)).unwrap_or(0);
     // Of calls in a row the first are waited for as the last are; results between them end that.
-    let row = messages[..calling].iter().rposition(|message| message.calls.is_empty()).map_or(0, |before| before + 1);
+    let row = match wanted {
+        Results::Following | Results::Next => calling,
+        _ => messages[..calling].iter().rposition(|message| message.calls.is_empty()).map_or(0, |before| before + 1),
+    };
     spoken.unwrap_or(0).max(row)
 }
 
 /// Breaches of the rules for turns.
 fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
+    let rules = transcript.order.in_reading();
     let mut found = Vec::new();
     let mut before = None;
     for (message, read) in transcript.messages.iter().enumerate() {
@@ -143,7 +148,7 @@ fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
             found.push(Breach { message, rule: Rule::Late, id: None });
         }
         let Some(turn) = Turn::of(read) else { continue };
-        if let Some(rule) = transcript.order.refuses(before, turn) {
+        if let Some(rule) = rules.refuses(before, turn) {
             found.push(Breach { message, rule: Rule::Turn(rule), id: None });
         }
         before = Some(turn);
@@ -190,6 +195,7 @@ mod tests {
         assert_eq!(chat("uBbb"), [3]);
         assert_eq!(chat("uBub"), [3]);
         assert_eq!(chat("uBCbc"), [3], "nothing but results stands between");
+        assert_eq!(chat("uBCc"), [1], "calls of two messages are not answered together");
         assert_eq!(chat("uBuaBb"), [1], "an id used again answers nothing older");
     }
 
@@ -219,13 +225,21 @@ mod tests {
     }
 
     #[test]
-    fn gemini_wants_calls_behind_the_user() {
-        let found = told(
-            r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"text":"a"}]},
-                {"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},
-                {"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]"#,
-        );
-        assert_eq!(found, ["2 a call must come directly behind a user's message or behind results"]);
+    fn what_providers_take_is_no_breach() {
+        // Messages of one speaker in a row are merged, or their order is asked of some models only.
+        let gemini = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},
+            {"role":"model","parts":[{"functionCall":{"name":"g","args":{}}}]},
+            {"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}},{"functionResponse":{"name":"g","response":{}}}]}]"#;
+        assert_eq!(told(gemini), [] as [&str; 0]);
+        let call = |id| {
+            format!(r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}]}}"#)
+        };
+        let result = |id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"r"}}"#);
+        let results = format!(r#"{{"role":"user","content":[{},{}]}}"#, result("a"), result("b"));
+        assert_eq!(told(&format!("[{},{},{results}]", call("a"), call("b"))), [] as [&str; 0]);
+        // The call is on the provider's side.
+        let elsewhere = r#"{"model":"m","previous_response_id":"r","input":[{"type":"function_call_output","call_id":"c","output":"4"}]}"#;
+        assert_eq!(told(elsewhere), [] as [&str; 0]);
     }
 
     #[test]

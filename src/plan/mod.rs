@@ -228,7 +228,7 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
 /// Why a provider would refuse the order that pinned messages, the summary and what is kept have: a rule that is broken
 /// where messages now stand behind each other that did not before.
 fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
-    let rules = transcript.order.in_writing();
+    let rules = transcript.order;
     let (before, after) = plan.pinned.split_at(plan.before_summary);
     let kept = (plan.cutoff < transcript.messages.len()).then_some(plan.cutoff);
     let order = before

@@ -8,8 +8,8 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 
-use crate::transcript::Message;
 use crate::transcript::text::Text;
+use crate::transcript::{Call, CallPlace, Message, Role};
 
 /// How a cut that would part a call from its result is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +103,15 @@ impl Pairing {
                 }
                 pairing.results.push(Found { result, call: Some(call.part), again: call.answered });
                 call.answered = true;
+                // One text may be the results of all calls that stand in the content of a message.
+                let part = call.part;
+                let is_last = messages.get(message + 1).is_none_or(|next| next.role != Role::Tool);
+                if answer.id.is_none() && read.role == Role::Tool && is_last {
+                    let in_content = |call: &Call<'_>| call.id.is_none() && call.place == CallPlace::Content;
+                    let of_same = calls.seen[at..].iter_mut().take_while(|other| other.part.message == part.message);
+                    let of_same = of_same.filter(|other| in_content(&messages[part.message].calls[other.part.index]));
+                    of_same.for_each(|other| other.answered = true);
+                }
             }
             if read.is_user_turn() || !read.answers.is_empty() {
                 calls.interrupted = true;

@@ -12,11 +12,29 @@ const NEVER_EMPTY: &str = "tool_calls";
 /// The edits that take `spans` out of `source`: elements of lists, or values of members, which go with their keys. They
 /// are in order and do not overlap; separators go with them.
 pub(super) fn without(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
-    let spans: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
-    let adjacent = |one: &Range<usize>, next: &Range<usize>| {
-        matches!(source[one.end..next.start].trim_matches(is_space), "" | ",")
-    };
-    spans.chunk_by(adjacent).map(|run| removal(source, run[0].start..run[run.len() - 1].end)).collect()
+    let mut spans: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
+    // A list that must not be empty goes as a whole, and may then stand beside another member that goes.
+    spans = runs(source, &spans)
+        .flat_map(|run| match list_emptied_by(source, run[0].start..run[run.len() - 1].end) {
+            Some(list) => vec![list],
+            None => run.to_vec(),
+        })
+        .collect();
+    runs(source, &spans).map(|run| removal(source, run[0].start..run[run.len() - 1].end)).collect()
+}
+
+/// Spans between which nothing but separators stands.
+fn runs<'s>(source: &str, spans: &'s [Range<usize>]) -> impl Iterator<Item = &'s [Range<usize>]> {
+    spans.chunk_by(|one, next| matches!(source[one.end..next.start].trim_matches(is_space), "" | ","))
+}
+
+/// The member whose list a run would leave empty, where it must not be.
+fn list_emptied_by(source: &str, run: Range<usize>) -> Option<Range<usize>> {
+    let before = source[..run.start].trim_end_matches(is_space).strip_suffix('[')?;
+    let after = source[run.end..].trim_start_matches(is_space).strip_prefix(']')?;
+    let list = before.len()..source.len() - after.len();
+    let member = with_key(source, list);
+    source[member.clone()].starts_with(&format!("\"{NEVER_EMPTY}\"")).then_some(member)
 }
 
 fn is_space(c: char) -> bool {
@@ -44,15 +62,11 @@ fn removal(source: &str, run: Range<usize>) -> Edit {
     let (before, after) = (source[..run.start].trim_end_matches(is_space), &source[run.end..]);
     let space = after.len() - after.trim_start_matches(is_space).len();
     let next = after[space..].chars().next();
-    let emptied = before.ends_with('[') && next == Some(']');
-    let list = before.len().saturating_sub(1)..run.end + space + 1;
     let range = if next == Some(',') {
         let rest = &after[space + 1..];
         run.start..run.end + space + 1 + (rest.len() - rest.trim_start_matches(is_space).len())
     } else if let Some(before) = before.strip_suffix(',') {
         before.len()..run.end
-    } else if emptied && source[with_key(source, list.clone())].starts_with(&format!("\"{NEVER_EMPTY}\"")) {
-        return removal(source, with_key(source, list));
     } else if matches!(next, Some(']' | '}')) {
         run
     } else if next.is_some() {
@@ -108,6 +122,8 @@ mod tests {
         assert_eq!(cut(r#"{"b": 2, "x" : «3»}"#), r#"{"b": 2}"#);
         assert_eq!(cut(r#"{"b": 2, "tool_calls": [ «3», «4» ], "c": 1}"#), r#"{"b": 2, "c": 1}"#);
         assert_eq!(cut(r#"{"b": 2, "tool_calls": [3, «4»]}"#), r#"{"b": 2, "tool_calls": [3]}"#);
+        assert_eq!(cut(r#"{"b": 2, "tool_calls": [«4»], "function_call": «{}»}"#), r#"{"b": 2}"#);
+        assert_eq!(cut(r#"{"tool_calls": [«4»] , "function_call": «{}», "b": 2}"#), r#"{"b": 2}"#);
     }
 
     #[test]

@@ -89,19 +89,17 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
     let entries = Entries::of(transcript, plan, &replaced);
     let style = Style::of_neighbour(transcript, plan.cutoff);
     let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
-    let text = (!written.is_empty()).then(|| written.join(entries.between(transcript.source)));
+    let text = (!written.is_empty()).then(|| written.join(&entries.separator(transcript.source, None)));
     // The entry that the summary stands before.
     let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
-    let next = entries.of_message(transcript, next);
+    let next = entries.place_before(transcript, next);
     let mut edits = Vec::new();
     if let Some(text) = text.as_ref().filter(|_| next == 0 || !entries.gone[next - 1]) {
-        edits.push(insertion(transcript.source, &entries.spans, next, text));
+        edits.push(entries.insertion(transcript.source, next, text));
     }
     for run in entries.runs() {
         edits.push(match &text {
-            Some(text) if run.end == next => {
-                Edit { range: entries.spans[run.start].start..entries.spans[run.end - 1].end, text: text.clone() }
-            }
+            Some(text) if run.end == next => entries.replacement(transcript.source, run, text),
             _ => removal(&entries.spans, run.start, run.end),
         });
     }
@@ -113,6 +111,8 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
 struct Entries {
     spans: Vec<Range<usize>>,
     gone: Vec<bool>,
+    /// Whether each is no message.
+    notes: Vec<bool>,
 }
 
 impl Entries {
@@ -121,39 +121,77 @@ impl Entries {
         replaced.iter().for_each(|&index| gone_messages[index] = true);
         let gone_notes = plan.notes_gone(&transcript.notes, &gone_messages);
         let mut notes = transcript.notes.iter().zip(gone_notes).peekable();
-        let mut entries = Entries { spans: Vec::new(), gone: Vec::new() };
+        let mut entries = Entries { spans: Vec::new(), gone: Vec::new(), notes: Vec::new() };
         for (index, message) in transcript.messages.iter().enumerate() {
             while let Some((note, gone)) = notes.next_if(|(note, _)| note.before <= index) {
-                entries.push(note.json.span(), gone);
+                entries.push(note.json.span(), gone, true);
             }
-            entries.push(message.span(), gone_messages[index]);
+            entries.push(message.span(), gone_messages[index], false);
         }
-        notes.for_each(|(note, gone)| entries.push(note.json.span(), gone));
+        notes.for_each(|(note, gone)| entries.push(note.json.span(), gone, true));
         entries
     }
 
-    fn push(&mut self, span: Range<usize>, gone: bool) {
+    fn push(&mut self, span: Range<usize>, gone: bool, note: bool) {
         self.spans.push(span);
         self.gone.push(gone);
+        self.notes.push(note);
     }
 
-    /// The entry that a message is; the last before it that is not gone is what a summary before it follows.
-    fn of_message(&self, transcript: &Transcript<'_>, index: usize) -> usize {
+    /// The entry before which a summary is put that stands before a message: that message, or the first of the notes
+    /// between it and what goes.
+    fn place_before(&self, transcript: &Transcript<'_>, index: usize) -> usize {
         let start = transcript.messages.get(index).map_or(usize::MAX, |message| message.span().start);
-        self.spans.partition_point(|span| span.start < start)
+        let message = self.spans.partition_point(|span| span.start < start);
+        let notes = (0..message).rev().take_while(|&entry| self.notes[entry] && !self.gone[entry]).count();
+        let first = message - notes;
+        if first > 0 && self.gone[first - 1] { first } else { message }
+    }
+
+    /// What is to stand between two entries: what stands before the one of that index, if it does there too.
+    fn separator(&self, source: &str, index: Option<usize>) -> String {
+        let gap = |index: usize| match (self.spans.get(index.wrapping_sub(1)), self.spans.get(index)) {
+            (Some(one), Some(other)) => Some(&source[one.end..other.start]),
+            _ => None,
+        };
+        let mut gaps = (1..self.spans.len()).filter_map(gap);
+        // Two objects on one line are read, and not written.
+        let separates = |gap: &&str| gap.contains([',', '\n']);
+        let own = index.and_then(|index| gap(index).or_else(|| gap(index + 1)).or_else(|| gap(index - 1)));
+        own.filter(separates).or_else(|| gaps.find(separates)).unwrap_or("\n").to_owned()
+    }
+
+    /// Puts `text` in the place of a run of entries.
+    fn replacement(&self, source: &str, run: Range<usize>, text: &str) -> Edit {
+        let missing = |index: usize| {
+            let between = index > 0 && index < self.spans.len();
+            let gap = || &source[self.spans[index - 1].end..self.spans[index].start];
+            if between && !gap().contains([',', '\n']) { self.separator(source, None) } else { String::new() }
+        };
+        let (before, behind) = (missing(run.start), missing(run.end));
+        let range = self.spans[run.start].start..self.spans[run.end - 1].end;
+        Edit { range, text: format!("{before}{text}{behind}") }
+    }
+
+    /// Puts `text` before an entry; before the first with the separator behind that, and after the last with the one
+    /// before that.
+    fn insertion(&self, source: &str, at: usize, text: &str) -> Edit {
+        match self.spans.get(at) {
+            Some(next) => {
+                let separator = self.separator(source, Some(at.max(1)));
+                Edit { range: next.start..next.start, text: format!("{text}{separator}") }
+            }
+            None => {
+                let end = self.spans[at - 1].end;
+                Edit { range: end..end, text: format!("{}{text}", self.separator(source, Some(at - 1))) }
+            }
+        }
     }
 
     /// Entries next to each other that go.
     fn runs(&self) -> Vec<Range<usize>> {
         let gone: Vec<usize> = (0..self.gone.len()).filter(|&index| self.gone[index]).collect();
         gone.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1).collect()
-    }
-
-    /// What stands between two entries.
-    fn between<'s>(&self, source: &'s str) -> &'s str {
-        let gaps = self.spans.windows(2).map(|two| &source[two[0].end..two[1].start]);
-        // Two objects on one line are read, and not written.
-        gaps.into_iter().find(|gap| !gap.is_empty()).unwrap_or("\n")
     }
 }
 
@@ -165,19 +203,6 @@ fn removal(spans: &[Range<usize>], first: usize, after: usize) -> Edit {
         (None, None) => spans[first].start..spans[after - 1].end,
     };
     Edit { range, text: String::new() }
-}
-
-/// Puts `text` before an entry, with the separator that stands there; before the first with the one behind that, and
-/// after the last with the one before that.
-fn insertion(source: &str, spans: &[Range<usize>], at: usize, text: &str) -> Edit {
-    let separator = |after: usize| match (spans.get(after.wrapping_sub(1)), spans.get(after)) {
-        (Some(one), Some(other)) => &source[one.end..other.start],
-        _ => ",",
-    };
-    match spans.get(at) {
-        Some(next) => Edit { range: next.start..next.start, text: format!("{text}{}", separator(at.max(1))) },
-        None => Edit { range: spans[at - 1].end..spans[at - 1].end, text: format!("{}{text}", separator(at - 1)) },
-    }
 }
 
 /// A message of the source with those of some edits made that fall into it; the edits are in order.

@@ -13,7 +13,7 @@ use crate::plan::pairs::Part;
 use crate::transcript::format::{PARTS, Place, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::order::{Order, Results, Turn};
-use crate::transcript::{Content, Message, PartKind, Transcript};
+use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 
 use super::{Edit, Style, elements};
 
@@ -38,7 +38,7 @@ pub fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
     if found.is_empty() {
         return Vec::new();
     }
-    let work = Work { transcript, how };
+    let work = Work::new(transcript, how);
     let mut edits = work.without(&found);
     for round in [Work::with, Work::results_first, Work::in_turn] {
         if edits.is_empty() {
@@ -46,12 +46,54 @@ pub fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
         }
     }
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    // Two that meet are made one after the other.
+    let mut end = 0;
+    edits.retain(|edit| {
+        edit.range.start >= end && {
+            end = edit.range.end;
+            true
+        }
+    });
     edits
+}
+
+/// How many calls without a result the format of a conversation has no way to give one.
+pub fn without_way(transcript: &Transcript<'_>) -> usize {
+    let work = Work::new(transcript, Repair::Synthesize);
+    let has_none = |breach: &Breach| matches!(breach.rule, Rule::Unanswered(call) if work.made_up(call).is_none());
+    breaches(transcript).iter().filter(|breach| has_none(breach)).count()
 }
 
 struct Work<'w, 'a> {
     transcript: &'w Transcript<'a>,
     how: Repair,
+    /// Whether characters beyond ASCII are escaped.
+    ascii: bool,
+    /// What stands between messages where it cannot be told nearby.
+    separator: String,
+}
+
+impl<'w, 'a> Work<'w, 'a> {
+    fn new(transcript: &'w Transcript<'a>, how: Repair) -> Self {
+        let messages = &transcript.messages;
+        let before = messages.first().map_or("", |first| &transcript.source[..first.span().start]);
+        let is_array = before.trim_end().ends_with(['[', ',']);
+        let fallback = || if is_array { ", " } else { "\n" }.to_owned();
+        let separator = (1..messages.len()).find_map(|at| gap(transcript, at)).unwrap_or_else(fallback);
+        Work { transcript, how, ascii: Style::is_ascii(transcript), separator }
+    }
+
+    /// How a message beside the one of that index is laid out.
+    fn style(&self, index: usize) -> Style {
+        Style::beside(self.transcript, index, self.ascii)
+    }
+}
+
+/// What stands before a message and behind the one before it, where that is no more than a separator.
+fn gap(transcript: &Transcript<'_>, index: usize) -> Option<String> {
+    let (one, other) = (transcript.messages.get(index.checked_sub(1)?)?, transcript.messages.get(index)?);
+    let gap = &transcript.source[one.span().end..other.span().start];
+    Some(gap).filter(|gap| !gap.is_empty() && !gap.contains(['{', '['])).map(str::to_owned)
 }
 
 /// What is put behind a message that calls.
@@ -73,6 +115,7 @@ impl Work<'_, '_> {
     /// Takes away results that answer nothing, and calls that nothing answers if that is how they are mended.
     fn without(&self, found: &[Breach]) -> Vec<Edit> {
         let mut gone = Gone::new();
+        let mut unanswered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for breach in found {
             let message = &self.messages()[breach.message];
             let mut go =
@@ -82,11 +125,8 @@ impl Work<'_, '_> {
                     go(message.answers[result.index].json);
                 }
                 Rule::Unanswered(call) if self.made_up(call).is_none() => {
-                    let call = &message.calls[call.index];
-                    go(call.json);
-                    self.transcript.format.copies(message, call).into_iter().for_each(|copy| {
-                        go(copy);
-                    });
+                    go(message.calls[call.index].json);
+                    unanswered.entry(breach.message).or_default().push(call.index);
                 }
                 Rule::Alone(_) => {
                     go(message.json);
@@ -94,22 +134,31 @@ impl Work<'_, '_> {
                 _ => {}
             }
         }
+        for (index, calls) in unanswered {
+            let copies = self.transcript.format.copies(&self.messages()[index], &calls);
+            let spans = copies.iter().map(|copy| (copy.span().start, copy.span().end));
+            gone.entry(index).or_default().extend(spans);
+        }
         self.taken_out(&gone)
     }
 
     /// The edits that take elements out of their messages, and messages out of which nothing is left.
     fn taken_out(&self, gone: &Gone) -> Vec<Edit> {
-        let spans: Vec<Range<usize>> = gone
-            .iter()
-            .flat_map(|(&index, elements)| {
-                let message = &self.messages()[index];
-                match is_all(message, elements) {
-                    true => vec![message.span()],
-                    false => elements.iter().map(|&(start, end)| start..end).collect(),
-                }
-            })
-            .collect();
-        elements::without(self.transcript.source, &spans)
+        let mut edits = Vec::new();
+        let mut spans: Vec<Range<usize>> = Vec::new();
+        for (&index, elements) in gone {
+            let message = &self.messages()[index];
+            if !is_all(message, elements) {
+                spans.extend(elements.iter().map(|&(start, end)| start..end));
+            } else if let Some(bridge) = self.transcript.format.bridge(message.json) {
+                let text = self.style(index).write(&bridge);
+                edits.push(Edit { range: message.span(), text });
+            } else {
+                spans.push(message.span());
+            }
+        }
+        edits.extend(elements::without(self.transcript.source, &spans));
+        edits
     }
 
     /// A result for a call, where calls are given one and the format can write it.
@@ -127,7 +176,13 @@ impl Work<'_, '_> {
         for breach in found {
             match breach.rule {
                 Rule::Misplaced { result, call } => {
-                    let span = self.messages()[result.message].answers[result.index].json.span();
+                    let message = &self.messages()[result.message];
+                    let span = match self.transcript.format.answering() {
+                        Some(_) => message.answers[result.index].json.span(),
+                        None if message.answers.len() == 1 => message.span(),
+                        // One text for several calls cannot be in two places.
+                        None => continue,
+                    };
                     let coming = coming.entry(call.message).or_default();
                     // A message may answer several calls.
                     if coming.moved.insert((result.message, span.start, span.end)) {
@@ -136,7 +191,7 @@ impl Work<'_, '_> {
                 }
                 Rule::Unanswered(call) => {
                     if let Some(result) = self.made_up(call) {
-                        let style = Style::of_neighbour(self.transcript, call.message);
+                        let style = self.style(call.message);
                         coming.entry(call.message).or_default().results.push(style.write(&result));
                     }
                 }
@@ -179,7 +234,7 @@ impl Work<'_, '_> {
         match next.filter(takes).and_then(list_of_parts) {
             Some(list) => elements::at_front(self.transcript.source, list.span(), results),
             None => {
-                let message = Style::of_neighbour(self.transcript, calling).write(&around);
+                let message = self.style(calling).write(&around);
                 let parts = Value::from(PARTS).to_string();
                 // In a text beyond ASCII it may be spelled as an escape.
                 let message = message.replace("\"\\u2026\"", &parts).replace(&parts, &results.join(", "));
@@ -200,22 +255,10 @@ impl Work<'_, '_> {
         }
     }
 
-    /// Whether the messages stand in an array, and not one behind the other in the file.
-    fn is_array(&self) -> bool {
-        let before = self.messages().first().map_or("", |first| &self.transcript.source[..first.span().start]);
-        before.trim_end().ends_with(['[', ','])
-    }
-
     /// What stands between the messages around an index.
     fn separator(&self, index: usize) -> String {
-        let messages = self.messages();
-        let gap = |at: usize| {
-            let (one, other) = (messages.get(at.checked_sub(1)?)?, messages.get(at)?);
-            let gap = &self.transcript.source[one.span().end..other.span().start];
-            Some(gap).filter(|gap| !gap.is_empty() && !gap.contains(['{', '['])).map(str::to_owned)
-        };
-        let near = gap(index).or_else(|| gap(index + 1)).or_else(|| (1..messages.len()).find_map(gap));
-        near.unwrap_or_else(|| if self.is_array() { ", " } else { "\n" }.to_owned())
+        let near = gap(self.transcript, index).or_else(|| gap(self.transcript, index + 1));
+        near.unwrap_or_else(|| self.separator.clone())
     }
 
     /// Moves results before all else in their messages.
@@ -262,7 +305,7 @@ impl Work<'_, '_> {
         };
         let place = Place { transcript: self.transcript, cutoff: index, gone: &[] };
         let made = self.transcript.format.summary(&SummaryMessage { text, role, name: None, marked: false }, &place);
-        let style = Style::of_neighbour(self.transcript, index);
+        let style = self.style(index);
         let made: Vec<String> = made.iter().map(|entry| style.write(entry)).collect();
         self.entry(index, &made.join(&self.separator(index)))
     }
@@ -283,6 +326,9 @@ fn is_all(message: &Message<'_>, gone: &BTreeSet<(usize, usize)>) -> bool {
     let goes = |json: &Json<'_>| gone.contains(&(json.span().start, json.span().end));
     let calls = message.calls.iter().all(|call| goes(&call.json));
     let answers = message.answers.iter().all(|answer| goes(&answer.json));
+    if message.role == Role::Tool && !message.answers.is_empty() {
+        return answers;
+    }
     let says = match &message.content {
         Content::Text(text) => !text.decode().trim().is_empty(),
         Content::Parts(parts) => parts.iter().any(|part| !goes(&part.json) && says_something(&part.kind)),

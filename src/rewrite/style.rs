@@ -43,11 +43,21 @@ impl Style {
 
     /// The layout of the message at `index`, or of the last.
     pub fn of_neighbour(transcript: &Transcript<'_>, index: usize) -> Self {
+        Style::beside(transcript, index, Style::is_ascii(transcript))
+    }
+
+    /// The same where it is known whether characters beyond ASCII are escaped.
+    pub fn beside(transcript: &Transcript<'_>, index: usize, ascii: bool) -> Self {
         let messages = &transcript.messages;
         let Some(neighbour) = messages.get(index).or(messages.last()) else { return Style::spaced() };
-        let list = messages[0].span().start..messages[messages.len() - 1].span().end;
-        let ascii = transcript.source[list].is_ascii();
         Style { ascii, ..Style::of(neighbour.json) }
+    }
+
+    /// Whether messages have no character beyond ASCII, so that a new one has none.
+    pub fn is_ascii(transcript: &Transcript<'_>) -> bool {
+        let messages = &transcript.messages;
+        let list = messages.first().zip(messages.last()).map(|(first, last)| first.span().start..last.span().end);
+        list.is_some_and(|list| transcript.source[list].is_ascii())
     }
 
     /// The layout of an object.

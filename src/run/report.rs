@@ -128,6 +128,14 @@ impl<'s> Said<'s> {
         }
     }
 
+    /// That calls are taken away though they were to be given a result.
+    pub fn dropping(self, source: &str, calls: usize) {
+        if calls > 0 && !self.settings.quiet {
+            let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
+            self.line(&format!("{}: {calls}, since the format has no way to write a result for it", spoken(source)));
+        }
+    }
+
     /// How many breaches there are to be mended.
     pub fn repairing(self, source: &str, found: usize) {
         if self.settings.verbose {

@@ -75,9 +75,6 @@ impl fmt::Display for ReadError {
     }
 }
 
-/// Lines at the beginning of a file among which there is a message, if it has one on each line.
-const LINES_LOOKED_AT: usize = 20;
-
 /// Reads a text. `from` and `lines` are what the user said of it; without, the text itself tells.
 ///
 /// # Errors
@@ -98,7 +95,7 @@ pub fn read<'a>(
     let Some(&first) = values.first() else { return Err(ReadError::Empty) };
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
-        None => are_messages(&values),
+        None => are_messages(&values, from),
     };
     let transcripts = if as_messages {
         vec![List { envelope: None, state: None, values, line: None }.read(source, from)?]
@@ -182,13 +179,17 @@ impl<'a> List<'a> {
     }
 }
 
-/// Whether the values of a file are messages and what stands among them, and not conversations.
-fn are_messages(values: &[Json<'_>]) -> bool {
-    let is_object = |value: &&Json<'_>| value.kind() == Kind::Object;
-    values.first().filter(is_object).is_some_and(|first| {
-        let mut objects = values.iter().take(LINES_LOOKED_AT).filter(is_object);
-        is_message(*first) || List::in_object(*first, None).is_none() && objects.any(|value| is_message(*value))
-    })
+/// Whether the values of a file are messages and what stands among them, and not conversations: told by the first that is
+/// one or the other.
+fn are_messages(values: &[Json<'_>], from: Option<&'static dyn Format>) -> bool {
+    if values.first().is_none_or(|first| first.kind() != Kind::Object) {
+        return false;
+    }
+    let told = values
+        .iter()
+        .filter(|value| value.kind() == Kind::Object)
+        .find_map(|value| if is_message(*value) { Some(true) } else { List::in_object(*value, None).map(|_| false) });
+    told.unwrap_or_else(|| from.is_some_and(|format| format.grows()))
 }
 
 /// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.

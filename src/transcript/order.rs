@@ -10,8 +10,6 @@ pub struct Order {
     pub results: Results,
     /// Whether the user speaks first, standing instructions aside.
     pub user_first: bool,
-    /// Whether that is kept to where messages are written, though the provider no longer asks it of what it reads.
-    pub user_first_in_writing: bool,
     /// Whether user and model take turns.
     pub alternates: bool,
     /// Whether nobody but the model may speak after a result.
@@ -20,6 +18,11 @@ pub struct Order {
     pub calls_after_user: bool,
     /// Whether results come before all else in their message.
     pub results_first: bool,
+    /// Whether who speaks first and where calls may stand is kept to where messages are written, and not asked of what is
+    /// read: the provider, or some of its models, take it otherwise as well.
+    pub lenient: bool,
+    /// Whether some calls stand where the transcript does not show them, so that a result may lack its own.
+    pub calls_elsewhere: bool,
 }
 
 /// Where the results of calls must stand.
@@ -43,17 +46,22 @@ impl Order {
         Order {
             results,
             user_first: false,
-            user_first_in_writing: false,
             alternates: false,
             model_after_results: false,
             calls_after_user: false,
             results_first: false,
+            lenient: false,
+            calls_elsewhere: false,
         }
     }
 
-    /// What is kept to where messages are written.
-    pub const fn in_writing(self) -> Self {
-        Order { user_first: self.user_first || self.user_first_in_writing, ..self }
+    /// What is asked of messages that are read.
+    pub const fn in_reading(self) -> Self {
+        Order {
+            user_first: self.user_first && !self.lenient,
+            calls_after_user: self.calls_after_user && !self.lenient,
+            ..self
+        }
     }
 
     /// The rule that a message with the turn `after` breaks behind one with the turn `before`, or at the beginning.

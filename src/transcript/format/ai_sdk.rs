@@ -75,6 +75,12 @@ impl Format for AiSdk {
         let elements = elements(message);
         let role = role(message).unwrap_or(Role::Other);
         let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
+        let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
+        // An invocation goes with the part around it.
+        for part in message.get("parts").into_iter().flat_map(|parts| parts.items()) {
+            let inner = part.get("toolInvocation").map(|inner| inner.span());
+            calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
+        }
         Ok(Message {
             json,
             role,
@@ -85,7 +91,7 @@ impl Format for AiSdk {
                 [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
                 _ => Content::Parts(content),
             },
-            calls: elements.iter().filter_map(|json| call(*json)).collect(),
+            calls,
             answers: elements.iter().filter_map(|json| answer(*json)).collect(),
             reported: Reported::default(),
             earlier: false,
@@ -152,6 +158,18 @@ impl Format for AiSdk {
             }
         }
         Some(result)
+    }
+
+    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+        let beside = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
+        let gone = |json: &Json<'a>| {
+            calls.iter().map(|&index| &message.calls[index]).any(|call| {
+                let same =
+                    json.get_text("toolCallId").zip(call.id).is_some_and(|(id, own)| id.decode() == own.decode());
+                same && json.span() != call.json.span()
+            })
+        };
+        beside.filter(gone).collect()
     }
 
     fn answering(&self) -> Option<Value> {
@@ -229,7 +247,9 @@ fn is_type(json: Json<'_>, name: &str) -> bool {
 
 fn call(json: Json<'_>) -> Option<Call<'_>> {
     let id = id(json.get("toolCallId"))?;
-    let is_call = is_type(json, "tool-call") || json.get("state").is_some();
+    // What the provider runs it answers as well.
+    let is_served = json.get("providerExecuted").is_some_and(|served| !served.is_falsy());
+    let is_call = !is_served && (is_type(json, "tool-call") || json.get("state").is_some());
     let name = json.get_text("toolName").or_else(|| {
         let kind = json.get_text("type")?;
         let name = json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"')?;

@@ -116,10 +116,13 @@ impl Format for Anthropic {
     }
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { results_first: true, user_first_in_writing: true, ..Order::of(Results::Following) }
+        // Messages of one speaker in a row are merged.
+        Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        // The server answers its own.
+        call.json.get_text("type").filter(|kind| kind.is("tool_use"))?;
         Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))
     }
 

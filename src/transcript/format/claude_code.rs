@@ -53,9 +53,11 @@ impl Format for ClaudeCode {
         match message.get_text("type") {
             Some(kind) if is_speaker(kind) => match message.get("message") {
                 Some(inner) if inner.kind() == Kind::Object => Fit::Own("a message in a line of a session"),
+                _ if is_of_session(message) => Fit::Aside,
                 _ => Fit::Foreign,
             },
-            Some(_) if message.get("role").is_none() => Fit::Aside,
+            Some(_) if message.get("role").is_none() || message.get("content").is_none() => Fit::Aside,
+            None if is_of_session(message) => Fit::Aside,
             _ => Fit::Foreign,
         }
     }
@@ -66,11 +68,12 @@ impl Format for ClaudeCode {
 
     fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
         let lines: Vec<Object<'_>> = values.iter().map(|value| Object::of(*value)).collect();
-        let cut = lines.iter().rposition(is_boundary).unwrap_or(0);
-        let taken_back = taken_back(&lines[cut..]);
-        let speaks = |line: &Object<'_>| line.get_text("type").is_some_and(is_speaker);
-        // The file of a sub-agent has nothing else.
+        let speaks = |line: &Object<'_>| line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some();
+        // The file of a sub-agent has nothing else; in others its compactions are its own.
         let all_aside = lines.iter().filter(|line| speaks(line)).all(is_sidechain);
+        let ends_all = |line: &Object<'_>| is_boundary(line) && (all_aside || !is_sidechain(line));
+        let cut = lines.iter().rposition(ends_all).unwrap_or(0);
+        let taken_back = taken_back(&lines[cut..]);
         let by_id: HashMap<_, usize> = lines
             .iter()
             .enumerate()
@@ -84,7 +87,7 @@ impl Format for ClaudeCode {
                 _ if index < cut && is_linked => Bound::Spent,
                 Some(of) if of < cut => Bound::Spent,
                 Some(of) => Bound::To(of),
-                None if is_boundary(line) => Bound::Spent,
+                None if ends_all(line) => Bound::Spent,
                 None if index >= cut && taken_back.contains(&(index - cut)) => Bound::Spent,
                 None if index >= cut && speaks(line) && (all_aside || !is_sidechain(line)) => {
                     any = true;
@@ -129,7 +132,8 @@ impl Format for ClaudeCode {
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let boundary = transcript.notes.iter().rev().find(|note| is_boundary(&Object::of(note.json)))?;
+        let of_main = |line: &Object<'_>| is_boundary(line) && !is_sidechain(line);
+        let boundary = transcript.notes.iter().rev().find(|note| of_main(&Object::of(note.json)))?;
         let kept = boundary.json.at(&["compactMetadata", "preservedSegment"])?;
         (!kept.is_falsy()).then(|| "its last compaction kept messages that stand before it".to_owned())
     }
@@ -157,8 +161,13 @@ impl Format for ClaudeCode {
         ];
         let mut bridged = HashSet::from([Cow::from(id.clone())]);
         let gaps = links.stays.iter().filter_map(|entry| links.missing(*entry));
-        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| line.bridge(&gap, &id)));
+        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| linked(Some(&id), line.aside(&gap))));
         lines
+    }
+
+    fn bridge(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
+        Some(linked(parent.as_deref(), Line { neighbour: entry }.aside(&id.decode())))
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
@@ -171,6 +180,11 @@ impl Format for ClaudeCode {
             _ => line,
         })
     }
+}
+
+/// Whether a line of whatever kind is one of a session's.
+fn is_of_session(line: &Object<'_>) -> bool {
+    ["sessionId", "session_id", "parentUuid"].iter().any(|key| line.get(key).is_some())
 }
 
 fn is_speaker(kind: Text<'_>) -> bool {
@@ -250,10 +264,11 @@ impl Line<'_> {
         Value::Object(line)
     }
 
-    fn bridge(&self, id: &str, parent: &str) -> Value {
+    /// A line that says nothing.
+    fn aside(&self, id: &str) -> Value {
         let mut line = self.system(id, "informational", "");
         line.insert("isMeta".to_owned(), json!(true));
-        linked(Some(parent), Value::Object(line))
+        Value::Object(line)
     }
 
     fn system(&self, id: &str, subtype: &str, content: &str) -> Map<String, Value> {

@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
-use super::super::text::Text;
 use super::super::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 use super::items::{self, Item};
 use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, present};
@@ -111,9 +110,10 @@ impl Format for Codex {
 
     fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
         let item = items::summary(summary);
-        // The last message before the cut has a time, and a number, between those of the lines that stay.
+        // The last message that goes has a time and a number that are free.
         let messages = &place.transcript.messages;
-        let before = place.cutoff.checked_sub(1).and_then(|last| messages.get(last)).or(messages.last());
+        let is_gone = |message: &&Message<'_>| place.gone.binary_search(&message.span().start).is_ok();
+        let before = messages.iter().rfind(is_gone).or(messages.last());
         let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
             return vec![item];
         };
@@ -143,10 +143,10 @@ impl Format for Codex {
 /// What a value is among the lines of a session; nothing where it can be none.
 fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
     if let Some(payload) = value.get("payload") {
-        if payload.kind() != Kind::Object || value.get("timestamp").is_none() {
-            return None;
+        let kind = value.get_text("type").filter(|_| value.get("timestamp").is_some())?;
+        if payload.kind() != Kind::Object {
+            return Some(Line::Other);
         }
-        let kind = value.get_text("type")?;
         return Some(match kind.decode().as_ref() {
             "response_item" => Line::Item(payload, items::kind(&Object::of(payload))),
             "compacted" => Line::Compacted(payload),
@@ -156,7 +156,9 @@ fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
             _ => Line::Other,
         });
     }
-    if value.get("record_type").is_some() {
+    let is_of_other_kind =
+        ["timestamp", "type"].iter().all(|key| value.get_text(key).is_some()) && value.json.entries().nth(2).is_none();
+    if value.get("record_type").is_some() || is_of_other_kind {
         return Some(Line::Other);
     }
     let is_meta = || ["id", "timestamp"].iter().all(|key| value.get_text(key).is_some());
@@ -184,10 +186,9 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
     let left = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
     let left = left.flat_map(|item| item.content.texts().into_iter().map(move |text| (item.json, text)));
-    let part = |(json, text): (Json<'_>, Text<'_>)| -> bool { !json.raw().is_empty() && !text.is_empty() };
     let parts: Vec<Part<'_>> = left
         .chain(text)
-        .filter(|one| part(*one))
+        .filter(|(_, text)| !text.is_empty())
         .map(|(json, text)| Part { json, kind: PartKind::Text(text) })
         .collect();
     match (parts.as_slice(), text) {
@@ -211,6 +212,10 @@ struct Replay {
     live: Vec<usize>,
     /// Which of the live lines begin a turn of the user's.
     turns: Vec<usize>,
+    /// How many live lines at the front are what compactions left: turns, all of them.
+    settled: usize,
+    /// The lines that Codex wrote in the user's name.
+    injected: Vec<usize>,
 }
 
 impl Replay {
@@ -220,8 +225,14 @@ impl Replay {
             Some(Line::Item(_, Some(Item::Compaction)) | Line::Meta) => Entry::Note(Bound::Stays),
             Some(Line::Item(_, None)) => Entry::Note(Bound::Previous),
             Some(Line::Item(item, Some(Item::Message))) => {
-                let item = Object::of(item);
-                if items::item(&item).is_ok_and(|item| item.role == Role::User && !is_injected(&item)) {
+                let read = items::item(&Object::of(item));
+                if read.as_ref().is_ok_and(is_injected) {
+                    // A compaction that names no messages leaves it, since the replay writes it anew.
+                    self.injected.push(self.entries.len());
+                    self.entries.push(Entry::Message);
+                    return;
+                }
+                if read.is_ok_and(|item| item.role == Role::User) {
                     self.turns.push(self.live.len());
                 }
                 Entry::Message
@@ -249,10 +260,18 @@ impl Replay {
 
     fn compacted(&mut self, payload: Json<'_>) -> Entry {
         let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == Kind::Array);
-        let users: Vec<usize> = self.turns.iter().filter(|_| !is_whole).map(|&turn| self.live[turn]).collect();
-        self.spend(0, &users);
-        self.turns = (0..users.len()).collect();
-        self.live = users;
+        if is_whole {
+            self.spend(0, &[]);
+            self.turns.clear();
+            self.injected.drain(..).for_each(|place| self.entries[place] = Entry::Note(Bound::Spent));
+        } else {
+            let users: Vec<usize> = self.turns[self.settled..].iter().map(|&turn| self.live[turn]).collect();
+            self.spend(self.settled, &users);
+            self.live.extend(users);
+            self.turns.truncate(self.settled);
+            self.turns.extend(self.settled..self.live.len());
+        }
+        self.settled = self.live.len();
         if is_opaque(payload) { Entry::Note(Bound::Stays) } else { Entry::Message }
     }
 
@@ -267,6 +286,7 @@ impl Replay {
         if let Some(&from) = self.turns.get(first) {
             self.spend(from, &[]);
             self.turns.truncate(first);
+            self.settled = self.settled.min(from);
         }
         Entry::Note(Bound::Spent)
     }

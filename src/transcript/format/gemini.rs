@@ -91,7 +91,7 @@ impl Format for Gemini {
     }
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, calls_after_user: true, ..Order::of(Results::Next) }
+        Order { user_first: true, calls_after_user: true, lenient: true, ..Order::of(Results::Grouped) }
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {

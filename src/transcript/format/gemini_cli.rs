@@ -67,10 +67,6 @@ impl Format for GeminiCli {
                 spend(&mut entries, &live.split_off(at));
                 by_id.retain(|_, place| *place < at);
                 spend(&mut entries, &[index]);
-            } else if record.get("$set").and_then(|set| set.get("messages")).is_some_and(|list| list.is_falsy()) {
-                spend(&mut entries, &std::mem::take(&mut live));
-                by_id.clear();
-                spend(&mut entries, &[index]);
             } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
                 match by_id.get(&id.decode()) {
                     Some(place) => {
@@ -133,13 +129,17 @@ impl Format for GeminiCli {
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
         let mut last: HashMap<Cow<'_, str>, usize> = HashMap::new();
         for note in &transcript.notes {
-            if note.json.get("$set").and_then(|set| set.get("messages")).is_some_and(|list| !list.is_falsy()) {
+            // What an empty list does depends on the version.
+            if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
                 return Some("a record sets all messages at once".to_owned());
             }
             if let Some(target) = note.json.get_text("$rewindTo")
                 && last.get(&target.decode()) != Some(&note.before)
             {
                 return Some(format!("`$rewindTo` names {}, which is not what stands before it", target.decode()));
+            }
+            if note.json.get("$rewindTo").is_some() {
+                last.retain(|_, before| *before != note.before);
             }
             if let Some(id) = note.json.get_text("id") {
                 last.insert(id.decode(), note.before);
@@ -262,10 +262,12 @@ mod tests {
         assert_eq!(told(&back), (["a", "b", "e"].map(str::to_owned).to_vec(), None));
         let nowhere = [kept.concat(), rewind("9")];
         assert!(told(&nowhere).1.is_some_and(|why| why.contains("names 9")));
-        let emptied = [kept.concat(), "{\"$set\":{\"messages\":[]}}\n".to_owned(), record("user", "7", "f")];
-        assert_eq!(told(&emptied), (vec!["f".to_owned()], None));
-        let set = [kept.concat(), "{\"$set\":{\"messages\":[{}]}}\n".to_owned()];
-        assert!(told(&set).1.is_some());
+        let twice = [kept.concat(), rewind("2"), rewind("2"), record("user", "5", "e")];
+        assert!(told(&twice).1.is_some_and(|why| why.contains("names 2")));
+        for all in ["[]", "[{}]"] {
+            let set = [kept.concat(), format!("{{\"$set\":{{\"messages\":{all}}}}}\n")];
+            assert!(told(&set).1.is_some());
+        }
     }
 
     #[test]

@@ -273,20 +273,26 @@ pub(super) fn bonds<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, us
     bonds
 }
 
-/// Reasoning that nothing follows which the model made of it.
+/// Reasoning that nothing follows which the model made of it. What has an id is looked for by its own: a message without
+/// one is not what follows it.
 pub(super) fn misfits<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
     let mut alone = Vec::new();
-    let mut waiting: Vec<usize> = Vec::new();
+    let mut waiting: Vec<(usize, bool)> = Vec::new();
     for (index, json) in items.enumerate() {
         let item = Object::of(json);
-        match kind(&item) {
-            Some(Item::Reasoning) => waiting.push(index),
-            kind if is_of_the_model(kind, &item) => waiting.clear(),
-            _ => alone.append(&mut waiting),
+        let kind = kind(&item);
+        let has_id = item.get_text("id").is_some();
+        if kind == Some(Item::Reasoning) {
+            waiting.push((index, has_id));
+        } else if is_of_the_model(kind, &item) {
+            let is_other = kind == Some(Item::Message) && !has_id;
+            alone.extend(waiting.drain(..).filter(|(_, named)| *named && is_other));
+        } else {
+            alone.append(&mut waiting);
         }
     }
     alone.append(&mut waiting);
-    alone.into_iter().map(|index| (index, "reasoning must be followed by what the model made of it")).collect()
+    alone.into_iter().map(|(index, _)| (index, "reasoning must be followed by what the model made of it")).collect()
 }
 
 fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {

@@ -3,6 +3,8 @@
 //! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
 //! `kwargs` of a constructor. Which of the three a file uses, its messages say, and a summary is written the same way.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
@@ -127,13 +129,16 @@ impl Format for LangChain {
         Some(encoded("tool", "ToolMessage", fields, Some(calling.json)))
     }
 
-    fn copies<'a>(&self, message: &Message<'a>, call: &Call<'a>) -> Vec<Json<'a>> {
+    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
         let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+        let calls: Vec<&Call<'a>> = calls.iter().map(|&index| &message.calls[index]).collect();
+        let ids: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+        let own: HashSet<usize> = calls.iter().map(|call| call.json.span().start).collect();
         let raw = additional(&fields, "tool_calls");
         let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
         let same = |json: &Json<'_>| {
-            json.span() != call.json.span()
-                && call.id.is_some_and(|id| json.get_text("id").is_some_and(|other| other.decode() == id.decode()))
+            let id = json.get_text("call_id").or_else(|| json.get_text("id"));
+            !own.contains(&json.span().start) && id.is_some_and(|id| ids.contains(&id.decode()))
         };
         lists.into_iter().flatten().flat_map(|list| list.items()).filter(same).collect()
     }
@@ -235,12 +240,15 @@ fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
         let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
         calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
     }
-    calls.extend(list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid)));
+    // Where only the raw copies are left, these are among them.
+    let known: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+    let invalid = list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid));
+    calls.extend(invalid.filter(|call| call.id.is_none_or(|id| !known.contains(&id.decode()))));
     calls
 }
 
 fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
-    let id = id(json.get("id").or_else(|| json.get("call_id")));
+    let id = id(json.get("call_id").or_else(|| json.get("id")));
     Call { json, id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
 }
 

@@ -132,13 +132,18 @@ pub trait Format: Sync + Debug {
         None
     }
 
+    /// An entry that says nothing and stands where one is taken away that others follow by its name.
+    fn bridge(&self, _entry: Json<'_>) -> Option<Value> {
+        None
+    }
+
     /// The message that holds results as its parts, with [`PARTS`] where they go; nothing where a result is a message.
     fn answering(&self) -> Option<Value> {
         None
     }
 
-    /// What else of a message says the same as one of its calls, and goes with it.
-    fn copies<'a>(&self, _message: &Message<'a>, _call: &Call<'a>) -> Vec<Json<'a>> {
+    /// What else of a message says the same as some of its calls, and goes with them.
+    fn copies<'a>(&self, _message: &Message<'a>, _calls: &[usize]) -> Vec<Json<'a>> {
         Vec::new()
     }
 

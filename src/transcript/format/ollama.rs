@@ -95,7 +95,7 @@ impl Format for Ollama {
 
 /// Whether the arguments of a call are an object, and nothing says that it is one of Chat Completions' for all that.
 pub(super) fn is_call(call: Json<'_>) -> bool {
-    call.get("type").is_none()
+    (call.get("type").is_none() || call.get("id").is_none())
         && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == Kind::Object)
 }
 

@@ -275,7 +275,7 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
                 .get("tool_call_ids")
                 .into_iter()
                 .flat_map(|ids| ids.items())
-                .map(|value| Answer { json: message.json, id: id(Some(value)) })
+                .map(|value| Answer { json: value, id: id(Some(value)) })
                 .collect();
             if listed.is_empty() {
                 vec![Answer { json: message.json, id: id(message.get("tool_call_id")) }]

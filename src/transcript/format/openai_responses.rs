@@ -22,6 +22,9 @@ pub(super) struct OpenAiResponses;
 /// Content parts that no other format has.
 const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input_file"];
 
+/// Members of a request that name a history which the provider keeps.
+const KEPT: [&str; 2] = ["previous_response_id", "conversation"];
+
 impl Format for OpenAiResponses {
     fn name(&self) -> &'static str {
         "openai-responses"
@@ -78,12 +81,16 @@ impl Format for OpenAiResponses {
         items::bonds(messages.iter().map(|message| message.json))
     }
 
-    fn order(&self, envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, envelope: Option<Json<'_>>, messages: &[Message<'_>]) -> Order {
         let body =
             envelope.map(|envelope| envelope.get("body").or_else(|| envelope.get("request")).unwrap_or(envelope));
         let model = body.and_then(|body| body.get_text("model"));
         let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
-        Order::of(if is_deepseek { Results::Grouped } else { Results::Behind })
+        let kept =
+            body.is_some_and(|body| KEPT.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null)));
+        let named = || items::unknown_references(messages.iter().map(|message| message.json));
+        let results = if is_deepseek { Results::Grouped } else { Results::Behind };
+        Order { calls_elsewhere: kept || named(), ..Order::of(results) }
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
@@ -94,7 +101,7 @@ impl Format for OpenAiResponses {
                     .to_owned(),
             );
         }
-        let kept_by = ["previous_response_id", "conversation"].into_iter().find(|key| {
+        let kept_by = KEPT.into_iter().find(|key| {
             let value = transcript.state.and_then(|request| request.get(key));
             value.is_some_and(|value| value.kind() != Kind::Null)
         })?;

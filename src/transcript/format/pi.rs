@@ -149,23 +149,26 @@ impl Format for Pi {
             links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < last_gone));
         let own = behind.iter().find_map(|entry| links.missing(*entry));
         let own = own.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
-        let bridge = |id: &str, parent: &str| line("custom", Some(neighbour), Some((id, Some(parent))), "");
+        let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
         let mut lines = Vec::new();
         let mut bridged = HashSet::from([own.clone()]);
         // What is pinned is on the way, above the summary or below it.
         let mut last: Option<Cow<'_, str>> = None;
         for entry in before {
-            if let (Some(gap), Some(last)) = (links.missing(*entry), &last)
-                && bridged.insert(gap.clone())
-            {
-                lines.push(bridge(&gap, last));
+            if let Some(gap) = links.missing(*entry).filter(|gap| bridged.insert(gap.clone())) {
+                lines.push(bridge(&gap, last.as_deref()));
             }
             last = links.id(*entry).or(last);
         }
         lines.push(line("message", Some(neighbour), Some((&own, last.as_deref())), summary.text));
         let gaps = behind.iter().filter_map(|entry| links.missing(*entry));
-        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, &own)));
+        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&own))));
         lines
+    }
+
+    fn bridge(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
+        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {

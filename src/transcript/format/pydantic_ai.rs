@@ -86,7 +86,7 @@ impl Format for PydanticAi {
     }
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, ..Order::of(Results::Following) }
+        Order::of(Results::Following)
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
