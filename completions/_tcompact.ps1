@@ -52,7 +52,7 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('--output', '--output', [CompletionResultType]::ParameterName, 'Write to FILE instead of standard output, whole or not at all')
             [CompletionResult]::new('--emit', '--emit', [CompletionResultType]::ParameterName, 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)')
             [CompletionResult]::new('--archive', '--archive', [CompletionResultType]::ParameterName, 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were; `.md`: for reading)')
-            [CompletionResult]::new('--repair', '--repair', [CompletionResultType]::ParameterName, 'Mend such breaches on the way through: take calls without a result away, or give them one that says so. Results without a call go, and what stands in the wrong place moves')
+            [CompletionResult]::new('--repair', '--repair', [CompletionResultType]::ParameterName, 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When messages on standard error are coloured')
             [CompletionResult]::new('--list', '--list', [CompletionResultType]::ParameterName, 'Print a table and exit')
             [CompletionResult]::new('--generate', '--generate', [CompletionResultType]::ParameterName, 'Print the completion script of a shell, or the manual page, and exit')

@@ -49,7 +49,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --output 'Write to FILE instead of standard output, whole or not at all'
             cand --emit 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)'
             cand --archive 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were; `.md`: for reading)'
-            cand --repair 'Mend such breaches on the way through: take calls without a result away, or give them one that says so. Results without a call go, and what stands in the wrong place moves'
+            cand --repair 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves'
             cand --color 'When messages on standard error are coloured'
             cand --list 'Print a table and exit'
             cand --generate 'Print the completion script of a shell, or the manual page, and exit'

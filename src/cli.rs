@@ -191,8 +191,9 @@ pub struct Arguments {
     )]
     pub check: bool,
 
-    /// Mend such breaches on the way through: take calls without a result away, or give them one that says so. Results
-    /// without a call go, and what stands in the wrong place moves.
+    /// Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so
+    /// where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong
+    /// place moves.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Output")]
     pub repair: Option<Repair>,
 

@@ -13,8 +13,9 @@ use crate::transcript::framing::Document;
 
 use super::{read, source_name};
 
-/// Rounds of mending after which there must be fewer breaches each time: one kind may make another for a while.
-const ROUNDS: usize = 8;
+/// Rounds of mending after which what is left cannot be mended. Each kind of breach takes one or two, and a chain in which
+/// one makes the next as many as it is long.
+const ROUNDS: usize = 256;
 
 /// Says every breach of an input.
 ///
@@ -39,7 +40,7 @@ pub(super) fn check(settings: &Settings, input: &Input) -> Result<Exit> {
 /// The input cannot be read; or a breach is left, since the format has no way to mend it.
 pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Result<()> {
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
-    let (mut rounds, mut before) = (0, usize::MAX);
+    let mut rounds = 0;
     let left: usize = loop {
         let document = match read(settings, input) {
             // What was read before and is none now has lost all its messages.
@@ -59,10 +60,9 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         }
         let found = breaches_in(&document);
         let edits: Vec<Edit> = document.transcripts.iter().flat_map(|transcript| mended(transcript, how)).collect();
-        if edits.is_empty() || rounds >= ROUNDS && found >= before {
+        if edits.is_empty() || rounds == ROUNDS {
             break found;
         }
-        before = found;
         input.text = rewrite::apply(document.source, &edits);
         rounds += 1;
     };
