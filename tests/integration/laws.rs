@@ -140,7 +140,7 @@ fn assert_no_pair_is_parted(ids: &[Ids], plan: &Plan, rules: &Rules) {
 /// A source without breaches of its provider's rules.
 fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> String {
     let mut text = source.to_owned();
-    for _ in 0..8 {
+    for _ in 0..64 {
         let document = read(&text, from, None).unwrap_or_else(|error| panic!("it {error}: {text}\n{source}"));
         let edits: Vec<_> =
             document.transcripts.iter().flat_map(|transcript| repair::mended(transcript, how)).collect();
