@@ -6,7 +6,7 @@ use super::json::{Json, Kind, Object};
 
 /// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list of messages
 /// wins, and where none does, the first that leads to a list.
-const PATHS: [&[&str]; 20] = [
+const PATHS: [&[&str]; 21] = [
     &["messages"],
     &["contents"],
     &["conversations"],
@@ -16,6 +16,7 @@ const PATHS: [&[&str]; 20] = [
     &["loglines"],
     &["request_params", "messages"],
     &["body", "messages"],
+    &["params", "messages"],
     &["request", "messages"],
     &["request", "contents"],
     &["kwargs", "messages"],

@@ -12,7 +12,7 @@ use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Reported, Role};
 use super::{
     Claim, Fit, Format, PARTS, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types,
-    common_block, content, id, present,
+    bound_to_thoughts, common_block, content, id, present,
 };
 
 /// The format's row.
@@ -115,6 +115,10 @@ impl Format for Anthropic {
         vec![json!({"role": summary.role.name(), "content": summary.text})]
     }
 
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        bound_to_thoughts(messages)
+    }
+
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
         // Messages of one speaker in a row are merged.
         Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
@@ -164,4 +168,27 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 
 fn result_content(json: Json<'_>) -> Content<'_> {
     content(json.get("content"), common_block)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::transcript::framing::read;
+
+    #[test]
+    fn what_is_called_after_thinking_stays_with_it_in_the_last_turn() {
+        let thinking = r#"{"type":"thinking","thinking":"t","signature":"s"}"#;
+        let call = |id: &str| format!(r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#);
+        let step = |id: &str, before: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{before}{}]}},{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"{id}","content":"r"}}]}}"#,
+                call(id)
+            )
+        };
+        let user = r#"{"role":"user","content":"u"}"#;
+        let thought = format!("{thinking},");
+        let turn = format!("{user},{},{},{}", step("a", &thought), step("b", ""), step("c", &thought));
+        let bonds = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].bonds.clone();
+        assert_eq!(bonds(&format!("[{turn}]")), [(1, 3)]);
+        assert_eq!(bonds(&format!("[{turn},{user}]")), [], "thoughts of earlier turns may go");
+    }
 }

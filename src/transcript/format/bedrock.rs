@@ -10,7 +10,7 @@ use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
-use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, id, said};
+use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, bound_to_thoughts, id, said};
 
 /// The format's row.
 #[derive(Debug)]
@@ -87,6 +87,10 @@ impl Format for Bedrock {
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User]
+    }
+
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        bound_to_thoughts(messages)
     }
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {

@@ -342,6 +342,29 @@ fn begins_with(key: &str, neighbour: Option<Json<'_>>) -> bool {
     neighbour.and_then(|neighbour| neighbour.entries().next()).is_some_and(|(first, _)| first.is(key))
 }
 
+/// Messages of the last turn that call without thinking, each with the one in whose thoughts it was begun: with thinking
+/// on, providers refuse a turn of the model that does not begin with its thoughts.
+fn bound_to_thoughts(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let thinks = |message: &Message<'_>| match &message.content {
+        Content::Parts(parts) => parts.iter().any(|part| {
+            matches!(part.kind, PartKind::Reasoning(_))
+                || part.json.get_text("type").is_some_and(|kind| kind.is("redacted_thinking"))
+        }),
+        Content::Text(_) => false,
+    };
+    let turn = messages.iter().rposition(Message::is_user_turn).unwrap_or(0);
+    let mut thought = None;
+    let mut bonds = Vec::new();
+    for (index, message) in messages.iter().enumerate().skip(turn) {
+        if thinks(message) {
+            thought = Some(index);
+        } else if !message.calls.is_empty() {
+            bonds.extend(thought.map(|thought| (thought, index)));
+        }
+    }
+    bonds
+}
+
 /// Digits made of some texts, the same for the same ones, where a format wants an id.
 fn digest(texts: &[&str]) -> String {
     let mut context = ring::digest::Context::new(&ring::digest::SHA256);

@@ -16,16 +16,18 @@ use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with,
 #[derive(Debug)]
 pub(super) struct ShareGpt;
 
-const ROLES: [(&str, Role); 18] = [
+const ROLES: [(&str, Role); 20] = [
     ("human", Role::User),
     ("gpt", Role::Assistant),
     ("user", Role::User),
     ("assistant", Role::Assistant),
     ("system", Role::System),
-    (CALLS, Role::Assistant),
+    (CALLS[0], Role::Assistant),
+    (CALLS[1], Role::Assistant),
     ("observation", Role::Tool),
     ("tool", Role::Tool),
     ("function_response", Role::Tool),
+    ("tool_response", Role::Tool),
     ("ipython", Role::Tool),
     ("model", Role::Assistant),
     ("chatgpt", Role::Assistant),
@@ -38,7 +40,7 @@ const ROLES: [(&str, Role); 18] = [
 ];
 
 /// Who speaks in a turn that is nothing but a call.
-const CALLS: &str = "function_call";
+const CALLS: [&str; 2] = ["function_call", "tool_call"];
 
 /// What begins a call in the text of a model's turn.
 const MARKS: [&str; 3] = ["<tool_call>", "<functioncall>", "<function_call>"];
@@ -72,7 +74,7 @@ impl Format for ShareGpt {
         let role = role(message).unwrap_or(Role::Other);
         let value = message.get("value").and_then(|value| Some((value, value.text()?)));
         let (calls, text) = match value {
-            Some((value, text)) if from.is(CALLS) => (vec![call(json, value, text)], None),
+            Some((value, text)) if CALLS.iter().any(|name| from.is(name)) => (vec![call(json, value, text)], None),
             Some((value, text)) if role == Role::Assistant && MARKS.iter().any(|mark| value.raw().contains(mark)) => {
                 (vec![Call { name: None, arguments: Arguments::Absent, ..call(json, value, text) }], Some(text))
             }
