@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::tokens::Counter;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
-use crate::transcript::{Content, Message, Reported, Role, Transcript};
+use crate::transcript::{Content, Message, Role, Transcript};
 
 use super::{Policy, is_summary};
 
@@ -41,15 +41,11 @@ impl Carried<'_> {
 /// An earlier summary as the message that it is taken for; `json` is where it stands.
 pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     Message {
-        json,
         role: Role::User,
-        role_name: None,
         name: Some(Text::plain(NAME)),
         content: Content::Text(Text::plain(text)),
-        calls: Vec::new(),
-        answers: Vec::new(),
-        reported: Reported::default(),
         earlier: true,
+        ..Message::empty(json)
     }
 }
 

@@ -142,6 +142,21 @@ pub struct Reported<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// A message that says nothing, of nobody.
+    pub fn empty(json: Json<'a>) -> Self {
+        Message {
+            json,
+            role: Role::Other,
+            role_name: None,
+            name: None,
+            content: Content::empty(),
+            calls: Vec::new(),
+            answers: Vec::new(),
+            reported: Reported::default(),
+            earlier: false,
+        }
+    }
+
     /// Where the message stands in the source, in bytes.
     pub fn span(&self) -> Range<usize> {
         self.json.span()

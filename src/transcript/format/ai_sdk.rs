@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, block_types, id, present};
 
 /// The format's row.
@@ -82,10 +82,8 @@ impl Format for AiSdk {
             calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
         }
         Ok(Message {
-            json,
             role,
             role_name: (role == Role::Other).then_some(role_name),
-            name: None,
             content: match content.as_slice() {
                 [] => Content::empty(),
                 [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
@@ -93,8 +91,7 @@ impl Format for AiSdk {
             },
             calls,
             answers: elements.iter().filter_map(|json| answer(*json)).collect(),
-            reported: Reported::default(),
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 use super::{
     Claim, Fit, Format, PARTS, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types,
     bound_to_thoughts, common_block, content, id, present,
@@ -95,15 +95,12 @@ impl Format for Anthropic {
             }
         }
         Ok(Message {
-            json,
             role,
             role_name: message.get_text("role").filter(|_| role == Role::Other),
-            name: None,
             content: content(message.get("content"), block),
             calls,
             answers,
-            reported: Reported::default(),
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, bound_to_thoughts, id, said};
 
 /// The format's row.
@@ -71,17 +71,14 @@ impl Format for Bedrock {
         let blocks: Vec<Json<'a>> = blocks.items().collect();
         let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
         Ok(Message {
-            json,
             role: role(message).unwrap_or(Role::Other),
             role_name: message.get_text("role").filter(|_| role(message).is_none()),
-            name: None,
             calls: all("toolUse").map(call).collect(),
             answers: all("toolResult")
                 .map(|(block, result)| Answer { json: block, id: id(result.get("toolUseId")) })
                 .collect(),
             content: parts(blocks),
-            reported: Reported::default(),
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 

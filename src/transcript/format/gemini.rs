@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, id, present, said};
 
 /// The format's row.
@@ -71,18 +71,15 @@ impl Format for Gemini {
         let all = |key| parts.iter().filter_map(move |part| held(*part, key).map(|held| (*part, held)));
         let (calls, answers) = (all("functionCall"), all("functionResponse"));
         Ok(Message {
-            json,
             role: role(message).unwrap_or(Role::Other),
             role_name: message.get_text("role").filter(|_| role(message).is_none()),
-            name: None,
             calls: calls.map(call).collect(),
             answers: answers.map(|answer| Answer { json: answer.0, id: id(answer.1.get("id")) }).collect(),
             content: match parts.is_empty() {
                 true => Content::empty(),
                 false => Content::Parts(parts.into_iter().map(|json| Part { json, kind: part(json) }).collect()),
             },
-            reported: Reported::default(),
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 

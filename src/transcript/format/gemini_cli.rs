@@ -12,9 +12,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role, Transcript,
-};
+use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
 use super::links::uuid;
 use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, gemini, id, present};
 
@@ -106,15 +104,12 @@ impl Format for GeminiCli {
             }
         };
         Ok(Message {
-            json,
             role,
             role_name: Some(kind).filter(|_| role == Role::Other),
-            name: None,
             content,
             calls: calls().filter(|call| call.kind() == Kind::Object).map(call).collect(),
             answers: results().map(|(call, json)| Answer { json, id: id(call.get("id")) }).collect(),
-            reported: Reported::default(),
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
 use super::{
     Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, begins_with, block_types, common_block,
     content, digest, id, present,
@@ -74,18 +74,16 @@ impl Format for Inspect {
         };
         let is_summary = || json.at(&["metadata", "summary"]).is_some_and(|mark| !mark.is_falsy());
         Ok(Message {
-            json,
             role,
             role_name: message.get_text("role").filter(|_| role == Role::Other),
-            name: None,
             content: content(message.get("content"), block),
             calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
             answers: match role {
                 Role::Tool => vec![Answer { json, id: id(message.get("tool_call_id")) }],
                 _ => Vec::new(),
             },
-            reported: Reported::default(),
             earlier: role == Role::User && is_summary(),
+            ..Message::empty(json)
         })
     }
 

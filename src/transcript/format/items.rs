@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use super::{SummaryMessage, common_block, content, id, present};
 
 /// The roles of messages.
@@ -118,17 +118,7 @@ fn is_hosted(item: &Object<'_>) -> bool {
 
 /// A message that calls and answers nothing.
 pub(super) fn said<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Message<'a> {
-    Message {
-        json,
-        role,
-        role_name: None,
-        name: None,
-        content,
-        calls: Vec::new(),
-        answers: Vec::new(),
-        reported: Reported::default(),
-        earlier: false,
-    }
+    Message { role, content, ..Message::empty(json) }
 }
 
 /// Reads one item.

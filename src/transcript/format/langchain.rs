@@ -83,7 +83,6 @@ impl Format for LangChain {
                 .collect(),
         };
         Ok(Message {
-            json,
             role,
             role_name: fields.get_text("role").filter(|_| role == Role::Other),
             name: name(&fields),
@@ -91,7 +90,7 @@ impl Format for LangChain {
             calls: if role == Role::Assistant { calls(&fields) } else { Vec::new() },
             answers,
             reported: reported(&fields),
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 

@@ -108,7 +108,6 @@ impl Format for OpenAiChat {
             (None, None) => return Err("has no role".to_owned()),
         };
         Ok(Message {
-            json,
             role,
             role_name: message.get_text("role").filter(|_| role == Role::Other),
             name: name(message),
@@ -117,7 +116,7 @@ impl Format for OpenAiChat {
             answers: answers(message, role),
             // LangChain takes no usage from such a message, but the provider's name.
             reported: Reported { total_tokens: None, provider: provider(message) },
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 

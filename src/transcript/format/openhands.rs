@@ -10,9 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
-use super::super::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role, Transcript,
-};
+use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
 use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, id, runs};
 
 /// The format's row.
@@ -195,17 +193,7 @@ fn of_args<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
 /// Reads an event of the message `json`.
 fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     let by_agent = event.get_text("source").is_some_and(|source| source.is("agent"));
-    let mut read = Message {
-        json,
-        role: Role::User,
-        role_name: None,
-        name: None,
-        content: Content::empty(),
-        calls: Vec::new(),
-        answers: Vec::new(),
-        reported: Reported::default(),
-        earlier: is_condensation(event),
-    };
+    let mut read = Message { role: Role::User, earlier: is_condensation(event), ..Message::empty(json) };
     let of_call = || event.get("tool_call_metadata").and_then(|call| id(call.get("tool_call_id")));
     let text = |json: Option<Json<'a>>| json.and_then(|json| json.text()).map_or_else(Content::empty, Content::Text);
     let Some(action) = event.get_text("action") else {

@@ -12,9 +12,7 @@ use serde_json::{Map, Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role, Transcript,
-};
+use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
 use super::links::{Keys, Links, uuid};
 use super::{
     Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, common_block, content, copied, id,
@@ -219,17 +217,7 @@ fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
 }
 
 fn read<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
-    Message {
-        json,
-        role,
-        role_name: None,
-        name: None,
-        content,
-        calls: Vec::new(),
-        answers: Vec::new(),
-        reported: Reported::default(),
-        earlier,
-    }
+    Message { role, content, earlier, ..Message::empty(json) }
 }
 
 /// A command that the user ran, and what came of it.

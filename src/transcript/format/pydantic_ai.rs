@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Reported, Role, Transcript,
-};
+use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
 use super::{Claim, Entry, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
 
 /// The format's row.
@@ -69,10 +67,7 @@ impl Format for PydanticAi {
         };
         let read: Vec<Part<'a>> = parts.iter().flat_map(|part| self::parts(*part)).collect();
         Ok(Message {
-            json,
             role,
-            role_name: None,
-            name: None,
             content: if read.is_empty() { Content::empty() } else { Content::Parts(read) },
             calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
             answers: parts
@@ -80,8 +75,8 @@ impl Format for PydanticAi {
                 .filter(|part| is_answer(**part))
                 .map(|part| Answer { json: *part, id: id(part.get("tool_call_id")) })
                 .collect(),
-            reported: Reported::default(),
             earlier: has("compaction"),
+            ..Message::empty(json)
         })
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Role};
 use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with, name_inside};
 
 /// The format's row.
@@ -81,15 +81,12 @@ impl Format for ShareGpt {
             value => (Vec::new(), value.map(|(_, text)| text)),
         };
         Ok(Message {
-            json,
             role,
             role_name: Some(from).filter(|_| role == Role::Other),
-            name: None,
             content: text.map_or_else(Content::empty, Content::Text),
             calls,
             answers: if role == Role::Tool { vec![Answer { json, id: None }] } else { Vec::new() },
-            reported: Reported::default(),
-            earlier: false,
+            ..Message::empty(json)
         })
     }
 
