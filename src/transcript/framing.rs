@@ -302,6 +302,17 @@ mod tests {
     }
 
     #[test]
+    fn a_collection_tells_the_line_of_each() {
+        let one = format!("{{\"id\":1,\"messages\":[{USER}]}}");
+        let several = format!("[\n{one},\n\n{one}]");
+        assert_eq!(formats(&several), [("openai-chat", 1, Some(2)), ("openai-chat", 1, Some(4))]);
+        let samples = format!("{{\n\"samples\":[null,{{}},\n{one}]}}");
+        assert_eq!(formats(&samples), [("openai-chat", 1, Some(3))]);
+        let odd = read(&format!("[{one},\n7]"), None, None).expect_err("a number").to_string();
+        assert!(odd.contains("a number where a list of messages should be at line 2 column 1"), "{odd}");
+    }
+
+    #[test]
     fn an_empty_list_is_a_transcript() {
         assert_eq!(formats("[]"), [("openai-chat", 0, None)]);
         assert_eq!(formats("{\"messages\": []}"), [("openai-chat", 0, None)]);

@@ -50,24 +50,26 @@ impl<'a> List<'a> {
     /// The lists that a value holds: one, unless it is a collection of conversations.
     pub(super) fn find(source: &str, value: Json<'a>, line: Option<usize>) -> Result<Vec<Self>, ReadError> {
         let none = |value: Json<'a>| no_transcript(source, value, describe(value));
-        let in_each = |collection: Json<'a>| -> Result<Vec<Self>, ReadError> {
-            let start = value.span().start;
-            let mut lines = LineCounter { offset: start, newlines: line.unwrap_or(1) - 1 };
-            let one = |item: Json<'a>| {
-                let line = Some(lines.at(source, item.span().start));
-                List::in_object(item, line).ok_or_else(|| none(item))
-            };
-            collection.items().map(one).collect()
+        // Lines are those of the file.
+        let mut lines = line
+            .map_or_else(LineCounter::default, |line| LineCounter { offset: value.span().start, newlines: line - 1 });
+        let mut in_one = |item: Json<'a>| {
+            let line = Some(lines.at(source, item.span().start));
+            List::in_object(item, line)
         };
         match value.kind() {
-            Kind::Array if is_collection(value) => in_each(value),
+            Kind::Array if is_collection(value) => {
+                value.items().map(|item| in_one(item).ok_or_else(|| none(item))).collect()
+            }
             Kind::Array => Ok(vec![List::of(None, None, value, line)]),
             Kind::Object => match List::in_object(value, line) {
                 Some(list) => Ok(vec![list]),
+                // What came to nothing has no messages, and stays as it is.
                 None => {
-                    let collection =
-                        COLLECTIONS.iter().find_map(|key| value.get(key).filter(|list| is_collection(*list)));
-                    collection.map_or_else(|| Err(none(value)), in_each)
+                    let collections = COLLECTIONS.iter().filter_map(|key| value.get(key));
+                    let lists: Vec<Self> =
+                        collections.flat_map(|collection| collection.items()).filter_map(in_one).collect();
+                    if lists.is_empty() { Err(none(value)) } else { Ok(lists) }
                 }
             },
             _ => Err(none(value)),
