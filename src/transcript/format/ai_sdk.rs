@@ -12,7 +12,7 @@ use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
-use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, block_types, id, present};
+use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, block_types, id, present, role_and_name};
 
 /// The format's row.
 #[derive(Debug)]
@@ -68,12 +68,8 @@ impl Format for AiSdk {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
-            return Err(format!("is {}, not an object with a role", json.kind().noun()));
-        }
-        let Some(role_name) = message.get_text("role") else { return Err("has no role".to_owned()) };
+        let (role, role_name) = role_and_name(message, role(message))?;
         let elements = elements(message);
-        let role = role(message).unwrap_or(Role::Other);
         let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
         let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
         // An invocation goes with the part around it.
@@ -83,7 +79,7 @@ impl Format for AiSdk {
         }
         Ok(Message {
             role,
-            role_name: (role == Role::Other).then_some(role_name),
+            role_name,
             content: match content.as_slice() {
                 [] => Content::empty(),
                 [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),

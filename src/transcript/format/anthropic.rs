@@ -6,13 +6,13 @@
 
 use serde_json::{Value, json};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Json, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 use super::{
     Claim, Fit, Format, PARTS, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types,
-    bound_to_thoughts, common_block, content, id, present,
+    bound_to_thoughts, common_block, content, id, present, role_and_name,
 };
 
 /// The format's row.
@@ -70,14 +70,7 @@ impl Format for Anthropic {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
-            return Err(format!("is {}, not an object with a role", json.kind().noun()));
-        }
-        let role = match (role(message), message.get_text("role")) {
-            (Some(role), _) => role,
-            (None, Some(_)) => Role::Other,
-            (None, None) => return Err("has no role".to_owned()),
-        };
+        let (role, role_name) = role_and_name(message, role(message))?;
         let mut calls = Vec::new();
         let mut answers = Vec::new();
         for (block, kind) in block_types(message) {
@@ -96,7 +89,7 @@ impl Format for Anthropic {
         }
         Ok(Message {
             role,
-            role_name: message.get_text("role").filter(|_| role == Role::Other),
+            role_name,
             content: content(message.get("content"), block),
             calls,
             answers,

@@ -118,7 +118,8 @@ impl Format for GeminiCli {
     }
 
     fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
+        // A call holds its result, and one that was cancelled has none.
+        Order::of(Results::Unchecked)
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {

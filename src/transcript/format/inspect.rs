@@ -11,7 +11,7 @@ use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
 use super::{
     Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, begins_with, block_types, common_block,
-    content, digest, id, present,
+    content, digest, id, present, role_and_name,
 };
 
 /// The format's row.
@@ -64,18 +64,11 @@ impl Format for Inspect {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
-            return Err(format!("is {}, not an object with a role", json.kind().noun()));
-        }
-        let role = match (role(message), message.get_text("role")) {
-            (Some(role), _) => role,
-            (None, Some(_)) => Role::Other,
-            (None, None) => return Err("has no role".to_owned()),
-        };
+        let (role, role_name) = role_and_name(message, role(message))?;
         let is_summary = || json.at(&["metadata", "summary"]).is_some_and(|mark| !mark.is_falsy());
         Ok(Message {
             role,
-            role_name: message.get_text("role").filter(|_| role == Role::Other),
+            role_name,
             content: content(message.get("content"), block),
             calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
             answers: match role {

@@ -33,7 +33,7 @@ use serde_json::Value;
 use super::json::{Json, Kind, Object};
 use super::order::{Order, Results};
 use super::text::Text;
-use super::{Bound, Call, Content, Message, Part, PartKind, Transcript};
+use super::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 
 /// Every format, in the order of the tables that are drawn from it.
 pub static FORMATS: &[&dyn Format] = &[
@@ -262,6 +262,17 @@ impl SummaryRole {
 /// The format called `name`.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.name() == name)
+}
+
+/// The role that a message has under `role`: the one the format knows it by; and its name, where no provider
+/// knows it.
+fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Result<(Role, Option<Text<'a>>), String> {
+    if message.json.kind() != Kind::Object {
+        return Err(format!("is {}, not an object with a role", message.json.kind().noun()));
+    }
+    let name = message.get_text("role").ok_or("has no role")?;
+    let role = known.unwrap_or(Role::Other);
+    Ok((role, Some(name).filter(|_| role == Role::Other)))
 }
 
 /// Reads content as strings and lists of typed blocks are read everywhere; what a block is, `block` says.

@@ -13,7 +13,7 @@ use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
 use super::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
-    common_block, content, id, inspect, name, name_inside, ollama, present, provider, tau_bench,
+    common_block, content, id, inspect, name, name_inside, ollama, present, provider, role_and_name, tau_bench,
 };
 
 /// The format's row.
@@ -99,17 +99,10 @@ impl Format for OpenAiChat {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        if json.kind() != Kind::Object {
-            return Err(format!("is {}, not an object with a role", json.kind().noun()));
-        }
-        let role = match (role(message), message.get_text("role")) {
-            (Some(role), _) => role,
-            (None, Some(_)) => Role::Other,
-            (None, None) => return Err("has no role".to_owned()),
-        };
+        let (role, role_name) = role_and_name(message, role(message))?;
         Ok(Message {
             role,
-            role_name: message.get_text("role").filter(|_| role == Role::Other),
+            role_name,
             name: name(message),
             content: content(message.get("content"), block),
             calls: calls(message),
