@@ -22,9 +22,11 @@ complete -c tcompact -l summary-tokens -d 'The size asked of the summary, in tok
 complete -c tcompact -l summary-role -d 'The role of the summary message, where the format\'s provider accepts it' -r -f -a "user\t'As if the user had said it; every provider takes it'
 system\t'As an instruction'
 assistant\t'As if the model had said it'"
-complete -c tcompact -l summary-prefix -d 'What the summary message begins with; a blank line follows unless TEXT ends in white space' -r
+complete -c tcompact -l summary-prefix -d 'What the summary message begins with; a blank line follows unless TEXT ends in white space. With the default, the summary stands between <summary> and </summary>; with another, there is nothing else around it' -r
 complete -c tcompact -l timeout -d 'Seconds a request or a command may take' -r
 complete -c tcompact -l retries -d 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx' -r
+complete -c tcompact -l rate -d 'Requests a minute, at most [default: as many as are wanted]' -r
+complete -c tcompact -l cache -d 'Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and all parameters' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -l on-error -d 'What is done when the summarizer fails for good' -r -f -a "fail\t'Exit with 4 or 5 and write nothing'
 passthrough\t'Write the input unchanged'
 extractive\t'Use the embedded summarizer'
@@ -35,6 +37,7 @@ complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output
 complete -c tcompact -l emit -d 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
 complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were; `.md`: for reading)' -r -F
+complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs' -r -F
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"
 complete -c tcompact -l color -d 'When messages on standard error are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'

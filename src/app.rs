@@ -1,7 +1,9 @@
 //! The way of a conversation through the house: read, plan, summarize, splice, write. The only place that strings the
 //! steps together; each step is a module of its own.
 
+mod account;
 mod archive;
+mod asking;
 mod check;
 mod conversation;
 mod files;
@@ -14,8 +16,10 @@ use crate::exit::{Exit, Failure};
 use crate::plan::{Policy, Rules, mark_summaries};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{self, Input};
+use crate::run::interrupt;
 use crate::run::output;
-use crate::run::report::{DryRun, Said};
+use crate::run::report::{self, Conversation, DryRun, Status};
+use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::summary::{Answers, Summarizer};
 use crate::transcript::format::{Place, SummaryMessage};
@@ -24,7 +28,9 @@ use crate::transcript::{Transcript, coercion};
 
 pub use archive::Archived;
 
-use work::message_tokens;
+use account::Account;
+use conversation::Task;
+use work::{fenced, message_tokens};
 
 /// Does what the settings say.
 ///
@@ -37,6 +43,9 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     if settings.archive_chosen {
         archive::check(settings)?;
     }
+    if let Some(report) = &settings.report {
+        report::open(report, &[&settings.path, &settings.output, &settings.archive].map(|path| path.as_deref()))?;
+    }
     let mut input = input::read(settings.path.as_deref())?;
     if settings.check {
         return check::check(settings, &input);
@@ -47,10 +56,23 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
         archive::check(settings)?;
     }
-    let outcome = process(settings, &input, &settings.summarizer)?;
-    // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
-    archive::write(settings, &outcome.archived)?;
-    output::write(&outcome.text, settings.output.as_deref().filter(|_| !settings.dry_run))?;
+    if !matches!(settings.summarizer, Summarizer::Extractive) {
+        interrupt::end_at_once();
+    }
+    let mut reported = Vec::new();
+    let outcome = process(settings, &input, &settings.summarizer, &mut reported).and_then(|outcome| {
+        // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
+        archive::write(settings, &outcome.archived)?;
+        output::write(&outcome.text, settings.output.as_deref().filter(|_| !settings.dry_run))?;
+        Ok(outcome)
+    });
+    if let Some(report) = &settings.report {
+        if let Err(error) = &outcome {
+            nothing_written(&mut reported, &error.to_string());
+        }
+        report::write(report, &reported)?;
+    }
+    let outcome = outcome?;
     if !settings.dry_run {
         said.disabled();
     }
@@ -59,6 +81,14 @@ pub fn run(settings: &Settings) -> Result<Exit> {
         said.prompt_not_used();
     }
     Ok(if settings.exit_status && !outcome.compacted { Exit::NothingCompacted } else { Exit::Success })
+}
+
+/// Has no conversation reported as done whose file was not written.
+fn nothing_written(reported: &mut [Conversation], why: &str) {
+    for conversation in reported.iter_mut().filter(|conversation| conversation.status != Status::Failed) {
+        conversation.status = Status::Failed;
+        conversation.error = Some(format!("nothing was written: {why}"));
+    }
 }
 
 /// Whether anything in an input would be cut.
@@ -90,17 +120,22 @@ pub struct Outcome {
 }
 
 /// Makes the result of an input; writes nothing. `answers` writes the summaries, unless the settings name the embedded
-/// summarizer.
+/// summarizer. What became of each conversation is added to `reported`, also of one that failed.
 ///
 /// # Errors
 /// The input cannot be read, or there is no summary and the settings do not say what to put in its place.
-pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers) -> Result<Outcome> {
+pub fn process(
+    settings: &Settings,
+    input: &Input,
+    answers: &dyn Answers,
+    reported: &mut Vec<Conversation>,
+) -> Result<Outcome> {
     let document = read(settings, input)?;
     check_messages(settings, &input.name, &document)?;
     document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
         true => Ok(dry_run(settings, input, &document)),
-        false => compact(settings, input, &document, answers),
+        false => compact(settings, input, &document, answers, reported),
     }
 }
 
@@ -173,14 +208,24 @@ fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Outco
 }
 
 /// Compacts each conversation.
-fn compact(settings: &Settings, input: &Input, document: &Document<'_>, answers: &dyn Answers) -> Result<Outcome> {
+fn compact(
+    settings: &Settings,
+    input: &Input,
+    document: &Document<'_>,
+    answers: &dyn Answers,
+    reported: &mut Vec<Conversation>,
+) -> Result<Outcome> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut updates = String::new();
     let mut archived = Archived::default();
     let mut compacted = false;
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
-        let Some(done) = conversation::conversation(settings, &source, transcript, answers)? else {
+        let mut account = Account::new();
+        let task = Task { settings, source: &source, transcript, answers };
+        let done = conversation::conversation(task, &mut account);
+        reported.push(account.closed(settings, done.is_err()));
+        let Some(done) = done? else {
             updates.push_str(&rewrite::no_update());
             continue;
         };
@@ -208,7 +253,7 @@ fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
     // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
     let embedded = matches!(settings.summarizer, Summarizer::Extractive) && settings.policy.rules == Rules::OWN;
     let smallest_summary = if settings.accept == Accept::Smaller || embedded {
-        let text = format!("{}{SMALLEST_SUMMARY}", settings.policy.summary_prefix);
+        let text = format!("{}{}", settings.policy.summary_prefix, fenced(settings, SMALLEST_SUMMARY));
         let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
         let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] });
         message_tokens(transcript.format, settings.counter, &entries)

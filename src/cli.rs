@@ -22,6 +22,9 @@ Examples:
   cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
   tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff";
 
+/// What a summary message begins with.
+pub const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
+
 fn after_help() -> String {
     let codes: Vec<String> =
         exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {:<3}  {meaning}", *exit as u8)).collect();
@@ -137,13 +140,9 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "ROLE", default_value = "user", help_heading = "Summaries")]
     pub summary_role: SummaryRole,
 
-    /// What the summary message begins with; a blank line follows unless TEXT ends in white space.
-    #[arg(
-        long,
-        value_name = "TEXT",
-        default_value = "Here is a summary of the conversation to date:",
-        help_heading = "Summaries"
-    )]
+    /// What the summary message begins with; a blank line follows unless TEXT ends in white space. With the default, the
+    /// summary stands between <summary> and </summary>; with another, there is nothing else around it.
+    #[arg(long, value_name = "TEXT", default_value = SUMMARY_PREFIX, help_heading = "Summaries")]
     pub summary_prefix: String,
 
     /// Seconds a request or a command may take.
@@ -153,6 +152,15 @@ pub struct Arguments {
     /// How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx.
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Summaries")]
     pub retries: u32,
+
+    /// Requests a minute, at most [default: as many as are wanted].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Summaries")]
+    pub rate: Option<u32>,
+
+    /// Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and
+    /// all parameters.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Summaries")]
+    pub cache: Option<PathBuf>,
 
     /// What is done when the summarizer fails for good.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail", help_heading = "Summaries")]
@@ -175,6 +183,14 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub archive: Option<PathBuf>,
 
+    /// Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status,
+    /// tokens afterwards, what the provider counts and what it costs.
+    #[arg(
+        long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run",
+        help_heading = "Output"
+    )]
+    pub report: Option<PathBuf>,
+
     /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub dry_run: bool,
@@ -186,7 +202,7 @@ pub struct Arguments {
     /// Only look whether the transcript keeps its provider's rules for calls, results and turns; print each breach with
     /// the index of its message, and exit with 6 if there is any.
     #[arg(
-        long, conflicts_with_all = ["dry_run", "output", "emit", "archive", "exit_status", "repair"],
+        long, conflicts_with_all = ["dry_run", "output", "emit", "archive", "report", "exit_status", "repair"],
         help_heading = "Output"
     )]
     pub check: bool,

@@ -51,9 +51,11 @@ pub struct Ways {
     pub files: bool,
     /// A summary message has the mark by which `LangChain` knows its own.
     pub marks: bool,
+    /// A summary is put back in a fence.
+    pub fences: bool,
 }
 
-const PLAIN: Ways = Ways { langchain: false, characters: None, files: false, marks: true };
+const PLAIN: Ways = Ways { langchain: false, characters: None, files: false, marks: true, fences: false };
 const OF_LANGCHAIN: Ways = Ways { langchain: true, ..PLAIN };
 
 /// What `LangChain` decides otherwise than tcompact.
@@ -171,7 +173,7 @@ pub static OWN: Preset = Preset {
     depending: Depending::Nothing,
     rules: Rules::OWN,
     recipe: Recipe::OWN,
-    ways: PLAIN,
+    ways: Ways { fences: true, ..PLAIN },
 };
 
 /// The preset called `name`.

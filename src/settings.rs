@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::Result;
 use reqwest::Url;
 
-use crate::cli::{Accept, Arguments, Emit, OnError};
+use crate::cli::{Accept, Arguments, Emit, OnError, SUMMARY_PREFIX};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -24,12 +24,14 @@ use crate::presets::{self, Preset, Ways};
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::repair::Repair;
 use crate::run::input::plain;
-use crate::summary::Summarizer;
+use crate::run::report::Billed;
 use crate::summary::attempts::Patience;
+use crate::summary::cache::Cache;
 use crate::summary::http::{Secret, Wire};
 use crate::summary::prompt::Template;
 use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
 use crate::summary::recipe::Recipe;
+use crate::summary::{Summarizer, Usage};
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model, NotFound};
 use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
@@ -69,6 +71,18 @@ pub struct Settings {
     pub summarizer: Summarizer,
     /// Whether the user said who.
     pub summarizer_chosen: bool,
+    /// What they are called in a report.
+    pub summarizer_name: String,
+    /// The context window of the model that summarizes by tcompact's own recipe, in tokens, where it is known.
+    pub writer_window: Option<u64>,
+    /// How the tokens of that model are counted, as well as is known.
+    pub writer_counter: Counter,
+    /// US dollars that the model takes for a million tokens of input and of output, where known.
+    pub prices: Option<(f64, f64)>,
+    /// Where summaries are kept.
+    pub cache: Option<Cache>,
+    /// Where is told what became of each conversation.
+    pub report: Option<PathBuf>,
     /// The prompt.
     pub template: Template,
     /// What the user gave it with, if it is not the built-in one.
@@ -150,6 +164,13 @@ impl Settings {
         Ok(Settings {
             from: from(&arguments.from)?,
             summarizer: summarizer(&arguments, &preset.recipe, variable)?,
+            summarizer_name: summarizer_name(&arguments),
+            // The window that the user gives is that of the reader, and of an unknown model that has none other.
+            writer_window: writer.map(|writer| writer.context_window).or(arguments.context_window),
+            writer_counter: writer.map_or(counter(arguments.counter, model, preset), |writer| writer.counter()),
+            prices: writer.and_then(|writer| writer.input_price.zip(writer.output_price)),
+            cache: cache(&arguments)?,
+            report: arguments.report.clone(),
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
             template,
             template_from,
@@ -162,14 +183,15 @@ impl Settings {
                 pairs: arguments.pairs,
                 context_window,
                 overhead_tokens: arguments.overhead_tokens,
-                summary_prefix: prefix(arguments.summary_prefix),
+                summary_prefix: prefix(arguments.summary_prefix.clone()),
                 smallest_summary: 0,
                 rules: preset.rules,
                 provider,
             },
             counter: counter(arguments.counter, model, preset),
             recipe: preset.recipe,
-            ways: preset.ways,
+            // Who writes the words around a summary writes all of them.
+            ways: Ways { fences: preset.ways.fences && arguments.summary_prefix == SUMMARY_PREFIX, ..preset.ways },
             summarizer_window: arguments
                 .context_window
                 .or(writer.map(|writer| writer.context_window))
@@ -179,7 +201,7 @@ impl Settings {
             archive: arguments.archive.or_else(|| preset.ways.files.then(|| archive_of(arguments.path.as_deref()))),
             path: arguments.path.filter(|path| path.as_os_str() != "-"),
             trim_tokens: arguments.trim_tokens.0,
-            summary_tokens: arguments.summary_tokens,
+            summary_tokens: most_tokens(arguments.summary_tokens, writer),
             summary_role: arguments.summary_role,
             on_error: arguments.on_error,
             accept: arguments.accept,
@@ -196,6 +218,45 @@ impl Settings {
             said: vec![],
         })
     }
+}
+
+impl Settings {
+    /// What tokens cost: as the provider says, or by the table.
+    pub fn billed(&self, usage: Usage) -> Billed {
+        const MILLION: f64 = 1e6;
+        let priced =
+            |(input, output): (f64, f64)| (usage.input as f64 * input + usage.output as f64 * output) / MILLION;
+        Billed {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            reasoning_tokens: usage.reasoning,
+            cost_usd: usage.cost.or(self.prices.map(priced)),
+        }
+    }
+}
+
+/// The size of a summary, no larger than what the model can write.
+fn most_tokens(wanted: u64, writer: Option<Model>) -> u64 {
+    writer.and_then(|writer| writer.max_output).map_or(wanted, |most| wanted.min(most))
+}
+
+/// Who writes summaries, in a word.
+fn summarizer_name(arguments: &Arguments) -> String {
+    match &arguments.summarizer_cmd {
+        Some(_) => "command".to_owned(),
+        None => arguments.model.clone().unwrap_or_else(|| EXTRACTIVE.to_owned()),
+    }
+}
+
+/// Where summaries are kept, which is found out before any is paid for.
+fn cache(arguments: &Arguments) -> Result<Option<Cache>> {
+    let Some(folder) = arguments.cache.as_ref().filter(|_| !arguments.dry_run && !arguments.check) else {
+        return Ok(None);
+    };
+    let cache = Cache::open(folder).map_err(|error| {
+        Failure::unreadable(format!("--cache {} cannot be used: {}", folder.display(), plain(&error)))
+    })?;
+    Ok(Some(cache))
 }
 
 fn from(name: &str) -> Result<Option<&'static dyn Format>> {
@@ -333,8 +394,8 @@ fn summarizer(arguments: &Arguments, recipe: &Recipe, variable: impl Fn(&str) ->
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
     let key = key(arguments, provider, variable)?;
     let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
-    let wire = Wire::new(timeout, patience);
-    Ok(Summarizer::Endpoint(Endpoint { model: model.to_owned(), base_url, key }, wire))
+    let wire = Wire::new(timeout, patience, arguments.rate);
+    Ok(Summarizer::Endpoint(Endpoint { api: provider.api, model: model.to_owned(), base_url, key }, wire))
 }
 
 /// An address that a path can be put behind, and that holds no secret: it is shown in messages.
@@ -373,17 +434,20 @@ fn key(
     provider: &Provider,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Secret>> {
-    let name = arguments.api_key_env.as_deref().unwrap_or(provider.key_variable);
-    match variable(name).filter(|key| !key.trim().is_empty()) {
-        Some(key) => match Secret::new(&key) {
+    let names = arguments.api_key_env.as_deref().map_or(provider.key_variables.to_vec(), |name| vec![name]);
+    let value = |name: &&str| variable(name).filter(|key| !key.trim().is_empty());
+    let found = names.iter().find_map(|name| Some((name, value(name)?)));
+    match found {
+        Some((name, key)) => match Secret::new(&key) {
             Some(secret) => Ok(Some(secret)),
             None => Err(Failure::usage(format!("the variable {name} holds characters that no key can have")).into()),
         },
-        None if arguments.api_key_env.is_none() && arguments.base_url.is_some() => Ok(None),
+        None if arguments.api_key_env.is_none() && (provider.open || arguments.base_url.is_some()) => Ok(None),
         // Nobody is asked.
         None if arguments.dry_run => Ok(None),
         None => Err(Failure::usage(format!(
-            "the variable {name}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
+            "the variable {}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
+            names.join(" or "),
             provider.name
         ))
         .into()),

@@ -7,7 +7,7 @@ use crate::plan::breaches::breaches;
 use crate::rewrite::repair::{Repair, mended, without_way};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{Input, spoken};
-use crate::run::report::Said;
+use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::transcript::framing::Document;
 

@@ -3,18 +3,22 @@
 //! Several steps look at the conversation with some of its messages shortened. Those edits are made on a copy to look at;
 //! the result is always made of the source, with the edits that fall into what stays.
 
+use std::cell::RefCell;
+
 use anyhow::Result;
 
 use crate::exit::Failure;
 use crate::plan::carried::carried;
 use crate::plan::{Plan, plan};
 use crate::rewrite::{self, Edit, Placed, media};
-use crate::run::report::Said;
+use crate::run::report::DryRun;
+use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::summary::Answers;
 use crate::tokens::Tally;
 use crate::transcript::{Transcript, framing};
 
+use super::account::Account;
 use super::archive::{self, Archived, MEDIA};
 use super::work::{Accepted, Work};
 use super::{files, policy};
@@ -46,16 +50,35 @@ pub(super) fn look(
     });
 }
 
+/// A conversation to be compacted.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'t, 'a> {
+    pub(super) settings: &'t Settings,
+    /// Its name.
+    pub(super) source: &'t str,
+    pub(super) transcript: &'t Transcript<'a>,
+    /// Who writes the summary, unless the settings name the embedded summarizer.
+    pub(super) answers: &'t dyn Answers,
+}
+
 /// Compacts one conversation, or nothing where nothing is to be done.
 ///
 /// # Errors
 /// There is no summary and the settings do not say what to put in its place; or what is left is too much.
-pub(super) fn conversation(
-    settings: &Settings,
-    source: &str,
-    transcript: &Transcript<'_>,
-    answers: &dyn Answers,
-) -> Result<Option<Done>> {
+pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
+    let done = worked(task, account);
+    match &done {
+        Ok(Some(done)) if task.settings.report.is_some() => {
+            account.tokens_after = Some(files::left(task.settings, task.transcript, done));
+        }
+        Ok(_) => {}
+        Err(error) => account.error = Some(error.to_string()),
+    }
+    done
+}
+
+fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
+    let Task { settings, source, transcript, .. } = task;
     let early = early_edits(settings, transcript);
     on_edited(transcript, &early, |prepared| {
         let said = Said::new(settings);
@@ -63,6 +86,9 @@ pub(super) fn conversation(
         let plan = decided(settings, prepared, &tally);
         said.planned(source, prepared, &plan, &tally);
         said.refused(source, &plan);
+        if settings.report.is_some() {
+            account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
+        }
         if plan.cutoff == 0 {
             let whole = Done { plan, summary: None, edits: early.clone(), archived: Archived::default() };
             let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
@@ -71,20 +97,19 @@ pub(super) fn conversation(
         }
         said.parted(source, &plan);
         files::check(settings, prepared, &tally, &plan)?;
-        compacted(settings, source, transcript, prepared, early.clone(), plan, answers)
+        compacted(task, prepared, early.clone(), plan, account)
     })
 }
 
 /// Summarizes what a plan says.
 fn compacted(
-    settings: &Settings,
-    source: &str,
-    transcript: &Transcript<'_>,
+    task: Task<'_, '_>,
     prepared: &Transcript<'_>,
     early: Vec<Edit>,
     plan: Plan,
-    answers: &dyn Answers,
+    account: &mut Account,
 ) -> Result<Option<Done>> {
+    let Task { settings, source, transcript, answers } = task;
     let archive = archive::place(settings, transcript);
     let earlier = carried(transcript, &settings.policy);
     let late = settings.truncation.as_ref().map(|cut| cut.late_edits(transcript, plan.cutoff)).unwrap_or_default();
@@ -108,13 +133,21 @@ fn compacted(
             summarized: plan.summarized(),
             earlier: earlier.as_ref(),
             archive: archive.as_ref(),
+            bill: RefCell::default(),
         };
-        let accepted = match work.summary(source).and_then(|reply| work.accepted(reply)) {
+        let summary = work.summary(source).and_then(|reply| work.accepted(&reply));
+        account.bill = *work.bill.borrow();
+        let accepted = match summary {
             Ok(accepted) => Some(accepted),
-            Err(failed) => work.instead(source, &failed)?,
+            Err(failed) => {
+                account.error = Some(failed.message.clone());
+                work.instead(source, &failed)?
+            }
         };
-        let Some(Accepted { text, usage }) = accepted else { return Ok(None) };
-        Said::new(settings).summarized(source, work.summarized.len(), work.message_tokens(&text), usage);
+        let Some(Accepted { text, by }) = accepted else { return Ok(None) };
+        let tokens = work.message_tokens(&text);
+        (account.by, account.summary_tokens) = (Some(by), Some(tokens));
+        Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
         Ok(Some((work.archived(source), work.placed(text))))
     })?;
     let Some((mut archived, summary)) = accepted else { return Ok(None) };

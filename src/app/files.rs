@@ -84,7 +84,7 @@ impl Done {
 }
 
 /// The tokens of what is left of a conversation.
-fn left(settings: &Settings, transcript: &Transcript<'_>, done: &Done) -> u64 {
+pub(super) fn left(settings: &Settings, transcript: &Transcript<'_>, done: &Done) -> u64 {
     let messages = list(rewrite::remaining(transcript, &done.plan, done.summary.as_ref(), &done.edits));
     let document = framing::read(&messages, Some(transcript.format), None);
     let read = document.ok().and_then(|document| document.transcripts.into_iter().next());

@@ -2,7 +2,7 @@
 //! is none.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use anyhow::Result;
 
@@ -12,13 +12,13 @@ use crate::plan::Plan;
 use crate::plan::carried::{self, Carried};
 use crate::rewrite::{self, Placed};
 use crate::run::input::spoken;
-use crate::run::report::Said;
+use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::summary::acceptance::{self, Refusal};
-use crate::summary::recipe::Trim;
+use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, trim_messages};
-use crate::summary::{Answers, NoAnswer, Reply, Request, Summarizer, Usage, extractive, middle, prompt, trim};
+use crate::summary::{Answers, Bill, NoAnswer, Reply, Summarizer, extractive, fence, middle, prompt, trim};
 use crate::tokens::{Counter, Tally, python};
 use crate::transcript::format::{Entry, Format, SummaryMessage};
 use crate::transcript::json::Object;
@@ -42,24 +42,42 @@ pub(super) struct Work<'w, 'a> {
     pub(super) earlier: Option<&'w Carried<'a>>,
     /// Where what is cut away goes.
     pub(super) archive: Option<&'w Place>,
+    /// What it took so far.
+    pub(super) bill: RefCell<Bill>,
 }
 
 /// Why there is no summary.
 pub(super) struct NoSummary {
-    exit: Exit,
-    message: String,
+    pub(super) exit: Exit,
+    pub(super) message: String,
 }
 
 /// A summary that was taken.
 pub(super) struct Accepted {
     pub(super) text: String,
-    /// What the provider counts.
-    pub(super) usage: Option<Usage>,
+    pub(super) by: Writer,
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// Whom the settings name.
+    Summarizer,
+    /// The embedded summarizer, in the place of another.
+    Embedded,
+    /// Nobody: it is the text of an error.
+    Nobody,
 }
 
 impl From<NoAnswer> for NoSummary {
     fn from(none: NoAnswer) -> Self {
         NoSummary { exit: Exit::SummarizerFailed, message: none.message }
+    }
+}
+
+impl From<Refusal> for NoSummary {
+    fn from(refusal: Refusal) -> Self {
+        NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string() }
     }
 }
 
@@ -73,6 +91,9 @@ impl Work<'_, '_> {
         let text = match (self.embedded(), settings.recipe.nothing_left) {
             (true, Some(canned)) if sent.is_empty() && settings.recipe.trim == Trim::LangChain => Err(canned),
             (true, _) => return self.extractive(&sent),
+            (false, _) if settings.recipe.overflow == Overflow::Parts && !sent.is_empty() => {
+                return self.in_parts(source, self.last_messages());
+            }
             (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
         };
         let text = match text {
@@ -82,10 +103,10 @@ impl Work<'_, '_> {
                 return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
             }
         };
-        match self.ask(&text)? {
-            Err(none) if none.too_long && settings.recipe.shortens => {
+        match self.ask(&text, true)? {
+            Err(none) if none.too_long && settings.recipe.overflow == Overflow::Middle => {
                 match middle::cut_out(&text, settings.counter, settings.summarizer_window) {
-                    Some(shorter) => Ok(self.ask(&shorter)??),
+                    Some(shorter) => Ok(self.ask(&shorter, true)??),
                     None => Err(none.into()),
                 }
             }
@@ -95,17 +116,6 @@ impl Work<'_, '_> {
 
     fn embedded(&self) -> bool {
         matches!(self.settings.summarizer, Summarizer::Extractive)
-    }
-
-    /// Sends a history in the prompt. The outer error is the prompt's own.
-    fn ask(&self, history: &str) -> Result<Result<Reply, NoAnswer>, NoSummary> {
-        let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what };
-        let prompt = self.settings.template.fill(history).map_err(wrong)?;
-        if self.settings.recipe.canned.contains(&prompt.as_str()) {
-            return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
-        }
-        let request = Request { system: self.settings.recipe.system, prompt };
-        Ok(self.answers.answer(&request, self.settings.summary_tokens))
     }
 
     /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
@@ -134,12 +144,12 @@ impl Work<'_, '_> {
             OnError::Fail | OnError::Passthrough => Ok(None),
             OnError::Embed => {
                 let text = format!("{}{}", self.settings.recipe.error, failed.message);
-                Ok(Some(Accepted { text, usage: None }))
+                Ok(Some(Accepted { text, by: Writer::Nobody }))
             }
             OnError::Extractive => {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
-                Ok(match self.extractive(&messages).and_then(|reply| self.accepted(reply)) {
-                    Ok(accepted) => Some(accepted),
+                Ok(match self.extractive(&messages).and_then(|reply| self.accepted(&reply)) {
+                    Ok(accepted) => Some(Accepted { by: Writer::Embedded, ..accepted }),
                     Err(failed) => {
                         said.left(source, &failed.message);
                         None
@@ -150,22 +160,39 @@ impl Work<'_, '_> {
     }
 
     /// A reply, if it is taken.
-    pub(super) fn accepted(&self, reply: Reply) -> Result<Accepted, NoSummary> {
-        let refused = |refusal: Refusal| NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string() };
-        let stripped = python::strip(&reply.text);
-        if stripped.is_empty() && self.settings.recipe.blank_fails {
-            return Err(refused(Refusal::Empty));
-        }
-        let text = if self.settings.recipe.strips { stripped } else { &reply.text }.to_owned();
-        if self.settings.accept == Accept::Smaller {
-            let (after, before) = (self.message_tokens(&text), self.replaced_tokens());
-            acceptance::judge(&text, reply.cut_off, after, before).map_err(refused)?;
-        }
-        Ok(Accepted { text, usage: reply.usage })
+    pub(super) fn accepted(&self, reply: &Reply) -> Result<Accepted, NoSummary> {
+        self.judged(reply, true).map_err(NoSummary::from)?;
+        let text = if self.settings.recipe.strips { python::strip(&reply.text) } else { &reply.text };
+        Ok(Accepted { text: text.to_owned(), by: Writer::Summarizer })
     }
 
-    fn messages<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Message<'s>> {
+    /// Whether a reply is taken: for the summary, or for the notes on a part of the history.
+    pub(super) fn judged(&self, reply: &Reply, for_all: bool) -> Result<(), Refusal> {
+        let stripped = python::strip(&reply.text);
+        if stripped.is_empty() && self.settings.recipe.blank_fails {
+            return Err(Refusal::Empty);
+        }
+        if self.settings.accept == Accept::Any {
+            return Ok(());
+        }
+        acceptance::judge(reply, self.settings.template.instructions())?;
+        if !for_all {
+            return Ok(());
+        }
+        let text = if self.settings.recipe.strips { stripped } else { &reply.text };
+        acceptance::judge_size(self.message_tokens(text), self.replaced_tokens())
+    }
+
+    pub(super) fn messages<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Message<'s>> {
         indices.iter().map(|&index| &self.history.messages[index])
+    }
+
+    /// The last of the messages, as many as the summarizer is sent where they are sent whole.
+    fn last_messages(&self) -> &[usize] {
+        match self.settings.trim_tokens {
+            Some(limit) => trim::last_within(&self.summarized, self.tally, limit),
+            None => &self.summarized,
+        }
     }
 
     /// The messages that the summarizer is sent; of the oldest there may only be some `lines`.
@@ -174,8 +201,7 @@ impl Work<'_, '_> {
         let all = || self.messages(&self.summarized).map(Cow::Borrowed).collect();
         let Some(limit) = *trim_tokens else { return all() };
         if recipe.trim == Trim::Own {
-            let last = trim::last_within(&self.summarized, self.tally, limit);
-            return self.messages(last).map(Cow::Borrowed).collect();
+            return self.messages(self.last_messages()).map(Cow::Borrowed).collect();
         }
         let counted: Vec<(u64, &Message<'_>)> =
             self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
@@ -230,7 +256,7 @@ impl Work<'_, '_> {
         let fitting = ends.partition_point(|&end| tokens(&text[..end]) < replaced);
         text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
         match text.trim_end() {
-            "" => Err(NoSummary { exit: Exit::SummaryRefused, message: Refusal::Empty.to_string() }),
+            "" => Err(Refusal::Empty.into()),
             text => Ok(Reply { text: text.to_owned(), ..Reply::default() }),
         }
     }
@@ -248,9 +274,10 @@ impl Work<'_, '_> {
     /// The summary message, as the format writes it.
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
         let prefix = &self.settings.policy.summary_prefix;
+        let fenced = fenced(self.settings, text);
         let content = match self.archive {
-            Some(place) => place.introduce(prefix, text),
-            None => format!("{prefix}{text}"),
+            Some(place) => place.introduce(prefix, &fenced),
+            None => format!("{prefix}{fenced}"),
         };
         let summary = SummaryMessage {
             text: &content,
@@ -269,6 +296,11 @@ impl Work<'_, '_> {
         }
         Placed::Messages(self.message(&text))
     }
+}
+
+/// A summary in its fence, where it has one.
+pub(super) fn fenced<'t>(settings: &Settings, text: &'t str) -> Cow<'t, str> {
+    if settings.ways.fences { Cow::Owned(fence::closed(text)) } else { Cow::Borrowed(text) }
 }
 
 /// Tokens of entries that are not part of a transcript yet; those that are no messages have none.

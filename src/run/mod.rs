@@ -3,6 +3,8 @@
 pub mod append;
 mod compression;
 pub mod input;
+pub mod interrupt;
 pub mod output;
 pub mod report;
+pub mod said;
 pub mod tables;

@@ -1,46 +1,50 @@
-//! What is said about a conversation: the object of `--dry-run --json`, and the lines of `-v` on standard error.
+//! What is told of a conversation as data: the object of `--dry-run --json`, and that of `--report`.
 
+use std::fs::{self, File};
 use std::io::Write;
+use std::path::Path;
 
+use anyhow::Result;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::cli::{Accept, OnError};
-use crate::plan::breaches::Breach;
-use crate::plan::{Parted, Plan, total};
-use crate::run::input::{spoken, visible};
+use crate::exit::Failure;
+use crate::plan::{Plan, total};
 use crate::settings::Settings;
-use crate::summary::{Summarizer, Usage};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
+
+use super::input::plain;
+use super::output;
 
 /// The plan for one conversation as `--dry-run --json` prints it. Tokens are counted by `counter`; indices are of the
 /// messages as they stand in the input.
 #[derive(Debug, Serialize)]
 pub struct DryRun<'r> {
     source: &'r str,
-    format: &'static str,
-    counter: String,
-    messages: usize,
-    tokens: u64,
+    pub(super) format: &'static str,
+    pub(super) counter: String,
+    pub(super) messages: usize,
+    pub(super) tokens: u64,
     context_window: Option<u64>,
     triggered: bool,
-    fired: Option<String>,
+    pub(super) fired: Option<String>,
     wanted_cutoff: usize,
     cutoff: usize,
     moved_because: Option<&'r str>,
     pinned: &'r [usize],
-    summarize: Part,
-    keep: Part,
+    pub(super) summarize: Part,
+    pub(super) keep: Part,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'r str>,
 }
 
 /// A run of messages, from the first to before the last index, with its tokens (pinned messages left out).
 #[derive(Debug, Serialize)]
-struct Part {
+pub(super) struct Part {
     from: usize,
     to: usize,
-    tokens: u64,
+    pub(super) tokens: u64,
 }
 
 impl<'r> DryRun<'r> {
@@ -79,6 +83,12 @@ impl<'r> DryRun<'r> {
         }
     }
 
+    /// The object.
+    pub fn to_value(&self) -> Value {
+        // Strings and numbers do not fail to serialize.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
     /// The object on a line of its own.
     pub fn to_line(&self) -> String {
         // Strings and numbers do not fail to serialize.
@@ -90,196 +100,87 @@ fn clause(sizes: &[crate::plan::size::Size]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Lines on standard error, as many as the user wants.
-#[derive(Debug, Clone, Copy)]
-pub struct Said<'s> {
-    settings: &'s Settings,
+/// What became of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// A summary took the place of its history.
+    Compacted,
+    /// Its history is there as it was.
+    Unchanged,
+    /// There is no result.
+    Failed,
 }
 
-impl<'s> Said<'s> {
-    /// Speaks as the settings say.
-    pub fn new(settings: &'s Settings) -> Self {
-        Said { settings }
-    }
+/// A conversation as `--report` tells it: the keys of the dry run, and what came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Conversation {
+    /// The object of the dry run.
+    #[serde(flatten)]
+    pub plan: Value,
+    /// What became of it.
+    pub status: Status,
+    /// Tokens of the summary message.
+    pub summary_tokens: Option<u64>,
+    /// Tokens of the conversation afterwards, counted as `tokens` are.
+    pub tokens_after: Option<u64>,
+    /// Who wrote the summary, or was asked to.
+    pub provider: Option<String>,
+    /// What the provider counts.
+    pub usage: Option<Billed>,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// How many of them repeated one that failed.
+    pub retries: u64,
+    /// Answers from the cache.
+    pub cached: u64,
+    /// Milliseconds from the reading of it to the end.
+    pub elapsed_ms: u64,
+    /// What went wrong.
+    pub error: Option<String>,
+}
 
-    /// Where the settings come from, and what the user should know of them.
-    pub fn settings(self) {
-        for line in &self.settings.said {
-            self.line(line);
-        }
-    }
+/// Tokens that a provider counts, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Billed {
+    /// Of the prompts.
+    pub input_tokens: u64,
+    /// Of the answers, thoughts among them.
+    pub output_tokens: u64,
+    /// How many of these were thoughts.
+    pub reasoning_tokens: u64,
+    /// US dollars: what the provider says, or what the table of models does; none where neither is known.
+    pub cost_usd: Option<f64>,
+}
 
-    /// That the config file has nothing done.
-    pub fn disabled(self) {
-        if let Some(reason) = self.settings.disabled.as_ref().filter(|_| !self.settings.quiet) {
-            self.line(&format!("{reason}; the transcript is left as it is"));
-        }
+/// Refuses a report that is the input or the output, or that cannot be written; makes it, empty.
+///
+/// # Errors
+/// Which of these, and what to do.
+pub fn open(file: &Path, others: &[Option<&Path>]) -> Result<()> {
+    let name = file.display();
+    if file.as_os_str() == "-" {
+        return Err(Failure::usage("--report -: standard output carries the transcript; name a file").into());
     }
+    if others.iter().flatten().any(|other| output::same_place(file, other)) {
+        let message = format!("--report {name} is the input, the output or the archive; name another file");
+        return Err(Failure::usage(message).into());
+    }
+    Ok(File::create(file).map(drop).map_err(|error| unwritable(file, &error))?)
+}
 
-    /// A breach of the provider's rules: what `--check` is asked for, so it is said even where little is wanted.
-    pub fn breach(self, source: &str, breach: &Breach) {
-        self.line(&format!("{}: message {}: {breach}", spoken(source), breach.message));
-    }
+/// Writes what became of conversations, an object a line.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(file: &Path, conversations: &[Conversation]) -> Result<()> {
+    // Strings and numbers do not fail to serialize.
+    let line = |conversation: &Conversation| serde_json::to_string(conversation).map(|line| line + "\n");
+    let lines: String = conversations.iter().filter_map(|conversation| line(conversation).ok()).collect();
+    let mut file_handle = fs::OpenOptions::new().append(true).open(file).map_err(|error| unwritable(file, &error))?;
+    Ok(file_handle.write_all(lines.as_bytes()).map_err(|error| unwritable(file, &error))?)
+}
 
-    /// Why a transcript is left alone that could have been cut by the rules.
-    pub fn refused(self, source: &str, plan: &Plan) {
-        if let Some(reason) = plan.reason.as_ref().filter(|_| plan.refused && !self.settings.quiet) {
-            self.line(&format!("{} is left as it is: {reason}", spoken(source)));
-        }
-    }
-
-    /// That calls are taken away though they were to be given a result.
-    pub fn dropping(self, source: &str, calls: usize) {
-        if calls > 0 && !self.settings.quiet {
-            let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
-            self.line(&format!("{}: {calls}, since the format has no way to write a result for it", spoken(source)));
-        }
-    }
-
-    /// How many breaches there are to be mended.
-    pub fn repairing(self, source: &str, found: usize) {
-        if self.settings.verbose {
-            self.line(&format!("{}: {found} breaches of its provider's rules", spoken(source)));
-        }
-    }
-
-    /// What was decided.
-    pub fn planned(self, source: &str, transcript: &Transcript<'_>, plan: &Plan, tally: &Tally<'_, '_>) {
-        if !self.settings.verbose {
-            return;
-        }
-        let dry_run = DryRun::new(source, transcript, plan, tally, self.settings);
-        let size = format!(
-            "{}: {}, {} messages, {} tokens ({})",
-            spoken(source),
-            dry_run.format,
-            dry_run.messages,
-            dry_run.tokens,
-            dry_run.counter
-        );
-        let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
-        let decision = match &plan.reason {
-            Some(reason) => format!("left as it is: {reason}"),
-            None => {
-                let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
-                let pinned =
-                    if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
-                format!(
-                    "cut at {}{}: {} tokens go, {} stay{pinned}",
-                    plan.cutoff,
-                    moved.unwrap_or_default(),
-                    dry_run.summarize.tokens,
-                    dry_run.keep.tokens
-                )
-            }
-        };
-        self.line(&format!("{size}{fired}; {decision}"));
-    }
-
-    /// What was put in the place of the history, and what the provider counts.
-    pub fn summarized(self, source: &str, messages: usize, tokens: u64, usage: Option<Usage>) {
-        if self.settings.verbose {
-            let counted = usage
-                .map(|usage| format!("; the provider counts {} tokens in and {} out", usage.input, usage.output))
-                .unwrap_or_default();
-            self.line(&format!("{}: {messages} messages became a summary of {tokens} tokens{counted}", spoken(source)));
-        }
-    }
-
-    /// What is changed where nothing is summarized: arguments are cut, results are moved to files, or both.
-    pub fn not_summarized(self, source: &str, arguments: bool, results: bool) {
-        let changes: Vec<&str> = [
-            (arguments, "long arguments of old tool calls are cut"),
-            (results, "large results at the end are moved to files"),
-        ]
-        .into_iter()
-        .filter_map(|(done, what)| done.then_some(what))
-        .collect();
-        if !self.settings.quiet && !changes.is_empty() {
-            self.line(&format!("{}: nothing is summarized; {}", spoken(source), changes.join(", and ")));
-        }
-    }
-
-    /// That the cut parts a call from its result, which the rule for pairs does not prevent.
-    pub fn parted(self, source: &str, plan: &Plan) {
-        let cut = plan.cutoff;
-        let what = match plan.parted {
-            None => return,
-            Some(Parted::Pair(call, result)) => {
-                format!("the cut at {cut} parts the call in message {call} from its result in message {result}")
-            }
-            Some(Parted::Orphan) => format!("what is kept begins with a result whose call is nowhere, message {cut}"),
-        };
-        if !self.settings.quiet {
-            let pairs = self.settings.policy.pairs;
-            self.line(&format!("{}: {what}, as --pairs {pairs} lets it; --pairs strict does not", spoken(source)));
-        }
-    }
-
-    /// That the last line is only the beginning of one.
-    pub fn broken_off(self, source: &str, line: usize) {
-        if !self.settings.quiet {
-            self.line(&format!("{}: line {line} breaks off; it is left as it is", spoken(source)));
-        }
-    }
-
-    /// That nothing of the history was left to be sent, and what stands for a summary.
-    pub fn nothing_sent(self, source: &str, text: &str) {
-        if !self.settings.quiet {
-            self.line(&format!(
-                "{}: nothing of the history is left within --trim-tokens, so no summarizer is asked, and the summary is: {text}",
-                spoken(source)
-            ));
-        }
-    }
-
-    /// That the embedded summarizer found nothing that would be smaller than what it replaces; where that is not what
-    /// decides otherwise, it is said without being asked.
-    pub fn left(self, source: &str, why: &str) {
-        let unexpected = self.settings.accept == Accept::Any && !self.settings.quiet;
-        if self.settings.verbose || unexpected {
-            self.line(&format!("{}: left as it is: {why}", spoken(source)));
-        }
-    }
-
-    /// That there is no summary, where that does not end the program.
-    pub fn failed(self, source: &str, message: &str, on_error: OnError) {
-        let instead = match on_error {
-            OnError::Fail => return,
-            OnError::Passthrough => "the transcript is left as it is",
-            OnError::Extractive => "the embedded summarizer is used instead",
-            OnError::Embed if self.settings.archive.is_some() => "the summary is this message",
-            OnError::Embed => "the summary is this message, and the history is gone",
-        };
-        self.line(&format!("{}: {message}; {instead}", spoken(source)));
-    }
-
-    /// That nobody said who was to write the summary.
-    pub fn default_summarizer(self) {
-        if !self.settings.quiet
-            && !self.settings.summarizer_chosen
-            && matches!(self.settings.summarizer, Summarizer::Extractive)
-        {
-            self.line(
-                "summarized by the embedded summarizer; --model names another, and --model extractive silences this line",
-            );
-        }
-    }
-
-    /// That the embedded summarizer takes no prompt, where the user gave one.
-    pub fn prompt_not_used(self) {
-        if !self.settings.quiet
-            && let Some(from) = self.settings.template_from
-            && matches!(self.settings.summarizer, Summarizer::Extractive)
-        {
-            self.line(&format!(
-                "the embedded summarizer takes no prompt, so {from} is not used; name a model with --model"
-            ));
-        }
-    }
-
-    fn line(self, text: &str) {
-        // Where nobody can be told, the work goes on.
-        let _ = writeln!(anstream::stderr(), "tcompact: {}", visible(text));
-    }
+fn unwritable(file: &Path, error: &std::io::Error) -> Failure {
+    Failure::unreadable(format!("--report {} cannot be written: {}", file.display(), plain(error)))
 }

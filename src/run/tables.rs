@@ -33,7 +33,8 @@ fn presets() -> Vec<Vec<String>> {
 }
 
 fn providers() -> Vec<Vec<String>> {
-    let rows = PROVIDERS.iter().map(|provider| row([provider.name, provider.key_variable, provider.base_url]));
+    let rows =
+        PROVIDERS.iter().map(|provider| row([provider.name, &provider.key_variables.join(" or "), provider.base_url]));
     std::iter::once(row(["provider", "key variable", "address"])).chain(rows).collect()
 }
 

@@ -2,12 +2,11 @@
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::exit::Exit;
+use crate::run::interrupt::{Running, kill_group};
 
 /// Characters of the command that an error message names it by.
 const NAMED: usize = 80;
@@ -29,7 +28,7 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
     shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     in_own_group(&mut shell);
     let mut child = shell.spawn().map_err(|error| format!("`{name}` could not be started: {error}"))?;
-    end_with_us(child.id());
+    let running = Running::new(child.id());
     // All three pipes move at once: a command may answer before it has read everything.
     let stdin = child.stdin.take();
     let prompt = prompt.to_owned();
@@ -40,7 +39,7 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
     let stdout = collected(child.stdout.take());
     let stderr = collected(child.stderr.take());
     let finished = wait(&mut child, &stdout, deadline);
-    RUNNING.store(NOBODY, Ordering::SeqCst);
+    drop(running);
     let (status, output) = match finished {
         Ok(finished) => finished,
         Err(stopped) => {
@@ -91,20 +90,6 @@ fn wait(child: &mut Child, stdout: &Receiver<Vec<u8>>, deadline: Instant) -> Res
     }
 }
 
-/// The group of the command that runs, or [`NOBODY`].
-static RUNNING: AtomicU32 = AtomicU32::new(NOBODY);
-const NOBODY: u32 = 0;
-
-/// Has an interrupt end the command as well, which a terminal would not tell: it is in a group of its own.
-fn end_with_us(group: u32) {
-    RUNNING.store(group, Ordering::SeqCst);
-    // Fails only where it has been set before.
-    let _ = ctrlc::set_handler(|| {
-        kill_group(RUNNING.load(Ordering::SeqCst));
-        std::process::exit(Exit::Interrupted as i32);
-    });
-}
-
 /// Gives the command a process group of its own, so that at the timeout nothing it started is left behind.
 #[cfg(unix)]
 fn in_own_group(command: &mut Command) {
@@ -119,17 +104,6 @@ fn kill(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
 }
-
-#[cfg(unix)]
-fn kill_group(group: u32) {
-    // No process has the number 0, and there is no such group.
-    if let Some(group) = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(_group: u32) {}
 
 fn last_words(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);

@@ -1,28 +1,33 @@
 //! Sending a request until it is answered, or until trying again makes no sense.
 //!
 //! The client is built for the first request and never for less: making it costs more than everything a dry run does.
-//! Redirects are not followed, so a key goes nowhere but to the address it is meant for.
+//! Redirects are not followed, so a key goes nowhere but to the address it is meant for. Proxies are those of the
+//! environment.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::blocking::{Client, Response};
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
 use super::attempts::{Failed, Kind, Patience};
-use super::{NoAnswer, shown};
-use crate::transcript::syntax;
+use super::complaint::{asked_wait, kind, kind_of_answer, said};
+use super::pace::Pace;
+use super::provider::Endpoint;
+use super::{Bill, NoAnswer, Reply, shown};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an answer may pause once it has begun. Before that a model may think for as long as the whole may take.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of an answer that are read; a summary has a few thousand.
 const LARGEST_ANSWER: usize = 16 << 20;
-/// Characters of a provider's error that are shown.
-const SHOWN: usize = 300;
+/// Characters of an address that is not followed.
+const SHOWN: usize = 200;
 
 /// A key. It prints as nothing.
 #[derive(Clone)]
@@ -42,6 +47,13 @@ impl Secret {
         const SHORTEST: usize = 4;
         if self.0.len() < SHORTEST { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
+
+    /// The value of a header that carries the key behind `prefix`.
+    pub(super) fn header(&self, prefix: &str) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
 }
 
 impl fmt::Debug for Secret {
@@ -54,27 +66,23 @@ impl fmt::Debug for Secret {
 #[derive(Debug)]
 pub struct Wire {
     timeout: Duration,
+    idle: Duration,
     patience: Patience,
+    pace: Option<Pace>,
     client: OnceLock<Client>,
 }
 
 impl Wire {
-    /// Requests that may take `timeout` each, tried again as `patience` says.
-    pub fn new(timeout: Duration, patience: Patience) -> Self {
-        Wire { timeout, patience, client: OnceLock::new() }
+    /// Requests that may take `timeout` each, tried again as `patience` says, at most `rate` a minute.
+    pub fn new(timeout: Duration, patience: Patience, rate: Option<u32>) -> Self {
+        Wire { timeout, idle: IDLE_TIMEOUT, patience, pace: rate.map(Pace::new), client: OnceLock::new() }
     }
 
-    /// Posts a JSON body and gives what `reader` makes of the answer's body.
+    /// Posts a JSON body and gives what the answer says.
     ///
     /// # Errors
     /// The last attempt's error; the key is not in it, even where the server repeats it.
-    pub fn post<T>(
-        &self,
-        url: &str,
-        key: Option<&Secret>,
-        body: &Value,
-        reader: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<T, NoAnswer> {
+    pub fn post(&self, endpoint: &Endpoint, body: &Value, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let client = match self.client.get() {
             Some(client) => client,
             None => {
@@ -82,12 +90,26 @@ impl Wire {
                 self.client.get_or_init(|| client)
             }
         };
+        let (url, headers, body) = (endpoint.url(), endpoint.headers(), body.to_string());
+        let mut sent = 0;
         let attempt = || {
-            let answer = attempt(client, url, key, body, self.timeout)?;
-            reader(&answer)
-                .map_err(|what| failed(Kind::Odd, format!("{url} gave no summary: {what}{}", said(&answer, key))))
+            if let Some(pace) = &self.pace {
+                thread::sleep(pace.turn(Instant::now()));
+            }
+            sent += 1;
+            let answer = self.attempt(client, endpoint, &url, headers.clone(), body.clone())?;
+            endpoint.response(&answer).map_err(|what| {
+                let said = said(&answer, endpoint.key.as_ref());
+                failed(
+                    kind_of_answer(&answer, self.patience.persistence),
+                    format!("{url} gave no summary: {what}{said}"),
+                )
+            })
         };
-        self.patience.persist(attempt, thread::sleep)
+        let reply = self.patience.persist(attempt, thread::sleep);
+        bill.requests += sent;
+        bill.retries += sent.saturating_sub(1);
+        reply
     }
 
     fn build(&self) -> Result<Client, String> {
@@ -101,102 +123,98 @@ impl Wire {
             .build()
             .map_err(|error| format!("no connection could be set up: {}", causes(&error)))
     }
+
+    fn attempt(
+        &self,
+        client: &Client,
+        endpoint: &Endpoint,
+        url: &str,
+        headers: HeaderMap,
+        body: String,
+    ) -> Result<String, Failed> {
+        let deadline = Instant::now() + self.timeout;
+        let sent = client.post(url).headers(headers).body(body).send();
+        let answer = sent.map_err(|error| match error.is_builder() {
+            true => failed(Kind::Lasting, format!("{url} is no address: {}", causes(&error))),
+            false => failed(Kind::Passing, format!("no answer from {url}: {}", causes(&error))),
+        })?;
+        let status = answer.status();
+        let header = |name| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
+        let (retry_after, location) = (header(RETRY_AFTER), header(LOCATION));
+        let body = self.read(answer, url, deadline)?;
+        if status.is_success() {
+            return Ok(body);
+        }
+        let hint = match status.as_u16() {
+            300..=399 => location.map(|place| elsewhere(endpoint, &place)).unwrap_or_default(),
+            404 | 405 => "; --base-url ends with the version of the API, where it has one".to_owned(),
+            _ => String::new(),
+        };
+        let message = format!("{url} answered {status}{}{hint}", said(&body, endpoint.key.as_ref()));
+        let asked = asked_wait(retry_after.as_deref(), &body, SystemTime::now());
+        Err(Failed { asked, ..failed(kind(status, &body, self.patience.persistence), message) })
+    }
+
+    /// Reads a body as it comes, which may take as long as the whole has left, and pause for as long as it may.
+    fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, Failed> {
+        let failed = |kind: Kind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
+        let chunks = chunks(answer);
+        let mut body = Vec::new();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let chunk = match chunks.recv_timeout(left.min(self.idle)) {
+                Ok(chunk) => chunk.map_err(|what| failed(Kind::Passing, what))?,
+                Err(RecvTimeoutError::Timeout) if left <= self.idle => {
+                    return Err(failed(Kind::Passing, "it took longer than --timeout".to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let seconds = self.idle.as_secs_f64();
+                    return Err(failed(Kind::Passing, format!("nothing came for {seconds} seconds")));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(String::from_utf8_lossy(&body).into_owned()),
+            };
+            body.extend_from_slice(&chunk);
+            if body.len() > LARGEST_ANSWER {
+                // It was paid for once, and would be as large again.
+                return Err(failed(Kind::Lasting, format!("it has more than {LARGEST_ANSWER} bytes")));
+            }
+        }
+    }
 }
 
-fn attempt(
-    client: &Client,
-    url: &str,
-    key: Option<&Secret>,
-    body: &Value,
-    timeout: Duration,
-) -> Result<String, Failed> {
-    let deadline = Instant::now() + timeout;
-    let mut request = client.post(url).header(CONTENT_TYPE, "application/json").body(body.to_string());
-    if let Some(Secret(key)) = key {
-        let mut value = HeaderValue::from_str(&format!("Bearer {key}"))
-            .map_err(|_| failed(Kind::Lasting, "the key has characters that no header can carry".to_owned()))?;
-        value.set_sensitive(true);
-        request = request.header(AUTHORIZATION, value);
-    }
-    let answer = request.send().map_err(|error| match error.is_builder() {
-        true => failed(Kind::Lasting, format!("{url} is no address: {}", causes(&error))),
-        false => failed(Kind::Passing, format!("no answer from {url}: {}", causes(&error))),
-    })?;
-    let status = answer.status();
-    let asked = retry_after(&answer);
-    let body = read(answer, url, deadline)?;
-    if status.is_success() {
-        return Ok(body);
-    }
-    let said = said(&body, key);
-    let kind = match status.as_u16() {
-        408 | 409 | 429 | 500..=599 => Kind::Passing,
-        400 | 413 | 422 if says_too_long(&body) => Kind::TooLong,
-        400 | 401 | 403 | 404 => Kind::Lasting,
-        _ => Kind::Odd,
-    };
-    Err(Failed { asked, ..failed(kind, format!("{url} answered {status}{said}")) })
+/// What comes of a body, read on a thread of its own: the client has one time limit for the first byte and for all others.
+fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
+    let (sender, chunks) = sync_channel(1);
+    thread::spawn(move || {
+        let mut buffer = [0; 16 << 10];
+        loop {
+            let chunk = match answer.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(count) => Ok(buffer[..count].to_vec()),
+                Err(error) => Err(causes(&error)),
+            };
+            let ended = chunk.is_err();
+            // Nobody may be waiting any longer.
+            if sender.send(chunk).is_err() || ended {
+                return;
+            }
+        }
+    });
+    chunks
 }
 
-/// Whether an error says that the request is longer than the model can read, in the words of the providers.
-fn says_too_long(body: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "context_length_exceeded",
-        "contextwindowexceedederror",
-        "maximum context length",
-        "exceeds the context window",
-        "exceeds the available context size",
-        "context window exceeded",
-        "context limit exceeded",
-        "input tokens exceed the configured limit",
-        "prompt is too long",
-    ];
-    let body = body.to_lowercase();
-    WORDS.iter().any(|words| body.contains(words))
+/// Where a server sends on to, which is not followed: it might be another's.
+fn elsewhere(endpoint: &Endpoint, place: &str) -> String {
+    let place = place.split(['?', '#']).next().unwrap_or_default();
+    let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.hidden_in(place));
+    format!(
+        "; it sends on to {}, which is not followed: if that is right, say so with --base-url",
+        shown(&place, SHOWN)
+    )
 }
 
 fn failed(kind: Kind, message: String) -> Failed {
     Failed { message, kind, asked: None }
-}
-
-/// Reads a body. The client's own timeout is for each read, so that an answer in drops would never run into it.
-fn read(mut answer: Response, url: &str, deadline: Instant) -> Result<String, Failed> {
-    let failed = |kind: Kind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
-    let mut body = Vec::new();
-    let mut buffer = [0; 16 << 10];
-    loop {
-        let count = answer.read(&mut buffer).map_err(|error| failed(Kind::Passing, causes(&error)))?;
-        body.extend_from_slice(&buffer[..count]);
-        if count == 0 {
-            return Ok(String::from_utf8_lossy(&body).into_owned());
-        }
-        if body.len() > LARGEST_ANSWER {
-            // It was paid for once, and would be as large again.
-            return Err(failed(Kind::Lasting, format!("it has more than {LARGEST_ANSWER} bytes")));
-        }
-        if Instant::now() > deadline {
-            return Err(failed(Kind::Passing, "it took longer than --timeout".to_owned()));
-        }
-    }
-}
-
-/// The wait a server asks for, in seconds.
-fn retry_after(answer: &Response) -> Option<Duration> {
-    let seconds: f64 = answer.headers().get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// What a provider says in the body of an error: its message where it has one, without the key, and always short.
-pub(super) fn said(body: &str, key: Option<&Secret>) -> String {
-    let answer = syntax::values(body, 0).ok().and_then(|values| values.first().copied());
-    let message = answer.and_then(|answer| {
-        let error = answer.get("error").unwrap_or(answer);
-        error.get("message").unwrap_or(error).text()
-    });
-    // Only now: the key may be spelled with escapes in JSON, and half of it be left where the text is clipped.
-    let text = message.map_or(Cow::Borrowed(body), |message| message.decode());
-    let text = shown(key.map_or_else(|| text.to_string(), |key| key.hidden_in(&text)).trim(), SHOWN);
-    if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
 /// An error with what caused it, outermost first.
@@ -216,29 +234,38 @@ fn causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
     use super::*;
+    use crate::summary::provider::by_name;
+    use crate::summary::recipe::Persistence;
 
     #[test]
     fn a_key_does_not_print() {
         let key = Secret::new(" sk-live\n").expect("a key");
         assert_eq!(format!("{key:?}"), "[key]");
+        assert_eq!(format!("{:?}", key.header("Bearer ")), "Some(Sensitive)");
         assert_eq!(key.hidden_in("no sk-live here"), "no [key] here");
         assert!(Secret::new("two\nlines").is_none());
-        assert_eq!(said(r#"{"error":"bad \u0073k-live"}"#, Some(&key)), ": bad [key]");
-        let cut = r#"{"error":{"message":"\ud83d bad \u0073k-live"}}"#;
-        assert_eq!(
-            said(cut, Some(&key)),
-            ": \u{fffd} bad [key]",
-            "half a surrogate does not keep it from being decoded"
-        );
     }
 
     #[test]
-    fn errors_are_shown_short_and_clean() {
-        assert_eq!(said(r#"{"error":{"message":"no \u001b[31mquota","code":1}}"#, None), ": no [31mquota");
-        assert_eq!(said(r#"{"message":"flat"}"#, None), ": flat");
-        assert_eq!(said(r#"{"error":"text"}"#, None), ": text");
-        assert_eq!(said("", None), "");
-        assert!(said(&"x".repeat(10_000), None).chars().count() <= SHOWN + 3);
+    fn an_answer_that_stalls_is_given_up_before_its_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
+            thread::sleep(Duration::from_secs(60));
+        });
+        let api = by_name("openai").expect("a provider").api;
+        let endpoint = Endpoint { api, model: "m".to_owned(), base_url, key: None };
+        let patience = Patience { retries: 0, persistence: Persistence::Own };
+        let wire = Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None) };
+        let started = Instant::now();
+        let error = wire.post(&endpoint, &Value::Null, &mut Bill::default()).expect_err("it stalls");
+        assert!(error.message.ends_with("nothing came for 0.1 seconds"), "{error:?}");
+        assert!(started.elapsed() < Duration::from_secs(30));
     }
 }

@@ -3,10 +3,16 @@
 pub mod acceptance;
 pub mod attempts;
 pub mod buffer;
+pub mod cache;
 pub mod command;
+mod complaint;
+pub mod data;
 pub mod extractive;
+pub mod fence;
 pub mod http;
 pub mod middle;
+pub mod pace;
+pub mod parts;
 pub mod prompt;
 pub mod provider;
 pub mod python_format;
@@ -32,23 +38,49 @@ pub enum Summarizer {
 }
 
 /// What a summarizer answered.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
     /// The summary.
     pub text: String,
-    /// Whether it ends where the length limit was, and not where the summarizer wanted to.
-    pub cut_off: bool,
+    /// Why it ends where it ends.
+    pub stop: Stop,
     /// What the provider counts, where it says so.
     pub usage: Option<Usage>,
 }
 
+/// Why an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Stop {
+    /// The summarizer was done, or does not say.
+    #[default]
+    Done,
+    /// Its length limit was reached.
+    Length,
+    /// The model or its provider would not write it.
+    Refused,
+}
+
 /// Tokens that a provider counts and bills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
     /// Of the prompt.
     pub input: u64,
-    /// Of the answer.
+    /// Of the answer, with what was thought before it.
     pub output: u64,
+    /// How many of these were thoughts.
+    pub reasoning: u64,
+    /// US dollars, where the provider says what it bills.
+    pub cost: Option<f64>,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.reasoning += other.reasoning;
+        // Half of a bill is none.
+        self.cost = self.cost.zip(other.cost).map(|(one, more)| one + more);
+    }
 }
 
 /// What a summarizer is sent.
@@ -58,6 +90,37 @@ pub struct Request {
     pub system: Option<&'static str>,
     /// The prompt.
     pub prompt: String,
+    /// Tokens that the answer may have.
+    pub limit: u64,
+}
+
+/// What was asked for, and what it cost.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bill {
+    /// Requests that were sent, those that failed among them.
+    pub requests: u64,
+    /// How many of these repeated one that failed.
+    pub retries: u64,
+    /// Answers that were taken from the cache.
+    pub cached: u64,
+    /// What the provider counts, of all answers together; none where it did not say of one.
+    pub usage: Option<Usage>,
+    answers: u64,
+}
+
+impl Bill {
+    /// Adds an answer's usage.
+    fn add(&mut self, usage: Option<Usage>) {
+        self.usage = match (self.answers, self.usage, usage) {
+            (0, _, first) => first,
+            (_, Some(mut sum), Some(more)) => {
+                sum += more;
+                Some(sum)
+            }
+            _ => None,
+        };
+        self.answers += 1;
+    }
 }
 
 /// Why there is no answer, for good.
@@ -71,31 +134,47 @@ pub struct NoAnswer {
 
 /// Whoever answers requests.
 pub trait Answers {
-    /// Has a summary of at most so many tokens written.
+    /// Has a summary written, and adds what that took to the bill, whether it comes or not.
     ///
     /// # Errors
     /// What went wrong, for good.
-    fn answer(&self, request: &Request, summary_tokens: u64) -> Result<Reply, NoAnswer>;
+    fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer>;
+
+    /// What decides an answer besides chance, as a text: who is asked, and all that they are sent.
+    fn identity(&self, request: &Request) -> String;
 }
 
 impl Answers for Summarizer {
-    fn answer(&self, request: &Request, summary_tokens: u64) -> Result<Reply, NoAnswer> {
+    fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let failed = |message: String| NoAnswer { message, too_long: false };
-        match self {
-            Summarizer::Extractive => Err(failed("the embedded summarizer answers no requests".to_owned())),
-            Summarizer::Endpoint(endpoint, wire) => {
-                let url = endpoint.url();
-                let body = endpoint.request(request, summary_tokens);
-                wire.post(&url, endpoint.key.as_ref(), &body, |answer| endpoint.response(answer))
-            }
+        let reply = match self {
+            Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
+            Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, &endpoint.request(request), bill)?,
             Summarizer::Command(line, timeout) => {
-                let input = match request.system {
-                    Some(system) => format!("{system}\n\n{}", request.prompt),
-                    None => request.prompt.clone(),
-                };
-                let reply = command::run(line, &input, *timeout).map_err(failed)?;
-                Ok(Reply { text: reply, ..Reply::default() })
+                bill.requests += 1;
+                let text = command::run(line, &request.in_one(), *timeout).map_err(failed)?;
+                Reply { text, ..Reply::default() }
             }
+        };
+        bill.add(reply.usage);
+        Ok(reply)
+    }
+
+    fn identity(&self, request: &Request) -> String {
+        match self {
+            Summarizer::Extractive => String::new(),
+            Summarizer::Endpoint(endpoint, _) => format!("POST {}\n{}", endpoint.url(), endpoint.request(request)),
+            Summarizer::Command(line, _) => format!("sh -c {line:?}\n{}", request.in_one()),
+        }
+    }
+}
+
+impl Request {
+    /// The instructions and the prompt as one text, for whom has no place for both.
+    fn in_one(&self) -> String {
+        match self.system {
+            Some(system) => format!("{system}\n\n{}", self.prompt),
+            None => self.prompt.clone(),
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
 use super::buffer::escaped;
+use super::data::without_data;
+use super::fence::opened;
 use super::python_format;
 use super::recipe::Fill;
 
@@ -33,9 +35,13 @@ impl BuiltIn {
             BuiltIn::Chinese => include_str!("prompt_zh.txt"),
             BuiltIn::Brief => include_str!("prompt_brief.txt"),
         };
-        let words = ((summary_tokens as f64 * WORDS_PER_TOKEN) as u64).max(1);
-        text.trim_end().replace("{{WORDS}}", &words.to_string())
+        text.trim_end().replace("{{WORDS}}", &words(summary_tokens).to_string())
     }
+}
+
+/// About how many words have so many tokens.
+pub(super) fn words(tokens: u64) -> u64 {
+    ((tokens as f64 * WORDS_PER_TOKEN) as u64).max(1)
 }
 
 /// A prompt with a place for the history.
@@ -107,6 +113,15 @@ impl Template {
         matches!((self.fill("a"), self.fill("b")), (Ok(one), Ok(other)) if one == other)
     }
 
+    /// The lines around the history.
+    pub fn instructions(&self) -> impl Iterator<Item = &str> {
+        let (before, after) = match self {
+            Template::Parts(before, after) => (before, Some(after)),
+            Template::Python { text, .. } => (text, None),
+        };
+        before.lines().chain(after.into_iter().flat_map(|after| after.lines()))
+    }
+
     /// The prompt for a history.
     ///
     /// # Errors
@@ -124,14 +139,40 @@ impl Template {
 
 /// Messages as a summarizer reads them: one element each, with what could end an element early escaped.
 pub fn history<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
-    let mut out = String::new();
+    history_of_at_most(messages, usize::MAX)
+}
+
+/// The same, with texts of more than `longest` characters without their middle.
+pub(super) fn history_of_at_most<'m, 'a: 'm>(
+    messages: impl IntoIterator<Item = &'m Message<'a>>,
+    longest: usize,
+) -> String {
+    let mut out = Writer { out: String::new(), longest };
     for message in messages {
-        if !out.is_empty() {
-            out.push('\n');
+        if !out.out.is_empty() {
+            out.out.push('\n');
         }
-        element(message, &mut out);
+        out.element(message);
     }
-    out
+    out.out
+}
+
+/// Notes on what came before, as a summarizer reads them.
+pub fn earlier_notes(notes: &str) -> String {
+    let mut out = Writer { out: String::new(), longest: usize::MAX };
+    out.notes(&Content::Text(Text::plain(notes)));
+    out.out
+}
+
+/// The beginning and the end of a text that has more than `longest` characters, and how many are left out between them.
+pub(super) fn without_middle(text: &str, longest: usize) -> Cow<'_, str> {
+    let count = if text.len() <= longest { 0 } else { text.chars().count() };
+    if count <= longest {
+        return Cow::Borrowed(text);
+    }
+    let at = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let (head, tail) = (longest.div_ceil(2), longest / 2);
+    Cow::Owned(format!("{}[… {} characters …]{}", &text[..at(head)], count - longest, &text[at(count - tail)..]))
 }
 
 /// One message of which only the end is shown: what it says and calls, cut by `end`.
@@ -145,39 +186,101 @@ pub fn end_of(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
     format!("<message role=\"{}\">\n{}\n</message>", message.role.openai_name(), escaped(&end(&text)))
 }
 
-fn element(message: &Message<'_>, out: &mut String) {
-    if message.earlier {
-        out.push_str("<earlier_notes>\n");
-        content(&message.content, out);
-        out.push_str("</earlier_notes>");
-        return;
+/// A history as it is written down.
+struct Writer {
+    out: String,
+    /// Characters of a text that are shown.
+    longest: usize,
+}
+
+impl Writer {
+    fn element(&mut self, message: &Message<'_>) {
+        if message.earlier {
+            return self.notes(&message.content);
+        }
+        let role = message.role.openai_name();
+        self.out.push_str(&format!("<message role=\"{role}\""));
+        if let Some(name) = message.name {
+            self.attribute("name", name);
+        }
+        self.out.push_str(">\n");
+        if message.role == Role::Tool
+            && let Some(id) = message.answers.first().and_then(|answer| answer.id)
+        {
+            self.result(Some(id), &message.content);
+        } else {
+            self.content(&message.content);
+        }
+        for call in &message.calls {
+            self.out.push_str("<tool_call");
+            call.id.into_iter().for_each(|id| self.attribute("id", id));
+            call.name.into_iter().for_each(|name| self.attribute("name", name));
+            self.out.push('>');
+            let arguments = spelled(&call.arguments);
+            self.text(&arguments);
+            self.out.push_str("</tool_call>\n");
+        }
+        self.out.push_str("</message>");
     }
-    let role = message.role.openai_name();
-    out.push_str(&format!("<message role=\"{role}\""));
-    if let Some(name) = message.name {
-        attribute("name", name, out);
+
+    fn notes(&mut self, content: &Content<'_>) {
+        self.out.push_str("<earlier_notes>\n");
+        match content {
+            Content::Text(text) => self.line(opened(&text.decode())),
+            Content::Parts(_) => self.content(content),
+        }
+        self.out.push_str("</earlier_notes>");
     }
-    out.push_str(">\n");
-    if message.role == Role::Tool
-        && let Some(id) = message.answers.first().and_then(|answer| answer.id)
-    {
-        out.push_str("<tool_result");
-        attribute("call", id, out);
-        out.push_str(">\n");
-        content(&message.content, out);
-        out.push_str("</tool_result>\n");
-    } else {
-        content(&message.content, out);
+
+    /// What a tool gave back: from outside, and marked so, since it may hold words that pass for instructions.
+    fn result(&mut self, call: Option<Text<'_>>, content: &Content<'_>) {
+        self.out.push_str("<tool_result");
+        call.into_iter().for_each(|id| self.attribute("call", id));
+        self.out.push_str(" trusted=\"no\">\n");
+        self.content(content);
+        self.out.push_str("</tool_result>\n");
     }
-    for call in &message.calls {
-        out.push_str("<tool_call");
-        call.id.into_iter().for_each(|id| attribute("id", id, out));
-        call.name.into_iter().for_each(|name| attribute("name", name, out));
-        out.push('>');
-        out.push_str(&escaped(&spelled(&call.arguments)));
-        out.push_str("</tool_call>\n");
+
+    fn content(&mut self, content: &Content<'_>) {
+        match content {
+            Content::Text(text) => self.line(&text.decode()),
+            Content::Parts(parts) => {
+                for part in parts {
+                    match &part.kind {
+                        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => {
+                            self.line(&text.decode());
+                        }
+                        PartKind::Result(inner) => self.result(part.json.get_text("tool_use_id"), inner),
+                        // Calls are written with the message's own.
+                        PartKind::Call => {}
+                        PartKind::Image | PartKind::Media | PartKind::Other => self.placeholder(part.json),
+                    }
+                }
+            }
+        }
     }
-    out.push_str("</message>");
+
+    /// What stands for a part that is no text: its type and size, never its bytes.
+    fn placeholder(&mut self, part: Json<'_>) {
+        let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
+        self.line(&format!("[{kind}, {} bytes]", part.raw().len()));
+    }
+
+    fn line(&mut self, text: &str) {
+        if !text.is_empty() {
+            self.text(text);
+            self.out.push('\n');
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.push_str(&escaped(&without_middle(&without_data(text), self.longest)));
+    }
+
+    fn attribute(&mut self, name: &str, value: Text<'_>) {
+        let value = escaped(&value.decode()).replace('"', "&quot;").replace(['\n', '\r'], " ");
+        self.out.push_str(&format!(" {name}=\"{value}\""));
+    }
 }
 
 fn spelled<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
@@ -186,49 +289,6 @@ fn spelled<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
         Arguments::Value(value) => Cow::Borrowed(value.raw()),
         Arguments::Absent => Cow::Borrowed(""),
     }
-}
-
-fn content(content: &Content<'_>, out: &mut String) {
-    match content {
-        Content::Text(text) => line(&text.decode(), out),
-        Content::Parts(parts) => {
-            for part in parts {
-                match &part.kind {
-                    PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => {
-                        line(&text.decode(), out)
-                    }
-                    PartKind::Result(inner) => {
-                        out.push_str("<tool_result");
-                        part.json.get_text("tool_use_id").into_iter().for_each(|id| attribute("call", id, out));
-                        out.push_str(">\n");
-                        self::content(inner, out);
-                        out.push_str("</tool_result>\n");
-                    }
-                    // Calls are written with the message's own.
-                    PartKind::Call => {}
-                    PartKind::Image | PartKind::Media | PartKind::Other => placeholder(part.json, out),
-                }
-            }
-        }
-    }
-}
-
-/// What stands for a part that is no text: its type and size, never its bytes.
-fn placeholder(part: Json<'_>, out: &mut String) {
-    let kind = part.get_text("type").map_or(Cow::Borrowed("data"), |kind| kind.decode());
-    line(&format!("[{kind}, {} bytes]", part.raw().len()), out);
-}
-
-fn line(text: &str, out: &mut String) {
-    if !text.is_empty() {
-        out.push_str(&escaped(text));
-        out.push('\n');
-    }
-}
-
-fn attribute(name: &str, value: Text<'_>, out: &mut String) {
-    let value = escaped(&value.decode()).replace('"', "&quot;").replace(['\n', '\r'], " ");
-    out.push_str(&format!(" {name}=\"{value}\""));
 }
 
 #[cfg(test)]
@@ -278,13 +338,16 @@ mod tests {
         let expected =
             "<message role=\"assistant\">\nc\n<tool_call id=\"x\" name=\"f\">{\"a\":1}</tool_call>\n</message>\n";
         assert!(openai.starts_with(expected), "{openai}");
-        assert!(openai.ends_with("<tool_result call=\"x\">\nr\n</tool_result>\n</message>"), "{openai}");
+        assert!(openai.ends_with("<tool_result call=\"x\" trusted=\"no\">\nr\n</tool_result>\n</message>"), "{openai}");
         let anthropic = rendered(
             r#"[{"role":"assistant","content":[{"type":"text","text":"c"},{"type":"tool_use","id":"x","name":"f","input":{"a":1}}]},
                 {"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"r"}]},{"type":"text","text":"u"}]}]"#,
         );
         assert!(anthropic.starts_with(expected), "{anthropic}");
-        assert!(anthropic.ends_with("<tool_result call=\"x\">\nr\n</tool_result>\nu\n</message>"), "{anthropic}");
+        assert!(
+            anthropic.ends_with("<tool_result call=\"x\" trusted=\"no\">\nr\n</tool_result>\nu\n</message>"),
+            "{anthropic}"
+        );
     }
 
     #[test]

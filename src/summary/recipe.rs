@@ -21,8 +21,8 @@ pub struct Recipe {
     pub nothing_left: Option<&'static str>,
     /// Prompts that are taken for the summary itself.
     pub canned: &'static [&'static str],
-    /// Whether a history that is too long for the model is sent once more without its middle.
-    pub shortens: bool,
+    /// What is done with a history that is too long for the model.
+    pub overflow: Overflow,
     /// Whether the answer is taken without the white space around it.
     pub strips: bool,
     /// Whether an answer of nothing but white space is a failure.
@@ -56,6 +56,17 @@ pub enum Fill {
     PythonStripped,
 }
 
+/// What is done with a history that is too long for the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// It is sent in parts, each with the summary of those before it.
+    Parts,
+    /// It is sent once more without its middle.
+    Middle,
+    /// Nothing: there is no summary.
+    Fails,
+}
+
 /// When a request is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persistence {
@@ -81,7 +92,7 @@ impl Recipe {
         system: None,
         nothing_left: None,
         canned: &[],
-        shortens: false,
+        overflow: Overflow::Parts,
         strips: true,
         blank_fails: false,
         patience: Persistence::Own,
@@ -94,7 +105,7 @@ impl Recipe {
         trim: Trim::LangChain,
         template: Fill::PythonStripped,
         nothing_left: Some(TOO_LONG),
-        shortens: true,
+        overflow: Overflow::Middle,
         patience: Persistence::LangChain,
         ..Recipe::OWN
     };
@@ -107,6 +118,7 @@ impl Recipe {
         nothing_left: Some(TOO_LONG),
         canned: &[TOO_LONG, NO_HISTORY],
         blank_fails: true,
+        overflow: Overflow::Fails,
         ..Recipe::OWN
     };
 
@@ -116,6 +128,7 @@ impl Recipe {
         trim: Trim::LangChain,
         template: Fill::Python,
         nothing_left: Some(TOO_LONG),
+        overflow: Overflow::Fails,
         ..Recipe::OWN
     };
 
@@ -125,6 +138,7 @@ impl Recipe {
         built_in: BuiltIn::Chinese,
         template: Fill::Python,
         error: "生成摘要时出错: ",
+        overflow: Overflow::Fails,
         ..Recipe::OWN
     };
 
@@ -134,6 +148,7 @@ impl Recipe {
         built_in: BuiltIn::Brief,
         system: Some("You write short, exact notes on conversations for whoever has to carry them on."),
         strips: false,
+        overflow: Overflow::Fails,
         ..Recipe::OWN
     };
 }

@@ -116,7 +116,7 @@ fn models_and_keys() {
     let named = ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH_VARIABLE"];
     assert_fails(&piped(&named, GOOD), 2, &["NO_SUCH_VARIABLE"]);
     assert_fails(&piped(&["--model", "gpt-4o-mini"], GOOD), 2, &["PROVIDER:MODEL"]);
-    assert_fails(&piped(&["--model", "acme:m"], GOOD), 2, &["no provider acme", "openai, deepseek"]);
+    assert_fails(&piped(&["--model", "acme:m"], GOOD), 2, &["no provider acme", "openai, openai-responses, anthropic"]);
     assert_fails(&piped(&["--model", "extractive", "--base-url", "http://x"], GOOD), 2, &["--base-url"]);
     assert_fails(&piped(&["--model", "openai:m", "--base-url", "localhost:1"], GOOD), 2, &["http://"]);
 }

@@ -41,7 +41,10 @@ fn summary_of(run: &Run) -> String {
 fn a_good_answer_becomes_the_summary() {
     let server = Server::start(vec![completion("  The hours were mended.\n", "stop")]);
     let run = ask(&server, &["--summary-tokens", "77"]);
-    assert_eq!(summary_of(&run), "Here is a summary of the conversation to date:\n\nThe hours were mended.");
+    assert_eq!(
+        summary_of(&run),
+        "Here is a summary of the conversation to date:\n\n<summary>\nThe hours were mended.\n</summary>"
+    );
     assert_eq!(run.stderr, "");
     let requests = server.requests();
     assert_eq!(requests.len(), 1);
@@ -67,7 +70,7 @@ fn a_key_is_not_needed_on_ones_own_machine() {
         "messages:2",
         "openai-chat/plain.json",
     ]);
-    assert!(summary_of(&run).ends_with("Short."));
+    assert!(summary_of(&run).ends_with("\nShort.\n</summary>"));
     assert!(!server.requests()[0].head.to_lowercase().contains("authorization"));
 }
 
@@ -176,7 +179,7 @@ fn an_interrupt_ends_the_command_as_well() {
 fn what_may_pass_is_tried_again() {
     for code in [408, 409, 429, 500, 503] {
         let server = Server::start(vec![status(code, "busy"), status(code, "busy"), completion("At last.", "stop")]);
-        assert!(summary_of(&ask(&server, &[])).ends_with("At last."), "{code}");
+        assert!(summary_of(&ask(&server, &[])).ends_with("\nAt last.\n</summary>"), "{code}");
         assert_eq!(server.requests().len(), 3, "{code}");
     }
     let server = Server::start(vec![status(500, "broken")]);
@@ -188,7 +191,7 @@ fn what_may_pass_is_tried_again() {
 fn connections_that_break_are_tried_again() {
     for step in [Step::HangUp, Step::CutShort] {
         let server = Server::start(vec![step, completion("At last.", "stop")]);
-        assert!(summary_of(&ask(&server, &["--retries", "1"])).ends_with("At last."));
+        assert!(summary_of(&ask(&server, &["--retries", "1"])).ends_with("\nAt last.\n</summary>"));
     }
     let nobody =
         ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "--keep", "messages:2"];
@@ -221,8 +224,8 @@ fn a_redirect_takes_the_key_nowhere() {
 #[test]
 fn answers_that_are_none() {
     for (body, words) in [
-        ("", "no chat completion"),
-        ("<html>busy</html>", "no chat completion"),
+        ("", "no JSON object"),
+        ("<html>busy</html>", "no JSON object: a page and not JSON"),
         ("{\"choices\":[]}", "no choices"),
         ("{\"error\":\"odd\"}", "no chat completion"),
     ] {
@@ -278,7 +281,7 @@ fn a_command_can_be_the_summarizer() {
     let with_command =
         |command: &str| with(&["--keep", "messages:2", "--summarizer-cmd", command, "openai-chat/plain.json"]);
     let run = with_command("grep -c 'role=' | sed 's/$/ messages/'");
-    assert!(summary_of(&run).ends_with("\n\n4 messages"), "{run:?}");
+    assert!(summary_of(&run).ends_with("\n4 messages\n</summary>"), "{run:?}");
     assert_fails(&with_command("echo 'no luck' >&2; exit 3"), 4, &["exit status: 3", "no luck"]);
     assert_fails(&with_command("true"), 5, &["the summary is empty"]);
     let slow = ["--timeout", "0.2", "--summarizer-cmd", "sleep 30", "--keep", "messages:2", "openai-chat/plain.json"];

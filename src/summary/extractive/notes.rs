@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
+use crate::summary::fence;
+
 use super::sentences::{artifacts, clipped, sentences, words};
 
 /// The sections of a summary, in order.
@@ -178,8 +180,8 @@ fn earlier_summary(message: &Message<'_>, prefix: &str) -> Option<String> {
     let prefix = prefix.trim_end();
     let text = texts(message);
     match text.strip_prefix(prefix).filter(|_| !prefix.is_empty()) {
-        Some(summary) => Some(summary.to_owned()),
-        None => message.earlier.then_some(text),
+        Some(summary) => Some(fence::opened(summary).to_owned()),
+        None => message.earlier.then(|| fence::opened(&text).to_owned()),
     }
 }
 

@@ -1,40 +1,82 @@
 //! The providers of summaries over the network: a row each, and a pair of pure functions for each way they speak.
 //!
-//! A provider's file turns a prompt into a request body and an answer's body into a [`Reply`]. Sending is
-//! [`super::http`]'s.
+//! A way to speak turns a request into a body and an answer's body into a [`Reply`]. Sending is [`super::http`]'s.
 
+mod anthropic;
+mod gemini;
+mod ollama;
 mod openai_chat;
+mod openai_responses;
 
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::{Reply, Request, http::Secret};
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::syntax;
 
 /// A provider that `--model` can name.
 #[derive(Debug)]
 pub struct Provider {
     /// The part of `--model` before the colon.
     pub name: &'static str,
-    /// Where its API is, up to and with the version.
+    /// Where its API is, up to and with the version where it has one.
     pub base_url: &'static str,
-    /// The variable that holds the key.
-    pub key_variable: &'static str,
+    /// The variables that may hold the key; the first that does counts.
+    pub key_variables: &'static [&'static str],
+    /// Whether it answers without a key at its own address.
+    pub open: bool,
+    /// How it is spoken to.
+    pub api: &'static Api,
 }
 
-/// Every provider: all speak Chat Completions. Addresses and variables are those of the providers' own documentation.
+/// A way to speak.
+#[derive(Debug)]
+pub struct Api {
+    /// What follows the base address, for a model.
+    path: fn(&str) -> String,
+    /// The header that carries the key.
+    key_header: &'static str,
+    /// What stands before the key in it.
+    key_prefix: &'static str,
+    /// Other headers.
+    headers: &'static [(&'static str, &'static str)],
+    /// The body that asks for a summary.
+    request: fn(&Endpoint, &Request) -> Value,
+    /// What an answer says, or what is missing in it. It is read leniently: a field that is odd and not needed makes no
+    /// summary worse.
+    response: fn(Json<'_>) -> Result<Reply, String>,
+}
+
+/// Every provider. Addresses and variables are those of the providers' own documentation.
 pub const PROVIDERS: &[Provider] = &[
-    Provider { name: "openai", base_url: "https://api.openai.com/v1", key_variable: "OPENAI_API_KEY" },
-    Provider { name: "deepseek", base_url: "https://api.deepseek.com/v1", key_variable: "DEEPSEEK_API_KEY" },
-    Provider {
-        name: "dashscope",
-        base_url: "https://dashscope.aliyuncs.com/compatible-mode/v1",
-        key_variable: "DASHSCOPE_API_KEY",
-    },
-    Provider { name: "groq", base_url: "https://api.groq.com/openai/v1", key_variable: "GROQ_API_KEY" },
-    Provider { name: "mistral", base_url: "https://api.mistral.ai/v1", key_variable: "MISTRAL_API_KEY" },
-    Provider { name: "openrouter", base_url: "https://openrouter.ai/api/v1", key_variable: "OPENROUTER_API_KEY" },
-    Provider { name: "together", base_url: "https://api.together.xyz/v1", key_variable: "TOGETHER_API_KEY" },
-    Provider { name: "xai", base_url: "https://api.x.ai/v1", key_variable: "XAI_API_KEY" },
+    row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API),
+    row("openai-responses", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_responses::API),
+    row("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &anthropic::API),
+    row(
+        "google",
+        "https://generativelanguage.googleapis.com/v1beta",
+        &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        &gemini::API,
+    ),
+    Provider { open: true, ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"], &ollama::API) },
+    row("deepseek", "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &openai_chat::API),
+    row("dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", &["DASHSCOPE_API_KEY"], &openai_chat::API),
+    row("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &openai_chat::API),
+    row("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], &openai_chat::API),
+    row("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], &openai_chat::API),
+    row("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], &openai_chat::API),
+    row("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], &openai_chat::API),
 ];
+
+const fn row(
+    name: &'static str,
+    base_url: &'static str,
+    key_variables: &'static [&'static str],
+    api: &'static Api,
+) -> Provider {
+    Provider { name, base_url, key_variables, open: false, api }
+}
 
 /// The provider called `name`.
 pub fn by_name(name: &str) -> Option<&'static Provider> {
@@ -44,6 +86,8 @@ pub fn by_name(name: &str) -> Option<&'static Provider> {
 /// A model at an address.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
+    /// How it is spoken to.
+    pub api: &'static Api,
     /// The provider's name for the model.
     pub model: String,
     /// Where its API is, up to and with the version, without a slash at the end.
@@ -55,24 +99,140 @@ pub struct Endpoint {
 impl Endpoint {
     /// The address a request goes to.
     pub fn url(&self) -> String {
-        format!("{}{}", self.base_url, openai_chat::PATH)
+        format!("{}{}", self.base_url, (self.api.path)(&self.model))
     }
 
-    /// The body that asks for a summary of at most so many tokens.
-    pub fn request(&self, request: &Request, summary_tokens: u64) -> Value {
-        openai_chat::request(&self.model, request, summary_tokens, self.length_key())
+    /// The headers of a request, the key among them.
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in self.api.headers {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        if let Some(value) = self.key.as_ref().and_then(|key| key.header(self.api.key_prefix)) {
+            headers.insert(HeaderName::from_static(self.api.key_header), value);
+        }
+        headers
     }
 
-    /// What an answer says.
+    /// The body that asks for a summary.
+    pub fn request(&self, request: &Request) -> Value {
+        (self.api.request)(self, request)
+    }
+
+    /// What an answer says. Text may be cut in the middle of an emoji here as well as in a transcript.
     ///
     /// # Errors
     /// What is missing in it.
     pub fn response(&self, body: &str) -> Result<Reply, String> {
-        openai_chat::response(body)
+        match parsed(body).filter(|answer| answer.kind() == Kind::Object) {
+            Some(answer) => (self.api.response)(answer),
+            None => Err("the answer is no JSON object".to_owned()),
+        }
     }
 
-    /// OpenAI's newer models refuse the name that everybody else took over from its older ones.
-    fn length_key(&self) -> &'static str {
-        if self.base_url.starts_with("https://api.openai.com/") { "max_completion_tokens" } else { "max_tokens" }
+    /// Whether the model is known to think before it answers, at OpenAI and where its models are served under their own
+    /// names.
+    fn openai_reasons(&self) -> bool {
+        let name = self.model.rsplit('/').next().unwrap_or_default();
+        let named =
+            |family: &str| name.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
+        ["o1", "o3", "o4", "gpt-5"].into_iter().any(named) && !name.contains("chat")
+            || name.strip_prefix("gpt-5.").is_some_and(|rest| !rest.contains("chat"))
+    }
+
+    /// The effort of thought that such a model is asked for: notes need little, and thoughts count towards the length.
+    /// The largest models do not let themselves be asked.
+    fn little_effort(&self) -> Option<&'static str> {
+        (self.openai_reasons() && !self.model.ends_with("-pro")).then_some("low")
+    }
+}
+
+/// The JSON value that a body is.
+pub(super) fn parsed(body: &str) -> Option<Json<'_>> {
+    syntax::values(body.trim_start_matches('\u{feff}'), 0).ok()?.first().copied()
+}
+
+/// The elements of a field that is a list.
+fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
+    json.get(key).filter(|list| list.kind() == Kind::Array).into_iter().flat_map(|list| list.items())
+}
+
+/// A field that is a string, decoded.
+fn string(json: Json<'_>, key: &str) -> Option<String> {
+    Some(json.get_text(key)?.decode().into_owned())
+}
+
+/// A field that is a number of tokens; some servers write them with a point.
+fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
+    Some(json.get(key)?.raw().parse::<f64>().ok()? as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model of a provider at its own address.
+    pub(super) fn endpoint(provider: &str, model: &str) -> Endpoint {
+        let provider = by_name(provider).expect("a provider");
+        let key = Secret::new("sk-test");
+        Endpoint { api: provider.api, model: model.to_owned(), base_url: provider.base_url.to_owned(), key }
+    }
+
+    /// A request of a prompt and nothing else.
+    pub(super) fn request(prompt: &str) -> Request {
+        Request { system: None, prompt: prompt.to_owned(), limit: 9 }
+    }
+
+    #[test]
+    fn where_requests_go_and_what_carries_the_key() {
+        let rows: Vec<(String, String)> = PROVIDERS
+            .iter()
+            .map(|provider| {
+                let endpoint = endpoint(provider.name, "m");
+                let headers = endpoint.headers();
+                let carries = headers.iter().find(|(_, value)| value.is_sensitive()).expect("a key");
+                (endpoint.url(), format!("{}: {}", carries.0, carries.1.to_str().expect("text")))
+            })
+            .collect();
+        let bearer = "authorization: Bearer sk-test";
+        let expected = [
+            ("https://api.openai.com/v1/chat/completions", bearer),
+            ("https://api.openai.com/v1/responses", bearer),
+            ("https://api.anthropic.com/v1/messages", "x-api-key: sk-test"),
+            ("https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", "x-goog-api-key: sk-test"),
+            ("http://localhost:11434/api/chat", bearer),
+            ("https://api.deepseek.com/v1/chat/completions", bearer),
+            ("https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions", bearer),
+            ("https://api.groq.com/openai/v1/chat/completions", bearer),
+            ("https://api.mistral.ai/v1/chat/completions", bearer),
+            ("https://openrouter.ai/api/v1/chat/completions", bearer),
+            ("https://api.together.xyz/v1/chat/completions", bearer),
+            ("https://api.x.ai/v1/chat/completions", bearer),
+        ];
+        assert_eq!(rows, expected.map(|(url, header)| (url.to_owned(), header.to_owned())));
+    }
+
+    #[test]
+    fn no_answer_makes_a_reader_panic() {
+        for provider in PROVIDERS {
+            let endpoint = endpoint(provider.name, "m");
+            for body in
+                ["", "[]", "{}", "null", "<html>", r#"{"error":"x"}"#, r#"{"choices":3,"output":"","content":{}}"#]
+            {
+                let answer = endpoint.response(body);
+                assert!(answer.is_err(), "{} of {body}: {answer:?}", provider.name);
+            }
+        }
+    }
+
+    #[test]
+    fn models_that_think() {
+        for name in ["o1", "o3-mini", "o4-mini", "gpt-5", "gpt-5-mini", "gpt-5.1", "openai/gpt-5.2-pro"] {
+            assert!(endpoint("openai", name).openai_reasons(), "{name}");
+        }
+        for name in ["gpt-4o", "gpt-50", "o100", "gpt-5-chat-latest", "gpt-5.1-chat-latest", "qwen3", "test-model"] {
+            assert!(!endpoint("openai", name).openai_reasons(), "{name}");
+        }
     }
 }

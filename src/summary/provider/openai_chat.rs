@@ -1,37 +1,54 @@
-//! Chat Completions: `POST {base}/chat/completions`.
+//! Chat Completions: `POST {base}/chat/completions`, spoken by OpenAI and by everybody who is compatible with it.
 
 use serde_json::{Value, json};
 
-use crate::summary::{Reply, Request, Usage};
+use super::{Api, Endpoint, string, tokens};
+use crate::summary::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::syntax;
 
-/// What follows the base address.
-pub(super) const PATH: &str = "/chat/completions";
+pub(super) const API: Api = Api {
+    path: |_| "/chat/completions".to_owned(),
+    key_header: "authorization",
+    key_prefix: "Bearer ",
+    headers: &[],
+    request,
+    response,
+};
 
-pub(super) fn request(model: &str, request: &Request, summary_tokens: u64, length_key: &str) -> Value {
+fn request(endpoint: &Endpoint, request: &Request) -> Value {
     let system = request.system.map(|text| json!({"role": "system", "content": text}));
     let messages: Vec<Value> = system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect();
-    let mut body = json!({"model": model, "messages": messages});
-    body[length_key] = json!(summary_tokens);
+    let mut body = json!({"model": endpoint.model, "messages": messages});
+    body[length_key(endpoint)] = json!(request.limit);
+    if let Some(effort) = endpoint.little_effort() {
+        body["reasoning_effort"] = json!(effort);
+    }
     body
 }
 
-/// What an answer says. It is read leniently: a field that is odd and not needed makes no summary worse, and text may be
-/// cut in the middle of an emoji here as well.
-pub(super) fn response(body: &str) -> Result<Reply, String> {
-    let body = body.trim_start_matches('\u{feff}');
-    let answer = syntax::values(body, 0).ok().and_then(|values| values.first().copied());
-    let choices = answer.and_then(|answer| answer.get("choices")).filter(|choices| choices.kind() == Kind::Array);
-    let choices = choices.ok_or("the answer is no chat completion")?;
-    let choice = choices.items().next().ok_or("the answer has no choices")?;
+/// OpenAI's newer models refuse the name that everybody else took over from its older ones.
+fn length_key(endpoint: &Endpoint) -> &'static str {
+    let openai = endpoint.base_url.starts_with("https://api.openai.com/") || endpoint.openai_reasons();
+    if openai { "max_completion_tokens" } else { "max_tokens" }
+}
+
+fn response(answer: Json<'_>) -> Result<Reply, String> {
+    let choices = answer.get("choices").filter(|choices| choices.kind() == Kind::Array);
+    let choice = choices.ok_or("the answer is no chat completion")?.items().next();
+    let choice = choice.ok_or("the answer has no choices")?;
     let message = choice.get("message").filter(|message| message.kind() == Kind::Object);
-    let content = message.ok_or("the answer has no message")?.get("content");
-    let stopped = choice.get_text("finish_reason");
+    let message = message.ok_or("the answer has no message")?;
+    let refused = message.get_text("refusal").is_some_and(|text| !text.decode().is_empty());
+    let stopped = choice.get_text("finish_reason").map(|why| why.decode()).unwrap_or_default();
     Ok(Reply {
-        text: content.map(text).unwrap_or_default(),
-        cut_off: stopped.is_some_and(|why| why.is("length") || why.is("content_filter")),
-        usage: answer.and_then(|answer| usage(answer.get("usage")?)),
+        text: message.get("content").map(text).unwrap_or_default(),
+        stop: match stopped.as_ref() {
+            "length" | "max_tokens" | "model_length" => Stop::Length,
+            "content_filter" => Stop::Refused,
+            _ if refused => Stop::Refused,
+            _ => Stop::Done,
+        },
+        usage: answer.get("usage").and_then(usage),
     })
 }
 
@@ -39,54 +56,62 @@ pub(super) fn response(body: &str) -> Result<Reply, String> {
 fn text(content: Json<'_>) -> String {
     match content.text() {
         Some(text) => text.decode().into_owned(),
+        None if content.kind() != Kind::Array => String::new(),
         None => content
             .items()
-            .filter_map(|part| part.text().or_else(|| part.get_text("text")))
-            .map(|text| text.decode())
+            .filter_map(|part| part.text().map(|text| text.decode().into_owned()).or_else(|| string(part, "text")))
             .collect(),
     }
 }
 
-/// What the provider counts, where it says both figures.
+/// What the provider counts, where it says both figures; `OpenRouter` says what it bills as well.
 fn usage(usage: Json<'_>) -> Option<Usage> {
-    let tokens = |key: &str| Some(usage.get(key)?.raw().parse::<f64>().ok()? as u64);
-    Some(Usage { input: tokens("prompt_tokens")?, output: tokens("completion_tokens")? })
+    let thoughts = usage.get("completion_tokens_details").and_then(|details| tokens(details, "reasoning_tokens"));
+    Some(Usage {
+        input: tokens(usage, "prompt_tokens")?,
+        output: tokens(usage, "completion_tokens")?,
+        reasoning: thoughts.unwrap_or(0),
+        cost: usage.get("cost").and_then(|cost| cost.raw().parse().ok()),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{endpoint, request};
     use super::*;
 
     #[test]
     fn a_request_has_one_user_message_and_a_length() {
         assert_eq!(
-            request("m", &Request { system: None, prompt: "p".to_owned() }, 9, "max_tokens").to_string(),
+            endpoint("groq", "m").request(&request("p")).to_string(),
             r#"{"model":"m","messages":[{"role":"user","content":"p"}],"max_tokens":9}"#
         );
         assert_eq!(
-            request("m", &Request { system: Some("s"), prompt: "p".to_owned() }, 9, "max_tokens")["messages"]
-                .to_string(),
+            endpoint("groq", "m").request(&Request { system: Some("s"), ..request("p") })["messages"].to_string(),
             r#"[{"role":"system","content":"s"},{"role":"user","content":"p"}]"#
         );
+        let newer = endpoint("openai", "gpt-5-mini").request(&request("p"));
+        assert_eq!((&newer["max_completion_tokens"], &newer["reasoning_effort"]), (&json!(9), &json!("low")));
     }
 
     #[test]
     fn answers() {
-        let usage = Some(Usage { input: 3, output: 4 });
+        let response = |body: &str| endpoint("openai", "m").response(body);
         let whole = response(
             r#"{"id":"x","choices":[{"message":{"role":"assistant","content":"s"},"finish_reason":"stop"}],
-                "usage":{"prompt_tokens":3.0,"completion_tokens":4,"total_tokens":7}}"#,
+                "usage":{"prompt_tokens":3.0,"completion_tokens":4,"total_tokens":7,"cost":0.5,
+                "completion_tokens_details":{"reasoning_tokens":2}}}"#,
         );
-        assert_eq!(whole, Ok(Reply { text: "s".to_owned(), cut_off: false, usage }));
+        let usage = Some(Usage { input: 3, output: 4, reasoning: 2, cost: Some(0.5) });
+        assert_eq!(whole, Ok(Reply { text: "s".to_owned(), stop: Stop::Done, usage }));
         let parts = response(
             r#"{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"},"c"]},"finish_reason":"length"}]}"#,
         );
-        assert_eq!(parts, Ok(Reply { text: "abc".to_owned(), cut_off: true, usage: None }));
-        assert_eq!(
-            response(r#"{"choices":[{"message":{"content":null}}]}"#).map(|reply| reply.text),
-            Ok(String::new())
-        );
+        assert_eq!(parts, Ok(Reply { text: "abc".to_owned(), stop: Stop::Length, usage: None }));
+        assert_eq!(response(r#"{"choices":[{"message":{"content":null}}]}"#), Ok(Reply::default()));
+        let refused = response(r#"{"choices":[{"message":{"content":null,"refusal":"No."},"finish_reason":"stop"}]}"#);
+        assert_eq!(refused.map(|reply| reply.stop), Ok(Stop::Refused));
         assert_eq!(response(r#"{"choices":[]}"#), Err("the answer has no choices".to_owned()));
-        assert!(response("<html>").expect_err("no JSON").starts_with("the answer is no chat completion"));
+        assert_eq!(response("<html>"), Err("the answer is no JSON object".to_owned()));
     }
 }

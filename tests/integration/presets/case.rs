@@ -11,7 +11,7 @@ use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::summary::attempts::{Failed, Kind, Patience};
 use tcompact::summary::prompt::Template;
-use tcompact::summary::{Answers, NoAnswer, Reply, Request, Summarizer};
+use tcompact::summary::{Answers, Bill, NoAnswer, Reply, Request, Summarizer};
 use tcompact::tokens::python;
 use tcompact::transcript::format;
 use tcompact::transcript::json::{Json, Kind as JsonKind};
@@ -34,7 +34,7 @@ pub(super) struct Script {
 }
 
 impl Answers for Script {
-    fn answer(&self, request: &Request, _summary_tokens: u64) -> Result<Reply, NoAnswer> {
+    fn answer(&self, request: &Request, _bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let attempt = || {
             self.prompts.borrow_mut().push(request.prompt.clone());
             let mut steps = self.steps.borrow_mut();
@@ -48,6 +48,10 @@ impl Answers for Script {
             }
         };
         self.patience.persist(attempt, |_| {})
+    }
+
+    fn identity(&self, _request: &Request) -> String {
+        unreachable!("recorded cases have no cache")
     }
 }
 

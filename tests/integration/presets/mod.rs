@@ -39,7 +39,7 @@ fn differences(case: &Case<'_>, in_state: bool) -> String {
     compare_plan(case, &settings, &source, before, &mut out);
     let script = case.script(&settings);
     let input = Input { name: "case".to_owned(), text: source.clone() };
-    let outcome = process(&settings, &input, &script);
+    let outcome = process(&settings, &input, &script, &mut Vec::new());
     let outcome = match (outcome, case.expected("error")) {
         (Ok(outcome), None) => Some(outcome),
         (Err(error), Some(expected)) => {

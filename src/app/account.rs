@@ -1,0 +1,77 @@
+//! What a conversation took and what came of it, for the report.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::run::report::{Conversation, Status};
+use crate::settings::Settings;
+use crate::summary::Bill;
+
+use super::work::Writer;
+
+/// What is known of a conversation's way so far.
+#[derive(Debug)]
+pub(super) struct Account {
+    started: Instant,
+    /// The plan, as a dry run prints it.
+    pub(super) plan: Value,
+    /// What was asked for.
+    pub(super) bill: Bill,
+    /// Tokens of the summary message.
+    pub(super) summary_tokens: Option<u64>,
+    /// Tokens of what is left.
+    pub(super) tokens_after: Option<u64>,
+    /// Who wrote the summary.
+    pub(super) by: Option<Writer>,
+    /// What went wrong.
+    pub(super) error: Option<String>,
+}
+
+impl Account {
+    pub(super) fn new() -> Self {
+        Account {
+            started: Instant::now(),
+            plan: Value::Null,
+            bill: Bill::default(),
+            summary_tokens: None,
+            tokens_after: None,
+            by: None,
+            error: None,
+        }
+    }
+
+    /// The account as it is reported; `failed` says that there is no result.
+    pub(super) fn closed(self, settings: &Settings, failed: bool) -> Conversation {
+        let asked = self.bill.requests > 0 || self.bill.cached > 0;
+        let provider = match self.by {
+            Some(Writer::Embedded) => Some("extractive"),
+            Some(Writer::Nobody) => Some(settings.summarizer_name.as_str()),
+            Some(Writer::Summarizer) => Some(settings.summarizer_name.as_str()),
+            None => Some(settings.summarizer_name.as_str()).filter(|_| asked),
+        };
+        let status = match (failed, self.by) {
+            (true, _) => Status::Failed,
+            (false, Some(_)) => Status::Compacted,
+            (false, None) => Status::Unchanged,
+        };
+        let before = self.plan.get("tokens").and_then(Value::as_u64);
+        Conversation {
+            status,
+            summary_tokens: self.summary_tokens,
+            tokens_after: self.tokens_after.or(before).filter(|_| !failed),
+            provider: provider.map(str::to_owned),
+            usage: self.bill.usage.map(|usage| settings.billed(usage)),
+            requests: self.bill.requests,
+            retries: self.bill.retries,
+            cached: self.bill.cached,
+            elapsed_ms: whole_milliseconds(self.started.elapsed()),
+            error: self.error,
+            plan: self.plan,
+        }
+    }
+}
+
+fn whole_milliseconds(elapsed: Duration) -> u64 {
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}

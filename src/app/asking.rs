@@ -1,0 +1,149 @@
+//! Asking a summarizer: from the cache where the answer is there, once more where it is not taken, and in parts where the
+//! history is more than can be read at once.
+
+use crate::cli::Accept;
+use crate::exit::Exit;
+use crate::plan::pairs::Pairing;
+use crate::run::said::Said;
+use crate::summary::parts::{Measure, shortened, together};
+use crate::summary::{NoAnswer, Reply, Request, prompt};
+use crate::tokens::python;
+
+use super::work::{NoSummary, Work};
+
+/// Tokens below which a part is not made smaller.
+const SMALLEST_PART: u64 = 64;
+
+impl Work<'_, '_> {
+    /// Sends a history in the prompt: all that there is to be summarized, or a part. The outer error is for good, whatever
+    /// the settings say of histories that are too long.
+    pub(super) fn ask(&self, history: &str, for_all: bool) -> Result<Result<Reply, NoAnswer>, NoSummary> {
+        let settings = self.settings;
+        let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what };
+        let prompt = settings.template.fill(history).map_err(wrong)?;
+        if settings.recipe.canned.contains(&prompt.as_str()) {
+            return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
+        }
+        let request = Request { system: settings.recipe.system, prompt, limit: settings.summary_tokens };
+        let identity = settings.cache.as_ref().map(|cache| (cache, self.answers.identity(&request)));
+        if let Some((cache, identity)) = &identity
+            && let Some(reply) = cache.get(identity).filter(|reply| self.judged(reply, for_all).is_ok())
+        {
+            self.bill.borrow_mut().cached += 1;
+            return Ok(Ok(reply));
+        }
+        let answer = self.corrected(&request, for_all);
+        if let (Ok(reply), Some((cache, identity))) = (&answer, &identity)
+            && self.judged(reply, for_all).is_ok()
+            && let Err(error) = cache.put(identity, reply)
+        {
+            Said::new(settings).not_cached(&error);
+        }
+        Ok(answer)
+    }
+
+    /// The answer to a request; where it is not taken, that to the same request and what was wrong.
+    fn corrected(&self, request: &Request, for_all: bool) -> Result<Reply, NoAnswer> {
+        let mut bill = self.bill.borrow_mut();
+        let reply = self.answers.answer(request, &mut bill)?;
+        let Err(refusal) = self.judged(&reply, for_all) else { return Ok(reply) };
+        if self.settings.accept == Accept::Any {
+            // It is refused by the rules of a system that does not ask again.
+            return Ok(reply);
+        }
+        let (said, limit) = refusal.correction(request.limit);
+        let prompt = format!("{}\n\n{said}", request.prompt);
+        self.answers.answer(&Request { prompt, limit, ..request.clone() }, &mut bill)
+    }
+
+    /// Has messages summarized: at once where they fit, or else in order, each part with the notes on those before it.
+    /// A provider that finds a part too long is sent a smaller one.
+    pub(super) fn in_parts(&self, source: &str, indices: &[usize]) -> Result<Reply, NoSummary> {
+        let pairing = Pairing::of(&self.history.messages);
+        let bonds: Vec<(usize, usize)> = self.history.bonds.iter().chain(&pairing.bonds).copied().collect();
+        let groups = together(indices, &bonds);
+        let mut rest = &groups[..];
+        let mut room = self.room()?;
+        let mut notes = None;
+        loop {
+            let Part { history, groups } = self.part(notes.as_deref(), rest, room)?;
+            let for_all = groups == rest.len();
+            if !for_all {
+                Said::new(self.settings).part(source, indices.len(), rest[..groups].concat().len());
+            }
+            match self.ask(&history, for_all)? {
+                Err(none) if none.too_long => match self.measure().tokens(&history) / 2 {
+                    smaller if smaller < SMALLEST_PART => return Err(none.into()),
+                    smaller => room = Some(smaller),
+                },
+                Err(none) => return Err(none.into()),
+                Ok(reply) if for_all => return Ok(reply),
+                Ok(reply) => {
+                    self.judged(&reply, false)?;
+                    notes = Some(python::strip(&reply.text).to_owned());
+                    rest = &rest[groups..];
+                }
+            }
+        }
+    }
+
+    /// The next part: as many groups of messages as fit beside the notes, and one at least.
+    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>) -> Result<Part, NoSummary> {
+        let measure = self.measure();
+        let mut written: Vec<String> = notes.map(prompt::earlier_notes).into_iter().collect();
+        let mut left = match room {
+            Some(room) => room.saturating_sub(written.iter().map(|notes| measure.tokens(notes)).sum()),
+            None => u64::MAX,
+        };
+        if left < SMALLEST_PART {
+            return Err(no_room(room.unwrap_or(0)));
+        }
+        let mut taken = 0;
+        for group in groups {
+            let messages: Vec<_> = self.messages(group).collect();
+            let mut text = prompt::history(messages.iter().copied());
+            // No text has more tokens than bytes.
+            let whole = text.len() as u64 <= left || measure.tokens(&text) <= left;
+            if !whole && taken > 0 {
+                break;
+            }
+            if !whole {
+                text = shortened(&messages, measure, left);
+            }
+            left = left.saturating_sub(measure.tokens(&text) + 1);
+            written.push(text);
+            taken += 1;
+        }
+        Ok(Part { history: written.join("\n"), groups: taken })
+    }
+
+    fn measure(&self) -> Measure {
+        Measure { counter: self.settings.writer_counter }
+    }
+
+    /// Tokens that a part may have, where the summarizer's window is known.
+    fn room(&self) -> Result<Option<u64>, NoSummary> {
+        let settings = self.settings;
+        let Some(window) = settings.writer_window else { return Ok(None) };
+        let around = settings.template.fill("").unwrap_or_default();
+        let around = [settings.recipe.system.unwrap_or_default(), &around].concat();
+        match self.measure().room(window, settings.summary_tokens, &around) {
+            room if room < SMALLEST_PART => Err(no_room(window)),
+            room => Ok(Some(room)),
+        }
+    }
+}
+
+/// What is sent at once.
+struct Part {
+    history: String,
+    /// How many groups of messages are in it.
+    groups: usize,
+}
+
+fn no_room(window: u64) -> NoSummary {
+    let message = format!(
+        "a context window of {window} tokens has no room for the history beside the prompt and --summary-tokens; lower that, or name another model"
+    );
+    NoSummary { exit: Exit::SummarizerFailed, message }
+}

@@ -1,0 +1,52 @@
+//! What an interrupt does: it ends the program at once, and the commands that it runs, which a terminal would not tell:
+//! each is in a process group of its own.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use crate::exit::Exit;
+
+/// The process groups of the commands that run.
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+/// Has an interrupt end the program with the code for it, whatever it waits for. Files are replaced whole or not at all, so
+/// what was written is.
+pub fn end_at_once() {
+    // Fails only where it has been set before.
+    let _ = ctrlc::set_handler(|| {
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        running.iter().copied().for_each(kill_group);
+        std::process::exit(Exit::Interrupted as i32);
+    });
+}
+
+/// A command that is running, to be ended with the program; no longer when this is dropped.
+#[derive(Debug)]
+pub struct Running(u32);
+
+impl Running {
+    /// The command that leads a process group.
+    pub fn new(group: u32) -> Self {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
+        Running(group)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Kills all processes of a group.
+#[cfg(unix)]
+pub fn kill_group(group: u32) {
+    // No process has the number 0, and there is no such group.
+    if let Some(group) = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw) {
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+/// There are no process groups.
+#[cfg(not(unix))]
+pub fn kill_group(_group: u32) {}

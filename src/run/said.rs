@@ -1,0 +1,233 @@
+//! What is said on standard error, a line each: what went otherwise than asked, and with `-v` what is decided and done.
+
+use std::io::{self, Write};
+
+use crate::cli::{Accept, OnError};
+use crate::plan::breaches::Breach;
+use crate::plan::{Parted, Plan};
+use crate::run::input::{plain, spoken, visible};
+use crate::run::report::DryRun;
+use crate::settings::Settings;
+use crate::summary::{Bill, Summarizer};
+use crate::tokens::Tally;
+use crate::transcript::Transcript;
+
+/// Lines on standard error, as many as the user wants.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'s> {
+    settings: &'s Settings,
+}
+
+impl<'s> Said<'s> {
+    /// Speaks as the settings say.
+    pub fn new(settings: &'s Settings) -> Self {
+        Said { settings }
+    }
+
+    /// Where the settings come from, and what the user should know of them.
+    pub fn settings(self) {
+        for line in &self.settings.said {
+            self.line(line);
+        }
+    }
+
+    /// That the config file has nothing done.
+    pub fn disabled(self) {
+        if let Some(reason) = self.settings.disabled.as_ref().filter(|_| !self.settings.quiet) {
+            self.line(&format!("{reason}; the transcript is left as it is"));
+        }
+    }
+
+    /// A breach of the provider's rules: what `--check` is asked for, so it is said even where little is wanted.
+    pub fn breach(self, source: &str, breach: &Breach) {
+        self.line(&format!("{}: message {}: {breach}", spoken(source), breach.message));
+    }
+
+    /// Why a transcript is left alone that could have been cut by the rules.
+    pub fn refused(self, source: &str, plan: &Plan) {
+        if let Some(reason) = plan.reason.as_ref().filter(|_| plan.refused && !self.settings.quiet) {
+            self.line(&format!("{} is left as it is: {reason}", spoken(source)));
+        }
+    }
+
+    /// That calls are taken away though they were to be given a result.
+    pub fn dropping(self, source: &str, calls: usize) {
+        if calls > 0 && !self.settings.quiet {
+            let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
+            self.line(&format!("{}: {calls}, since the format has no way to write a result for it", spoken(source)));
+        }
+    }
+
+    /// How many breaches there are to be mended.
+    pub fn repairing(self, source: &str, found: usize) {
+        if self.settings.verbose {
+            self.line(&format!("{}: {found} breaches of its provider's rules", spoken(source)));
+        }
+    }
+
+    /// What was decided.
+    pub fn planned(self, source: &str, transcript: &Transcript<'_>, plan: &Plan, tally: &Tally<'_, '_>) {
+        if !self.settings.verbose {
+            return;
+        }
+        let dry_run = DryRun::new(source, transcript, plan, tally, self.settings);
+        let size = format!(
+            "{}: {}, {} messages, {} tokens ({})",
+            spoken(source),
+            dry_run.format,
+            dry_run.messages,
+            dry_run.tokens,
+            dry_run.counter
+        );
+        let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
+        let decision = match &plan.reason {
+            Some(reason) => format!("left as it is: {reason}"),
+            None => {
+                let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
+                let pinned =
+                    if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
+                format!(
+                    "cut at {}{}: {} tokens go, {} stay{pinned}",
+                    plan.cutoff,
+                    moved.unwrap_or_default(),
+                    dry_run.summarize.tokens,
+                    dry_run.keep.tokens
+                )
+            }
+        };
+        self.line(&format!("{size}{fired}; {decision}"));
+    }
+
+    /// What was put in the place of the history, and what the provider counts.
+    pub fn summarized(self, source: &str, messages: usize, tokens: u64, bill: &Bill) {
+        if self.settings.verbose {
+            let counted = bill.usage.map(|usage| self.settings.billed(usage)).map(|billed| {
+                let cost = billed.cost_usd.map(|cost| format!(", ${cost:.6}")).unwrap_or_default();
+                format!(
+                    "; the provider counts {} tokens in and {} out{cost}",
+                    billed.input_tokens, billed.output_tokens
+                )
+            });
+            let cached = if bill.cached > 0 { "; from the cache" } else { "" };
+            let counted = counted.unwrap_or_default();
+            self.line(&format!(
+                "{}: {messages} messages became a summary of {tokens} tokens{counted}{cached}",
+                spoken(source)
+            ));
+        }
+    }
+
+    /// That only some messages are summarized at a time.
+    pub fn part(self, source: &str, messages: usize, part: usize) {
+        if self.settings.verbose {
+            self.line(&format!(
+                "{}: the next {part} of {messages} messages are summarized by themselves, since not all fit the summarizer",
+                spoken(source)
+            ));
+        }
+    }
+
+    /// That a summary could not be kept for another time.
+    pub fn not_cached(self, error: &io::Error) {
+        if !self.settings.quiet {
+            self.line(&format!("the summary could not be kept in --cache: {}; it is used all the same", plain(error)));
+        }
+    }
+
+    /// What is changed where nothing is summarized: arguments are cut, results are moved to files, or both.
+    pub fn not_summarized(self, source: &str, arguments: bool, results: bool) {
+        let changes: Vec<&str> = [
+            (arguments, "long arguments of old tool calls are cut"),
+            (results, "large results at the end are moved to files"),
+        ]
+        .into_iter()
+        .filter_map(|(done, what)| done.then_some(what))
+        .collect();
+        if !self.settings.quiet && !changes.is_empty() {
+            self.line(&format!("{}: nothing is summarized; {}", spoken(source), changes.join(", and ")));
+        }
+    }
+
+    /// That the cut parts a call from its result, which the rule for pairs does not prevent.
+    pub fn parted(self, source: &str, plan: &Plan) {
+        let cut = plan.cutoff;
+        let what = match plan.parted {
+            None => return,
+            Some(Parted::Pair(call, result)) => {
+                format!("the cut at {cut} parts the call in message {call} from its result in message {result}")
+            }
+            Some(Parted::Orphan) => format!("what is kept begins with a result whose call is nowhere, message {cut}"),
+        };
+        if !self.settings.quiet {
+            let pairs = self.settings.policy.pairs;
+            self.line(&format!("{}: {what}, as --pairs {pairs} lets it; --pairs strict does not", spoken(source)));
+        }
+    }
+
+    /// That the last line is only the beginning of one.
+    pub fn broken_off(self, source: &str, line: usize) {
+        if !self.settings.quiet {
+            self.line(&format!("{}: line {line} breaks off; it is left as it is", spoken(source)));
+        }
+    }
+
+    /// That nothing of the history was left to be sent, and what stands for a summary.
+    pub fn nothing_sent(self, source: &str, text: &str) {
+        if !self.settings.quiet {
+            self.line(&format!(
+                "{}: nothing of the history is left within --trim-tokens, so no summarizer is asked, and the summary is: {text}",
+                spoken(source)
+            ));
+        }
+    }
+
+    /// That the embedded summarizer found nothing that would be smaller than what it replaces; where that is not what
+    /// decides otherwise, it is said without being asked.
+    pub fn left(self, source: &str, why: &str) {
+        let unexpected = self.settings.accept == Accept::Any && !self.settings.quiet;
+        if self.settings.verbose || unexpected {
+            self.line(&format!("{}: left as it is: {why}", spoken(source)));
+        }
+    }
+
+    /// That there is no summary, where that does not end the program.
+    pub fn failed(self, source: &str, message: &str, on_error: OnError) {
+        let instead = match on_error {
+            OnError::Fail => return,
+            OnError::Passthrough => "the transcript is left as it is",
+            OnError::Extractive => "the embedded summarizer is used instead",
+            OnError::Embed if self.settings.archive.is_some() => "the summary is this message",
+            OnError::Embed => "the summary is this message, and the history is gone",
+        };
+        self.line(&format!("{}: {message}; {instead}", spoken(source)));
+    }
+
+    /// That nobody said who was to write the summary.
+    pub fn default_summarizer(self) {
+        if !self.settings.quiet
+            && !self.settings.summarizer_chosen
+            && matches!(self.settings.summarizer, Summarizer::Extractive)
+        {
+            self.line(
+                "summarized by the embedded summarizer; --model names another, and --model extractive silences this line",
+            );
+        }
+    }
+
+    /// That the embedded summarizer takes no prompt, where the user gave one.
+    pub fn prompt_not_used(self) {
+        if !self.settings.quiet
+            && let Some(from) = self.settings.template_from
+            && matches!(self.settings.summarizer, Summarizer::Extractive)
+        {
+            self.line(&format!(
+                "the embedded summarizer takes no prompt, so {from} is not used; name a model with --model"
+            ));
+        }
+    }
+
+    fn line(self, text: &str) {
+        // Where nobody can be told, the work goes on.
+        let _ = writeln!(anstream::stderr(), "tcompact: {}", visible(text));
+    }
+}

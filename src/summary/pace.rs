@@ -1,0 +1,44 @@
+//! How fast requests follow each other, whoever sends them.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A minute shared out evenly among requests.
+#[derive(Debug)]
+pub struct Pace {
+    gap: Duration,
+    /// When the next request may be sent; at once if none was.
+    next: Mutex<Option<Instant>>,
+}
+
+impl Pace {
+    /// At most so many requests a minute.
+    pub fn new(rate: u32) -> Self {
+        Pace { gap: Duration::from_secs(60) / rate.max(1), next: Mutex::new(None) }
+    }
+
+    /// Takes the next turn, and says how long it is until then.
+    pub fn turn(&self, now: Instant) -> Duration {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = next.map_or(now, |next| next.max(now));
+        *next = Some(turn + self.gap);
+        turn - now
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_a_gap_apart_and_none_is_saved_up() {
+        let pace = Pace::new(60);
+        let start = Instant::now();
+        let second = Duration::from_secs(1);
+        assert_eq!(pace.turn(start), Duration::ZERO);
+        assert_eq!(pace.turn(start), second);
+        assert_eq!(pace.turn(start + second / 2), second * 3 / 2);
+        assert_eq!(pace.turn(start + 100 * second), Duration::ZERO);
+        assert_eq!(pace.turn(start + 100 * second), second);
+    }
+}

@@ -1,0 +1,124 @@
+//! A history that is more than the summarizer can read at once: where it can be cut, and how a piece that is too large
+//! by itself is shortened.
+
+use crate::tokens::Counter;
+use crate::transcript::Message;
+
+use super::prompt;
+
+/// How much a summarizer can read.
+#[derive(Debug, Clone, Copy)]
+pub struct Measure {
+    /// How its tokens are counted, as well as is known.
+    pub counter: Counter,
+}
+
+impl Measure {
+    /// Tokens of a text: rather too many than too few where they are only estimated. Scripts with few letters a word have
+    /// several bytes a letter.
+    pub fn tokens(self, text: &str) -> u64 {
+        const BYTES_PER_TOKEN: usize = 4;
+        let counted = self.counter.count_text(text);
+        if self.exact() { counted } else { counted.max(text.len().div_ceil(BYTES_PER_TOKEN) as u64) }
+    }
+
+    /// Tokens that are left for a history in a window, beside the answer and what stands around the history.
+    pub fn room(self, window: u64, answer: u64, around: &str) -> u64 {
+        let margin = if self.exact() { window / 50 } else { window / 10 };
+        window.saturating_sub(answer).saturating_sub(self.tokens(around)).saturating_sub(margin)
+    }
+
+    fn exact(self) -> bool {
+        matches!(self.counter, Counter::Exact(_))
+    }
+}
+
+/// The runs of `indices` that are not parted: each call is in one with its results. `bonds` are the indices of calls and of
+/// their results, the first before the second.
+pub fn together<'i>(indices: &'i [usize], bonds: &[(usize, usize)]) -> Vec<&'i [usize]> {
+    // How many bonds reach over the seam before each index.
+    let mut over = vec![0i64; indices.len() + 1];
+    for (call, result) in bonds {
+        let place = |index: &usize| indices.binary_search(index).ok();
+        if let (Some(call), Some(result)) = (place(call), place(result)) {
+            over[call + 1] += 1;
+            over[result + 1] -= 1;
+        }
+    }
+    let mut open = 0;
+    let mut runs = Vec::new();
+    let mut start = 0;
+    for seam in 1..=indices.len() {
+        open += over[seam];
+        if open == 0 {
+            runs.push(&indices[start..seam]);
+            start = seam;
+        }
+    }
+    runs
+}
+
+/// Messages written down in at most `limit` tokens: the middle of their texts goes, half of what is left of the longest at
+/// a time.
+pub fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> String {
+    const SHORTEST: usize = 16;
+    let mut text = prompt::history(messages.iter().copied());
+    let mut longest = text.chars().count();
+    while measure.tokens(&text) > limit && longest > SHORTEST {
+        longest /= 2;
+        text = prompt::history_of_at_most(messages.iter().copied(), longest);
+    }
+    // A great many messages, none of them long.
+    let mut characters = text.chars().count();
+    while measure.tokens(&text) > limit && characters > SHORTEST {
+        characters /= 2;
+        text = prompt::without_middle(&text, characters).into_owned();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::read;
+
+    const MEASURE: Measure = Measure { counter: Counter::DEFAULT };
+
+    #[test]
+    fn calls_stay_with_their_results() {
+        let indices = [1, 2, 3, 4, 5, 7];
+        let none: Vec<&[usize]> = vec![&[1], &[2], &[3], &[4], &[5], &[7]];
+        assert_eq!(together(&indices, &[]), none);
+        let pairs: Vec<&[usize]> = vec![&[1], &[2, 3, 4], &[5], &[7]];
+        assert_eq!(together(&indices, &[(2, 3), (2, 4), (3, 4)]), pairs);
+        assert_eq!(together(&indices, &[(0, 3), (5, 6)]), none, "what is not sent holds nothing together");
+        let nested: Vec<&[usize]> = vec![&[1, 2, 3, 4, 5], &[7]];
+        assert_eq!(together(&indices, &[(1, 5), (2, 3)]), nested);
+        assert!(together(&[], &[(1, 2)]).is_empty());
+    }
+
+    #[test]
+    fn what_is_too_large_loses_its_middle() {
+        let long = format!("BEGIN{}END", " word".repeat(2_000));
+        let source = format!(r#"[{{"role":"user","content":"short"}},{{"role":"user","content":"{long}"}}]"#);
+        let document = read(&source, None, None).expect("a transcript");
+        let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
+        for limit in [60, 100, 1000, 3000] {
+            let text = shortened(&messages, MEASURE, limit);
+            assert!(MEASURE.tokens(&text) <= limit, "{limit}: {text}");
+            assert!(
+                text.contains("\nshort\n") && text.contains("\nBEGIN") && text.contains("END\n"),
+                "{limit}: {text}"
+            );
+        }
+        assert!(MEASURE.tokens(&shortened(&messages, MEASURE, 9)) <= 9);
+    }
+
+    #[test]
+    fn estimates_are_cautious() {
+        assert_eq!(MEASURE.tokens("abcdefgh"), 2);
+        assert_eq!(MEASURE.tokens("令牌比较写反了。"), 6);
+        assert_eq!(MEASURE.room(1000, 100, "abcdefgh"), 798);
+        assert_eq!(MEASURE.room(100, 200, ""), 0);
+    }
+}
