@@ -2,36 +2,36 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
 use crate::server::{Server, Step, completion};
 
-const KEY: &str = "sk-test-7f3a9c";
+pub(crate) const KEY: &str = "sk-test-7f3a9c";
 
 /// Compacts a fixture with the server as the summarizer.
-fn ask(server: &Server, more: &[&str]) -> Run {
+pub(crate) fn ask(server: &Server, more: &[&str]) -> Run {
     let arguments = ["--model", "openai:test-model", "--base-url", &server.url, "--keep", "messages:2"];
     let run = run(tcompact().args(arguments).args(more).arg("openai-chat/plain.json").env("OPENAI_API_KEY", KEY), b"");
     assert!(!format!("{run:?}").contains(KEY), "the key is shown: {run:?}");
     run
 }
 
-fn assert_fails(run: &Run, code: i32, words: &[&str]) {
+pub(crate) fn assert_fails(run: &Run, code: i32, words: &[&str]) {
     assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
     for word in words {
         assert!(run.stderr.contains(word), "{word:?} is missing: {run:?}");
     }
 }
 
-fn status(code: u16, body: &str) -> Step {
+pub(crate) fn status(code: u16, body: &str) -> Step {
     // A wait of no seconds keeps the tests quick; how long the program waits by itself is a unit test.
     Step::Answer(code, "retry-after: 0\r\n", body.to_owned())
 }
 
-fn summary_of(run: &Run) -> String {
+pub(crate) fn summary_of(run: &Run) -> String {
     assert_eq!(run.code, 0, "{run:?}");
     let messages: Value = serde_json::from_str(&run.stdout).expect("messages");
     messages[1]["content"].as_str().expect("a summary").to_owned()
@@ -101,37 +101,6 @@ fn only_the_end_of_the_history_is_sent_where_it_is_trimmed() {
 }
 
 #[test]
-fn what_makes_no_sense_to_repeat_is_not_repeated() {
-    for code in [400, 401, 403, 404] {
-        let body = format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}\\u001b[2J\"}}}}");
-        let server = Server::start(vec![status(code, &body)]);
-        let run = ask(&server, &[]);
-        assert_fails(&run, 4, &[&format!("answered {code}"), "Incorrect API key provided: [key]"]);
-        assert!(!run.stderr.contains('\u{1b}'), "{run:?}");
-        assert_eq!(server.requests().len(), 1, "{code}");
-    }
-}
-
-/// `ask` looks for the key in everything that is written.
-#[test]
-fn a_key_is_not_shown_however_it_comes_back() {
-    let clipped = format!("{}{KEY}", "x".repeat(290));
-    for body in [clipped, format!("a {KEY} b"), format!("{{\"error\":{{\"message\":\"{KEY}\"}}}}")] {
-        assert_fails(&ask(&Server::start(vec![status(401, &body)]), &[]), 4, &["answered 401"]);
-    }
-    for body in [format!("{{\"choices\":\"{KEY}\"}}"), format!("{{\"error\":\"quota of {KEY}\"}}"), KEY.to_owned()] {
-        let server = Server::start(vec![Step::Answer(200, "", body)]);
-        assert_fails(&ask(&server, &[]), 4, &["gave no summary"]);
-        assert_eq!(ask(&server, &["--on-error", "embed"]).code, 0);
-    }
-    for address in ["http://user:secret@localhost:9/v1", "http://localhost:9/v1?key=secret"] {
-        let run = with(&["--model", "openai:m", "--base-url", address, "openai-chat/plain.json"]);
-        assert_fails(&run, 2, &["--base-url"]);
-        assert!(!run.stderr.contains("secret"), "{run:?}");
-    }
-}
-
-#[test]
 fn what_the_provider_counts_is_told() {
     let server = Server::start(vec![completion("Short.", "stop")]);
     assert!(ask(&server, &["--verbose"]).stderr.contains("the provider counts 100 tokens in and 10 out"));
@@ -173,65 +142,6 @@ fn an_interrupt_ends_the_command_as_well() {
         !kill(&format!("-0 {pid}")) || state.contains(" Z ")
     });
     assert!(gone, "the command still runs");
-}
-
-#[test]
-fn what_may_pass_is_tried_again() {
-    for code in [408, 409, 429, 500, 503] {
-        let server = Server::start(vec![status(code, "busy"), status(code, "busy"), completion("At last.", "stop")]);
-        assert!(summary_of(&ask(&server, &[])).ends_with("\nAt last.\n</summary>"), "{code}");
-        assert_eq!(server.requests().len(), 3, "{code}");
-    }
-    let server = Server::start(vec![status(500, "broken")]);
-    assert_fails(&ask(&server, &["--retries", "2"]), 4, &["answered 500", "broken", "tried 3 times"]);
-    assert_eq!(server.requests().len(), 3);
-}
-
-#[test]
-fn connections_that_break_are_tried_again() {
-    for step in [Step::HangUp, Step::CutShort] {
-        let server = Server::start(vec![step, completion("At last.", "stop")]);
-        assert!(summary_of(&ask(&server, &["--retries", "1"])).ends_with("\nAt last.\n</summary>"));
-    }
-    let nobody =
-        ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "--keep", "messages:2"];
-    assert_fails(
-        &with(&[&nobody[..], &["openai-chat/plain.json"]].concat()),
-        4,
-        &["no answer from http://127.0.0.1:9/v1"],
-    );
-}
-
-#[test]
-fn a_server_that_never_answers_is_given_up() {
-    for (step, words) in [(Step::Silence, "no answer from"), (Step::Drip, "it took longer than --timeout")] {
-        let server = Server::start(vec![step]);
-        let started = Instant::now();
-        assert_fails(&ask(&server, &["--timeout", "0.3", "--retries", "1"]), 4, &[words]);
-        assert!(started.elapsed() < Duration::from_secs(30));
-    }
-}
-
-#[test]
-fn a_redirect_takes_the_key_nowhere() {
-    let other = Server::start(vec![completion("Stolen.", "stop")]);
-    let location: &'static str = Box::leak(format!("location: {}/chat/completions\r\n", other.url).into_boxed_str());
-    let server = Server::start(vec![Step::Answer(307, location, String::new())]);
-    assert_fails(&ask(&server, &[]), 4, &["answered 307"]);
-    assert!(other.requests().is_empty());
-}
-
-#[test]
-fn answers_that_are_none() {
-    for (body, words) in [
-        ("", "no JSON object"),
-        ("<html>busy</html>", "no JSON object: a page and not JSON"),
-        ("{\"choices\":[]}", "no choices"),
-        ("{\"error\":\"odd\"}", "no chat completion"),
-    ] {
-        let server = Server::start(vec![Step::Answer(200, "", body.to_owned())]);
-        assert_fails(&ask(&server, &[]), 4, &[words]);
-    }
 }
 
 #[test]

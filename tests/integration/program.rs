@@ -4,8 +4,14 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use tcompact::summary::provider::PROVIDERS;
+
 /// The folder of the fixtures.
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+
+/// Where a client looks for a proxy.
+const PROXIES: [&str; 8] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy"];
 
 /// How a run ended.
 #[derive(Debug)]
@@ -18,9 +24,9 @@ pub(crate) struct Run {
 /// A command of the built program without the variables of the person who runs the tests.
 pub(crate) fn tcompact() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tcompact"));
-    for variable in
-        ["OPENAI_API_KEY", "NO_COLOR", "CLICOLOR_FORCE", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"]
-    {
+    let keys = PROVIDERS.iter().flat_map(|provider| provider.key_variables);
+    let others = ["NO_COLOR", "CLICOLOR_FORCE"].iter().chain(&PROXIES);
+    for variable in keys.chain(others) {
         command.env_remove(variable);
     }
     for (variable, value) in own_settings() {

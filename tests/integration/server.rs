@@ -19,6 +19,12 @@ pub(crate) enum Step {
     CutShort,
     /// Sends a byte now and then, for longer than anybody waits.
     Drip,
+    /// Begins a body, and then nothing.
+    Stall,
+    /// Sends a body without end.
+    Flood,
+    /// Answers well after a while.
+    Slow(Duration, String),
 }
 
 /// One request as it came.
@@ -83,6 +89,22 @@ fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
                     thread::sleep(Duration::from_millis(50));
                 }
                 return;
+            }
+            Some(Step::Stall) => {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{");
+                thread::sleep(Duration::from_secs(60));
+            }
+            Some(Step::Flood) => {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+                while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
+                return;
+            }
+            Some(Step::Slow(wait, body)) => {
+                thread::sleep(*wait);
+                let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                if stream.write_all(answer.as_bytes()).is_err() {
+                    return;
+                }
             }
             Some(Step::HangUp) | None => return,
         }

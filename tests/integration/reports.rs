@@ -1,0 +1,178 @@
+//! What is told of a run, and what is kept of it: `--report` and `--cache`.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::endpoint::{KEY, ask, assert_fails, status, summary_of};
+use crate::program::{path, run, tcompact, with};
+use crate::server::{Server, completion};
+
+fn reported(file: &str) -> Vec<Value> {
+    let text = fs::read_to_string(file).expect("a report");
+    assert!(!text.contains(KEY), "{text}");
+    text.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+}
+
+#[test]
+fn a_report_has_the_plan_and_what_came_of_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "report.jsonl");
+    let server = Server::start(vec![status(500, ""), completion("Short.", "stop")]);
+    let run = ask(&server, &["--report", &file]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let dry: Value = serde_json::from_str(&ask(&server, &["--dry-run", "--json"]).stdout).expect("a plan");
+    let report = reported(&file).remove(0);
+    for (key, value) in dry.as_object().expect("an object") {
+        assert_eq!(&report[key], value, "{key}");
+    }
+    assert_eq!(report["status"], "compacted");
+    assert_eq!(report["provider"], "openai:test-model");
+    let usage = json!({"input_tokens": 100, "output_tokens": 10, "reasoning_tokens": 0, "cost_usd": null});
+    assert_eq!(report["usage"], usage);
+    assert_eq!((&report["requests"], &report["retries"], &report["cached"]), (&json!(2), &json!(1), &json!(0)));
+    assert_eq!(report["error"], Value::Null);
+    assert!(report["elapsed_ms"].as_u64().is_some_and(|elapsed| elapsed < 60_000));
+    let after = ["--dry-run", "--json"];
+    let after = crate::program::piped(&after, &run.stdout);
+    let after: Value = serde_json::from_str(&after.stdout).expect("a plan");
+    assert_eq!(report["tokens_after"], after["tokens"]);
+    let (before, summary, kept) = (&dry["tokens"], &report["summary_tokens"], &dry["summarize"]["tokens"]);
+    let number = |value: &Value| value.as_u64().expect("a number");
+    assert_eq!(number(&report["tokens_after"]), number(before) - number(kept) + number(summary));
+}
+
+#[test]
+fn a_report_says_what_it_cost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "report.jsonl");
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    let arguments = ["--model", "openai:gpt-4o-mini", "--base-url", &server.url, "--keep", "messages:2", "-v"];
+    let run = run(tcompact().args(arguments).args(["--report", &file, "openai-chat/plain.json"]), b"");
+    let cost = reported(&file)[0]["usage"]["cost_usd"].as_f64().expect("a price");
+    assert!((cost - (100.0 * 0.15 + 10.0 * 0.6) / 1e6).abs() < 1e-12, "{cost}");
+    assert!(run.stderr.contains("100 tokens in and 10 out, $0.000021"), "{run:?}");
+}
+
+#[test]
+fn a_report_of_what_was_left_alone_or_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "report.jsonl");
+    let refusing = Server::start(vec![status(401, r#"{"error":{"message":"no such key"}}"#)]);
+    assert_fails(&ask(&refusing, &["--report", &file]), 4, &["no such key"]);
+    let report = reported(&file).remove(0);
+    assert_eq!((&report["status"], &report["requests"]), (&json!("failed"), &json!(1)));
+    assert!(report["error"].as_str().is_some_and(|error| error.contains("no such key")), "{report}");
+    assert_eq!(ask(&refusing, &["--report", &file, "--on-error", "extractive"]).code, 0);
+    let report = reported(&file).remove(0);
+    assert_eq!((&report["status"], &report["provider"]), (&json!("compacted"), &json!("extractive")));
+    assert!(report["error"].as_str().is_some_and(|error| error.contains("no such key")), "{report}");
+    assert_eq!(ask(&refusing, &["--report", &file, "--on-error", "passthrough"]).code, 0);
+    assert_eq!(reported(&file)[0]["status"], "unchanged");
+    let untouched = with(&["--trigger", "messages:100", "--report", &file, "openai-chat/plain.json"]);
+    assert_eq!(untouched.code, 0);
+    let report = reported(&file).remove(0);
+    assert_eq!((&report["status"], &report["provider"]), (&json!("unchanged"), &Value::Null));
+    assert_eq!(report["tokens_after"], report["tokens"]);
+}
+
+/// Conversations share a file, which is written whole or not at all.
+#[test]
+fn nothing_is_reported_as_done_that_was_not_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "report.jsonl");
+    let server = Server::start(vec![completion("Short.", "stop"), status(401, "no")]);
+    let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--accept", "any"];
+    let run = run(tcompact().args(arguments).args(["--report", &file, "openai-chat/conversations.jsonl"]), b"");
+    assert_eq!((run.code, run.stdout.as_str()), (4, ""));
+    let report = reported(&file);
+    assert_eq!(report.len(), 2, "{report:?}");
+    assert!(report.iter().all(|conversation| conversation["status"] == "failed"), "{report:?}");
+    assert!(report[0]["error"].as_str().is_some_and(|error| error.starts_with("nothing was written: ")), "{report:?}");
+}
+
+#[test]
+fn a_report_that_cannot_be_is_found_before_anybody_is_asked() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    for (file, code, words) in [
+        ("no/such/folder/report.jsonl", 1, "--report no/such/folder/report.jsonl cannot be written"),
+        ("openai-chat/plain.json", 2, "is the input, the output or the archive"),
+        ("-", 2, "--report -"),
+    ] {
+        assert_fails(&ask(&server, &["--report", file]), code, &[words]);
+    }
+    assert_eq!(with(&["-n", "--report", "report.jsonl", "openai-chat/plain.json"]).code, 2);
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_second_run_asks_nobody() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = path(folder.path(), "deep/cache");
+    let file = path(folder.path(), "report.jsonl");
+    let server = Server::start(vec![completion("", "stop"), completion("Good notes.", "stop"), status(500, "")]);
+    let cached = ["--cache", &cache, "--retries", "0"];
+    let first = ask(&server, &cached);
+    assert!(summary_of(&first).contains("Good notes."), "what was accepted is kept, not what was refused before");
+    let second = ask(&server, &[&cached[..], &["--report", &file]].concat());
+    assert_eq!(second.stdout, first.stdout);
+    assert_eq!(server.requests().len(), 2);
+    let report = reported(&file).remove(0);
+    assert_eq!((&report["requests"], &report["cached"], &report["usage"]), (&json!(0), &json!(1), &Value::Null));
+    // Whatever decides a summary is part of its name.
+    for more in [["--summary-tokens", "99"], ["--base-url", "http://127.0.0.1:9/v1"], ["--trim-tokens", "30"]] {
+        let arguments = ["--model", "openai:test-model", "--keep", "messages:2"];
+        let mut command = tcompact();
+        command.args(arguments).args(cached).args(more).arg("openai-chat/plain.json").env("OPENAI_API_KEY", KEY);
+        if more[0] != "--base-url" {
+            command.args(["--base-url", &server.url]);
+        }
+        assert_eq!(run(&mut command, b"").code, 4, "{more:?}");
+    }
+    let names: Vec<String> = fs::read_dir(&cache)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .collect();
+    assert!(names.len() == 1 && names[0].len() == 64 + ".json".len(), "{names:?}");
+    let kept = fs::read_to_string(path(std::path::Path::new(&cache), &names[0])).expect("a file");
+    assert!(!kept.contains(KEY), "{kept}");
+}
+
+#[test]
+fn a_command_is_run_once_for_what_is_cached() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (cache, runs) = (path(folder.path(), "cache"), path(folder.path(), "runs"));
+    let command = format!("cat > /dev/null; echo x >> {runs}; echo Notes.");
+    let arguments = ["--summarizer-cmd", &command, "--cache", &cache, "--keep", "messages:2", "openai-chat/plain.json"];
+    let first = with(&arguments);
+    assert!(summary_of(&first).contains("Notes."));
+    assert_eq!(with(&arguments).stdout, first.stdout);
+    assert_eq!(fs::read_to_string(&runs).expect("a file"), "x\n");
+}
+
+#[test]
+fn a_cache_that_cannot_be_is_found_before_anybody_is_asked() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    assert_fails(
+        &ask(&server, &["--cache", "openai-chat/plain.json"]),
+        1,
+        &["--cache openai-chat/plain.json cannot be used"],
+    );
+    assert!(server.requests().is_empty());
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = path(folder.path(), "cache");
+    assert_eq!(ask(&server, &["--cache", &cache, "--dry-run"]).code, 0);
+    assert!(!folder.path().join("cache").exists(), "a dry run makes no file");
+}
+
+#[test]
+fn half_a_file_in_the_cache_is_asked_for_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = path(folder.path(), "cache");
+    let server = Server::start(vec![completion("First.", "stop"), completion("Second.", "stop")]);
+    assert!(summary_of(&ask(&server, &["--cache", &cache])).contains("First."));
+    for entry in fs::read_dir(&cache).expect("a folder") {
+        fs::write(entry.expect("an entry").path(), "{\"summary\":\"Fi").expect("written");
+    }
+    assert!(summary_of(&ask(&server, &["--cache", &cache])).contains("Second."));
+}

@@ -1,0 +1,192 @@
+//! What can go wrong between the program and an endpoint.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::endpoint::{KEY, ask, assert_fails, status, summary_of};
+use crate::program::{run, tcompact, with};
+use crate::server::{Server, Step, completion};
+
+#[test]
+fn what_makes_no_sense_to_repeat_is_not_repeated() {
+    for code in [400, 401, 403, 404] {
+        let body = format!("{{\"error\":{{\"message\":\"Incorrect API key provided: {KEY}\\u001b[2J\"}}}}");
+        let server = Server::start(vec![status(code, &body)]);
+        let run = ask(&server, &[]);
+        assert_fails(&run, 4, &[&format!("answered {code}"), "Incorrect API key provided: [key]"]);
+        assert!(!run.stderr.contains('\u{1b}'), "{run:?}");
+        assert_eq!(server.requests().len(), 1, "{code}");
+    }
+}
+
+/// `ask` looks for the key in everything that is written.
+#[test]
+fn a_key_is_not_shown_however_it_comes_back() {
+    let clipped = format!("{}{KEY}", "x".repeat(290));
+    for body in [clipped, format!("a {KEY} b"), format!("{{\"error\":{{\"message\":\"{KEY}\"}}}}")] {
+        assert_fails(&ask(&Server::start(vec![status(401, &body)]), &[]), 4, &["answered 401"]);
+    }
+    for body in [format!("{{\"choices\":\"{KEY}\"}}"), format!("{{\"error\":\"quota of {KEY}\"}}"), KEY.to_owned()] {
+        let server = Server::start(vec![Step::Answer(200, "", body)]);
+        assert_fails(&ask(&server, &[]), 4, &["gave no summary"]);
+        assert_eq!(ask(&server, &["--on-error", "embed"]).code, 0);
+    }
+    for address in ["http://user:secret@localhost:9/v1", "http://localhost:9/v1?key=secret"] {
+        let run = with(&["--model", "openai:m", "--base-url", address, "openai-chat/plain.json"]);
+        assert_fails(&run, 2, &["--base-url"]);
+        assert!(!run.stderr.contains("secret"), "{run:?}");
+    }
+}
+
+#[test]
+fn what_may_pass_is_tried_again() {
+    for code in [408, 409, 429, 500, 503] {
+        let server = Server::start(vec![status(code, "busy"), status(code, "busy"), completion("At last.", "stop")]);
+        assert!(summary_of(&ask(&server, &[])).ends_with("\nAt last.\n</summary>"), "{code}");
+        assert_eq!(server.requests().len(), 3, "{code}");
+    }
+    let server = Server::start(vec![status(500, "broken")]);
+    assert_fails(&ask(&server, &["--retries", "2"]), 4, &["answered 500", "broken", "tried 3 times"]);
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[test]
+fn connections_that_break_are_tried_again() {
+    for step in [Step::HangUp, Step::CutShort] {
+        let server = Server::start(vec![step, completion("At last.", "stop")]);
+        assert!(summary_of(&ask(&server, &["--retries", "1"])).ends_with("\nAt last.\n</summary>"));
+    }
+    let nobody =
+        ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0", "--keep", "messages:2"];
+    assert_fails(
+        &with(&[&nobody[..], &["openai-chat/plain.json"]].concat()),
+        4,
+        &["no answer from http://127.0.0.1:9/v1"],
+    );
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    for (step, words) in [
+        (Step::Silence, "no answer from"),
+        (Step::Drip, "it took longer than --timeout"),
+        (Step::Stall, "it took longer than --timeout"),
+    ] {
+        let server = Server::start(vec![step]);
+        let started = Instant::now();
+        assert_fails(&ask(&server, &["--timeout", "0.3", "--retries", "1"]), 4, &[words]);
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+}
+
+#[test]
+fn answers_that_are_none() {
+    for (body, words) in [
+        ("", "no JSON object"),
+        ("<html>busy</html>", "no JSON object: a page and not JSON"),
+        ("{\"choices\":[]}", "no choices"),
+        ("{\"error\":\"odd\"}", "no chat completion"),
+    ] {
+        let server = Server::start(vec![Step::Answer(200, "", body.to_owned())]);
+        assert_fails(&ask(&server, &[]), 4, &[words]);
+    }
+}
+
+#[test]
+fn a_redirect_takes_the_key_nowhere() {
+    let other = Server::start(vec![completion("Stolen.", "stop")]);
+    let location: &'static str = Box::leak(format!("location: {}/chat/completions\r\n", other.url).into_boxed_str());
+    let server = Server::start(vec![Step::Answer(307, location, String::new())]);
+    assert_fails(&ask(&server, &[]), 4, &["answered 307"]);
+    assert!(other.requests().is_empty());
+}
+
+#[test]
+fn a_redirect_says_where_it_leads() {
+    let server = Server::start(vec![Step::Answer(301, "location: https://other.example/v2?key=x\r\n", String::new())]);
+    assert_fails(
+        &ask(&server, &[]),
+        4,
+        &["answered 301", "sends on to https://other.example/v2, which is not followed"],
+    );
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// A header with the time so many seconds from now.
+fn retry_after_date(seconds: u64) -> &'static str {
+    let date = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(seconds));
+    Box::leak(format!("retry-after: {date}\r\n").into_boxed_str())
+}
+
+#[test]
+fn a_server_says_how_long_to_wait() {
+    for header in ["retry-after: 2\r\n", retry_after_date(8)] {
+        let server = Server::start(vec![Step::Answer(429, header, String::new()), completion("At last.", "stop")]);
+        let started = Instant::now();
+        assert!(summary_of(&ask(&server, &[])).contains("At last."));
+        assert!(started.elapsed() > Duration::from_millis(1500), "{header}: {:?}", started.elapsed());
+    }
+    let server = Server::start(vec![Step::Answer(503, "retry-after: 86400\r\n", "down".to_owned())]);
+    assert_fails(&ask(&server, &[]), 4, &["answered 503", "down"]);
+    assert_eq!(server.requests().len(), 1, "nobody waits a day");
+}
+
+#[test]
+fn requests_follow_each_other_as_slowly_as_is_asked() {
+    let server = Server::start(vec![status(500, ""), status(500, ""), completion("At last.", "stop")]);
+    let started = Instant::now();
+    assert!(summary_of(&ask(&server, &["--rate", "60"])).contains("At last."));
+    assert!(started.elapsed() >= Duration::from_secs(2), "{:?}", started.elapsed());
+    assert_fails(&with(&["--rate", "0", "openai-chat/plain.json"]), 2, &["--rate"]);
+}
+
+#[test]
+fn headers_that_take_their_time_are_waited_for() {
+    let Step::Answer(_, _, body) = completion("At last.", "stop") else { unreachable!() };
+    let server = Server::start(vec![Step::Slow(Duration::from_millis(700), body)]);
+    assert!(summary_of(&ask(&server, &["--timeout", "20"])).contains("At last."));
+}
+
+#[test]
+fn a_body_without_end_is_given_up() {
+    let server = Server::start(vec![Step::Flood]);
+    assert_fails(&ask(&server, &[]), 4, &["it has more than 16777216 bytes"]);
+    assert_eq!(server.requests().len(), 1, "it would be as large again");
+}
+
+#[test]
+fn errors_under_a_good_status_and_errors_that_are_pages() {
+    let body = r#"{"error":{"code":503,"message":"Provider returned error"}}"#;
+    let busy = Step::Answer(200, "retry-after: 0\r\n", body.to_owned());
+    let server = Server::start(vec![busy.clone(), completion("At last.", "stop")]);
+    assert!(summary_of(&ask(&server, &[])).contains("At last."));
+    assert_fails(&ask(&Server::start(vec![busy]), &["--retries", "0"]), 4, &["Provider returned error"]);
+    let page =
+        "<!DOCTYPE html><html><head><title>403 Forbidden</title></head><body><h1>Go\u{1b}[2J away</h1></body></html>";
+    let run = ask(&Server::start(vec![Step::Answer(403, "content-type: text/html\r\n", page.to_owned())]), &[]);
+    assert_fails(&run, 4, &["answered 403 Forbidden: 403 Forbidden\n"]);
+}
+
+#[test]
+fn an_address_that_is_another_is_hinted_at() {
+    let server = Server::start(vec![status(404, "404 page not found")]);
+    assert_fails(&ask(&server, &[]), 4, &["404 page not found; --base-url ends with the version of the API"]);
+}
+
+#[test]
+fn a_proxy_of_the_environment_is_used() {
+    let proxy = Server::start(vec![completion("By way of the proxy.", "stop")]);
+    let address = proxy.url.trim_end_matches("/v1").replace("http://", "http://someone:hush@");
+    let arguments = ["--model", "openai:m", "--base-url", "http://models.example/v1", "--keep", "messages:2"];
+    let through = |variable: &str, more: &[(&str, &str)]| {
+        let mut command = tcompact();
+        command.args(arguments).arg("openai-chat/plain.json").env("OPENAI_API_KEY", KEY).env(variable, &address);
+        run(command.args(["--retries", "0", "--timeout", "5"]).envs(more.iter().copied()), b"")
+    };
+    assert!(summary_of(&through("http_proxy", &[])).contains("By way of the proxy."));
+    let request = proxy.requests().pop().expect("a request");
+    assert!(request.head.starts_with("POST http://models.example/v1/chat/completions "), "{}", request.head);
+    let past = through("http_proxy", &[("no_proxy", "models.example")]);
+    assert_eq!(past.code, 4, "{past:?}");
+    assert!(!past.stderr.contains("hush"), "{past:?}");
+    assert_eq!(proxy.requests().len(), 1);
+}
