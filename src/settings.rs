@@ -136,6 +136,9 @@ impl Settings {
         if settings.policy.never() && settings.disabled.is_none() && !settings.quiet {
             settings.said.push(format!("{}; the transcript is left as it is", plan::NEVER));
         }
+        if let Some(host) = unencrypted(&settings.summarizer).filter(|_| !settings.quiet) {
+            settings.said.push(format!("the key goes to {host} unencrypted; an address with https:// is safer"));
+        }
         if settings.template.has_no_place() && !settings.quiet {
             settings
                 .said
@@ -151,7 +154,7 @@ impl Settings {
     ) -> Result<Self> {
         let preset = arguments.preset.as_deref().and_then(presets::by_name).unwrap_or(&presets::OWN);
         let reader = arguments.for_model.as_deref().map(find_model).transpose()?;
-        let writer = arguments.model.as_deref().and_then(|name| models::find(name).ok());
+        let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)).ok());
         // The systems of the presets know one model, which reads on and summarizes.
         let model = reader.or(writer.filter(|_| preset.ways.langchain));
         let context_window = arguments.context_window.or(model.map(|model| model.context_window));
@@ -235,6 +238,15 @@ impl Settings {
     }
 }
 
+/// The host that a key is sent to as anybody on the way can read it.
+fn unencrypted(summarizer: &Summarizer) -> Option<String> {
+    let Summarizer::Endpoint(endpoint, _) = summarizer else { return None };
+    let url = Url::parse(&endpoint.base_url).ok().filter(|url| url.scheme() == "http" && endpoint.key.is_some())?;
+    let here =
+        ["localhost", "127.", "[::1]"].iter().any(|name| url.host_str().is_some_and(|host| host.starts_with(name)));
+    url.host_str().filter(|_| !here).map(str::to_owned)
+}
+
 /// The size of a summary, no larger than what the model can write.
 fn most_tokens(wanted: u64, writer: Option<Model>) -> u64 {
     writer.and_then(|writer| writer.max_output).map_or(wanted, |most| wanted.min(most))
@@ -309,6 +321,11 @@ fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>
         None => (Size::Messages(20), Size::Messages(20)),
     };
     Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) })
+}
+
+/// The name under which the table has the model that summarizes: a provider with two ways to speak is there once.
+fn in_table(name: &str) -> String {
+    name.replacen("openai-responses:", "openai:", 1)
 }
 
 /// The provider of the model that summarizes, which need not be in the table.

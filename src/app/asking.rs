@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::plan::pairs::Pairing;
 use crate::run::said::Said;
 use crate::summary::parts::{Measure, shortened, together};
-use crate::summary::{NoAnswer, Reply, Request, prompt};
+use crate::summary::{NoAnswer, Reply, Request, Stop, prompt};
 use crate::tokens::python;
 
 use super::work::{NoSummary, Work};
@@ -34,6 +34,7 @@ impl Work<'_, '_> {
         }
         let answer = self.corrected(&request, for_all);
         if let (Ok(reply), Some((cache, identity))) = (&answer, &identity)
+            && reply.stop == Stop::Done
             && self.judged(reply, for_all).is_ok()
             && let Err(error) = cache.put(identity, reply)
         {

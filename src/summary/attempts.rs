@@ -63,7 +63,11 @@ impl Patience {
                 Err(failed) => failed,
             };
             if tried >= self.retries || !self.again(&failed) {
-                let after = if tried > 0 { format!(" (tried {} times)", tried + 1) } else { String::new() };
+                let after = match failed.asked.filter(|asked| *asked > LONGEST_ASKED) {
+                    Some(asked) => format!(" (it asks to be left alone for {} seconds)", asked.as_secs()),
+                    None if tried > 0 => format!(" (tried {} times)", tried + 1),
+                    None => String::new(),
+                };
                 return Err(NoAnswer {
                     message: format!("{}{after}", failed.message),
                     too_long: failed.kind == Kind::TooLong,

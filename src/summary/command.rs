@@ -13,6 +13,9 @@ const NAMED: usize = 80;
 /// Characters of the end of its standard error that an error message shows.
 const SHOWN: usize = 300;
 
+/// How long its standard error is read on when it has ended: what it started may hold that open.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+
 /// Bytes that are read of what a command prints; a summary has a few thousand.
 const MOST_OUTPUT: u64 = 16 << 20;
 
@@ -44,13 +47,16 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
         Ok(finished) => finished,
         Err(stopped) => {
             kill(&mut child);
+            let said = last_words(&stderr.recv_timeout(LAST_WORDS).unwrap_or_default());
             return Err(match stopped {
-                Stopped::TooLate => format!("`{name}` took longer than --timeout {} seconds", timeout.as_secs_f64()),
-                Stopped::TooMuch => format!("`{name}` printed more than {MOST_OUTPUT} bytes"),
+                Stopped::TooLate => {
+                    format!("`{name}` took longer than --timeout {} seconds{said}", timeout.as_secs_f64())
+                }
+                Stopped::TooMuch => format!("`{name}` printed more than {MOST_OUTPUT} bytes{said}"),
             });
         }
     };
-    let said = stderr.recv_timeout(Duration::from_millis(200)).unwrap_or_default();
+    let said = stderr.recv_timeout(LAST_WORDS).unwrap_or_default();
     if !status.success() {
         return Err(format!("`{name}` ended with {status}{}", last_words(&said)));
     }
@@ -145,8 +151,9 @@ mod tests {
     #[test]
     fn what_takes_too_long_is_ended_with_all_it_started() {
         let started = Instant::now();
-        let error = run("sleep 60 & sleep 60", "", Duration::from_millis(100)).expect_err("too long");
-        assert!(error.contains("--timeout 0.1"), "{error}");
+        let error =
+            run("echo thinking >&2; sleep 60 & sleep 60", "", Duration::from_millis(300)).expect_err("too long");
+        assert!(error.ends_with("--timeout 0.3 seconds: thinking"), "{error}");
         assert!(started.elapsed() < Duration::from_secs(30));
     }
 }

@@ -29,7 +29,7 @@ const TOO_LONG_FOR_LANGCHAIN: [&str; 9] = [
 ];
 
 /// Further words for the same, each with whose they are.
-const TOO_LONG: [&str; 22] = [
+const TOO_LONG: [&str; 21] = [
     "exceed context limit",                    // Anthropic, with the length of the answer
     "request_too_large",                       // Anthropic
     "input token count",                       // Gemini
@@ -50,16 +50,19 @@ const TOO_LONG: [&str; 22] = [
     "exceeded model token limit",              // Kimi
     "context window exceeds limit",            // MiniMax
     "string_above_max_length",                 // OpenAI
-    "request too large for",                   // OpenAI and Groq, of what may be sent in a minute
     "requested tokens exceed context window",  // llama-cpp-python
 ];
+
+/// What a request is told that no minute would have room for.
+const TOO_MUCH_FOR_A_MINUTE: [&str; 1] = ["request too large for"]; // OpenAI, Groq
 
 /// What kind of failure a status other than 2xx is, with the body that came along.
 pub(super) fn kind(status: StatusCode, body: &str, persistence: Persistence) -> Kind {
     match status.as_u16() {
         400 | 413 | 422 if says_too_long(body, &TOO_LONG_FOR_LANGCHAIN) => Kind::TooLong,
         413 if persistence == Persistence::Own => Kind::TooLong,
-        _ if persistence == Persistence::Own && says_all_too_long(body) => Kind::TooLong,
+        429 if persistence == Persistence::Own && says_too_long(body, &TOO_MUCH_FOR_A_MINUTE) => Kind::TooLong,
+        400 | 422 | 500 if persistence == Persistence::Own && says_all_too_long(body) => Kind::TooLong,
         408 | 409 | 429 | 500..=599 => Kind::Passing,
         400 | 401 | 403 | 404 => Kind::Lasting,
         _ => Kind::Odd,
@@ -183,8 +186,8 @@ mod tests {
         ] {
             assert_eq!(kind_of(status, body), Kind::TooLong, "{status} {body}");
         }
-        let busy = StatusCode::TOO_MANY_REQUESTS;
-        assert_eq!(kind(busy, "Rate limit reached", Persistence::Own), Kind::Passing);
+        assert_eq!(kind_of(429, "Rate limit reached"), Kind::Passing);
+        assert_eq!(kind_of(429, "Too many tokens, please wait before trying again."), Kind::Passing, "of a minute");
         let gemini = "The input token count (9) exceeds the maximum number of tokens allowed (8).";
         assert_eq!(kind(StatusCode::BAD_REQUEST, gemini, Persistence::LangChain), Kind::Lasting, "as LangChain has it");
     }

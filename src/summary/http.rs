@@ -162,9 +162,11 @@ impl Wire {
         let mut body = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let chunk = match chunks.recv_timeout(left.min(self.idle)) {
+            // Some servers send their headers before a model has begun to think.
+            let pause = if body.is_empty() { left } else { left.min(self.idle) };
+            let chunk = match chunks.recv_timeout(pause) {
                 Ok(chunk) => chunk.map_err(|what| failed(Kind::Passing, what))?,
-                Err(RecvTimeoutError::Timeout) if left <= self.idle => {
+                Err(RecvTimeoutError::Timeout) if pause == left => {
                     return Err(failed(Kind::Passing, "it took longer than --timeout".to_owned()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
@@ -256,6 +258,7 @@ mod tests {
         let base_url = format!("http://{}", listener.local_addr().expect("an address"));
         thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a connection");
+            let _ = stream.read(&mut [0; 1 << 10]);
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
             thread::sleep(Duration::from_secs(60));
         });

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -111,6 +111,34 @@ fn an_output_that_cannot_be_written_is_found_before_anybody_is_asked() {
     let server = Server::start(vec![completion("Short.", "stop")]);
     assert_fails(&ask(&server, &["-o", "no/such/folder/out.json"]), 1, &["out.json cannot be written"]);
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn an_interrupt_ends_at_once_whatever_is_waited_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = path(folder.path(), "out.json");
+    fs::write(&output, "before").expect("written");
+    // One server says nothing; the other has the program wait before it asks again.
+    let waits = Step::Answer(429, "retry-after: 500\r\n", String::new());
+    for step in [Step::Silence, waits] {
+        let server = Server::start(vec![step]);
+        let mut child = tcompact()
+            .args(["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:2", "-o", &output])
+            .arg("openai-chat/plain.json")
+            .spawn()
+            .expect("it starts");
+        while server.requests().is_empty() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        let interrupted = Instant::now();
+        let kill = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status();
+        assert!(kill.expect("sh is there").success());
+        assert_eq!(child.wait().expect("it ends").code(), Some(130));
+        assert!(interrupted.elapsed() < Duration::from_secs(20));
+        assert_eq!(fs::read_to_string(&output).expect("a file"), "before");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing else is left behind");
+    }
 }
 
 #[test]

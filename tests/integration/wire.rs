@@ -126,7 +126,7 @@ fn a_server_says_how_long_to_wait() {
         assert!(started.elapsed() > Duration::from_millis(1500), "{header}: {:?}", started.elapsed());
     }
     let server = Server::start(vec![Step::Answer(503, "retry-after: 86400\r\n", "down".to_owned())]);
-    assert_fails(&ask(&server, &[]), 4, &["answered 503", "down"]);
+    assert_fails(&ask(&server, &[]), 4, &["answered 503", "down (it asks to be left alone for 86400 seconds)"]);
     assert_eq!(server.requests().len(), 1, "nobody waits a day");
 }
 
@@ -185,8 +185,9 @@ fn a_proxy_of_the_environment_is_used() {
     assert!(summary_of(&through("http_proxy", &[])).contains("By way of the proxy."));
     let request = proxy.requests().pop().expect("a request");
     assert!(request.head.starts_with("POST http://models.example/v1/chat/completions "), "{}", request.head);
+    assert!(through("http_proxy", &[]).stderr.contains("the key goes to models.example unencrypted"));
     let past = through("http_proxy", &[("no_proxy", "models.example")]);
     assert_eq!(past.code, 4, "{past:?}");
     assert!(!past.stderr.contains("hush"), "{past:?}");
-    assert_eq!(proxy.requests().len(), 1);
+    assert_eq!(proxy.requests().len(), 2);
 }
