@@ -12,6 +12,7 @@ mod generated;
 mod histories;
 mod laws;
 mod layers;
+mod peers;
 mod presets;
 mod program;
 mod providers;
