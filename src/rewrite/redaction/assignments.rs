@@ -61,6 +61,8 @@ struct Assignment<'t> {
 pub(super) fn find(text: &str, kept: &[Range<usize>], found: &mut Vec<Found>) {
     let Some(names) = NAMES.as_ref() else { return };
     let mut at = 0;
+    // The end of the last cookie header, in which another name of one begins no header.
+    let mut cookies_end = 0;
     while let Some(hit) = names.find_at(text, at) {
         at = hit.end();
         if let Some(placeholder) = placeholder_at(kept, hit.start()) {
@@ -75,8 +77,16 @@ pub(super) fn find(text: &str, kept: &[Range<usize>], found: &mut Vec<Found>) {
         }
         let name = name_around(text, hit.range());
         at = name.end.max(at);
+        // Most names are given nothing, which is quickly seen.
+        let Some(assignment) = assignment(text, name.clone()) else { continue };
         let Some((name, says)) = said(text, name) else { continue };
-        let Some(assignment) = assignment(text, name) else { continue };
+        let assignment = Assignment { name, ..assignment };
+        if says == Says::Cookie {
+            if assignment.start < cookies_end {
+                continue;
+            }
+            cookies_end = assignment.line(kept).end;
+        }
         let before = found.len();
         assignment.secrets(says, kept, found);
         at = found[before..].iter().map(|secret| secret.range.end).max().unwrap_or(at).max(at);
@@ -245,7 +255,8 @@ impl Assignment<'_> {
         let is_environment = self.is_environment(name);
         let ends = |byte: u8| match byte {
             b'<' | b'>' => self.assigns == Assigns::Tag || !is_environment,
-            b';' | b'&' | b'|' => !is_environment,
+            // What ends a value in a URL, a form, a connection string or a command may stand in one in a sentence.
+            b';' | b'&' | b'|' => !is_environment && self.assigns != Assigns::Colon,
             _ => breaks(byte),
         };
         let mut end = self.bare_end(kept, ends);

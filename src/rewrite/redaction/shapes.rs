@@ -44,50 +44,66 @@ pub(super) fn find(text: &str, found: &mut Vec<Found>) {
 fn keys(text: &str, found: &mut Vec<Found>) {
     let Some(beginnings) = BEGINNINGS.as_ref() else { return };
     let mut at = 0;
+    // As far as one was looked for in vain, where a later beginning would be in vain too.
+    let (mut no_jwt, mut no_weak) = (0, 0);
     while let Some(hit) = beginnings.find_at(text, at) {
-        at = hit.start() + 1;
+        let start = hit.start();
+        at = start + 1;
         if hit.as_str() == JWT_BEGINS {
-            let (end, range) = jwt(text, hit.start());
-            at = end.max(at);
-            found.extend(range.map(|range| Found { range, kind: JWT }));
+            let (end, is_jwt) = if start < no_jwt { (no_jwt, false) } else { jwt(text.as_bytes(), start) };
+            if is_jwt {
+                at = end;
+                found.push(Found { range: start..end, kind: JWT });
+            }
+            no_jwt = end;
             continue;
         }
-        let key = SHAPES
-            .iter()
-            .filter(|shape| text[hit.start()..].starts_with(shape.prefix))
-            .find_map(|shape| Some(Found { range: key(text, hit.start(), shape)?, kind: shape.kind }));
-        if let Some(key) = key {
-            at = key.range.end;
-            found.push(key);
+        let shapes = SHAPES.iter().filter(|shape| text[start..].starts_with(shape.prefix));
+        for shape in shapes {
+            if shape.weak && start < no_weak {
+                continue;
+            }
+            match key(text, start, shape) {
+                Ok(range) => {
+                    at = range.end;
+                    found.push(Found { range, kind: shape.kind });
+                    break;
+                }
+                Err(end) if shape.weak => no_weak = end,
+                Err(_) => {}
+            }
         }
     }
 }
 
-/// The key of that shape that begins at `start`, or has its mark there.
-fn key(text: &str, start: usize, shape: &Shape) -> Option<Range<usize>> {
+/// The key of that shape that begins at `start`, or has its mark there; or as far as was looked.
+fn key(text: &str, start: usize, shape: &Shape) -> Result<Range<usize>, usize> {
     let bytes = text.as_bytes();
+    let body = start + shape.prefix.len();
     let mut first = start;
     if let Some((class, least, most)) = shape.before {
         let before = bytes[..start].iter().rev().take(most + 1).take_while(|byte| class.has(**byte)).count();
         first = start - before.min(most);
         if before < least || (before > most && !begins(text, first)) {
-            return None;
+            return Err(start);
         }
     } else if !shape.stays && !begins(text, start) {
-        return None;
+        return Err(start);
     }
-    let body = start + shape.prefix.len();
-    let mut end = body + run(&bytes[body..], shape.class);
-    while matches!(bytes[end - 1], b'.' | b'-' | b'/' | b'~') && end > body {
+    if values::begins_as_stand_in(&text[body..]) {
+        return Err(start);
+    }
+    let ran = body + run(&bytes[body..], shape.class);
+    let mut end = ran;
+    while end > body && matches!(bytes[end - 1], b'.' | b'-' | b'/' | b'~') {
         end -= 1;
     }
     let length = end - body;
-    let is_long_enough = length >= shape.least && length <= shape.most;
-    let is_key = is_long_enough
+    let is_key = (shape.least..=shape.most).contains(&length)
         && !values::is_stand_in(&text[body..end])
         && (!shape.weak || is_dense(&bytes[body..end]))
         && (shape.class != Class::Hex || bytes[body..end].iter().any(u8::is_ascii_digit));
-    is_key.then(|| if shape.stays { body..end } else { first..end })
+    if is_key { Ok(if shape.stays { body..end } else { first..end }) } else { Err(ran) }
 }
 
 /// Bytes of a class at the start of some.
@@ -116,16 +132,15 @@ fn begins(text: &str, start: usize) -> bool {
     }
 }
 
-/// How far a JSON web token that may begin at `start` was followed, and where it is if it is one.
-fn jwt(text: &str, start: usize) -> (usize, Option<Range<usize>>) {
-    let bytes = text.as_bytes();
+/// How far a JSON web token goes that may begin at `start`, and whether it is one.
+fn jwt(bytes: &[u8], start: usize) -> (usize, bool) {
     let mut end = start;
     let mut parts = 0;
     loop {
         let length = run(&bytes[end..], Class::Word);
         // The signature of an unsigned token is empty, and a token with five parts has an empty one.
         if length < JWT_PART && parts < 2 {
-            return (end + length, None);
+            return (end + length, false);
         }
         end += length;
         parts += 1;
@@ -137,7 +152,7 @@ fn jwt(text: &str, start: usize) -> (usize, Option<Range<usize>>) {
     while bytes[end - 1] == b'.' {
         end -= 1;
     }
-    (end, (parts >= 3 && begins(text, start)).then_some(start..end))
+    (end, parts >= 3)
 }
 
 /// Private keys as PEM and PGP write them, with their first and last lines; without a last line, as far as the key goes.

@@ -129,6 +129,9 @@ fn what_names_tell() {
         (r"x\napi_key=abc123def456\n".into(), format!(r"x\napi_key={}\n", secret("secret"))),
         (format!("**API key**: `{key}`"), format!("**API key**: `{}`", secret("secret"))),
         (format!("?access_token={key}&x=1"), format!("?access_token={}&x=1", secret("secret"))),
+        ("the password: a9B7$#fG3&Z1, I think".into(), format!("the password: {}, I think", secret("password"))),
+        ("?password=hunter2&x=1".into(), format!("?password={}&x=1", secret("password"))),
+        ("Server=db;Password=hunter2;Timeout=3".into(), format!("Server=db;Password={};Timeout=3", secret("password"))),
         ("--password hunter2 --user x".into(), format!("--password {} --user x", secret("password"))),
         (format!("--api-key={key} run"), format!("--api-key={} run", secret("secret"))),
         (
@@ -524,6 +527,7 @@ proptest! {
 /// Not for every day: `cargo test --release --lib redaction -- --ignored --nocapture`.
 #[test]
 #[ignore = "measures"]
+#[expect(clippy::print_stdout, reason = "what it is for")]
 fn speed() {
     let secrets: String = of_shapes().iter().map(|(_, secret)| format!("x = {secret}\n")).collect();
     let prose =
@@ -534,7 +538,9 @@ fn speed() {
         ("secrets and prose", format!("{secrets}{prose}")),
         ("base64", random(1000)),
         ("prefixes", "sk-".to_owned()),
+        ("stand-ins", "sk-ant-your-".to_owned()),
         ("tokens", "eyJ".to_owned()),
+        ("parts", "eyJabcdefghi.".to_owned()),
         ("names", "password=\"".to_owned()),
         ("quotes", "a_token='b_token=\"c_token=`".to_owned()),
         ("begins", "-----BEGIN RSA PRIVATE KEY-----".to_owned()),

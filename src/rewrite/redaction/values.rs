@@ -132,11 +132,19 @@ pub(super) fn is_stand_in(value: &str) -> bool {
     }
     let rest = value.trim_matches(['.', '…', '*', 'x', 'X']);
     let is_cut = value.contains("...") || value.contains('…') || value.contains("***");
+    if begins_as_stand_in(value) {
+        return true;
+    }
     // Words are short, and what is long and holds one of them by chance is a key.
     let small: String = value.chars().take(80).collect::<String>().to_ascii_lowercase();
-    (is_cut && rest.len() < 16)
-        || STAND_IN_BEGINNINGS.iter().any(|beginning| small.starts_with(beginning))
-        || (value.len() <= 80 && STAND_INS.iter().any(|word| small.contains(word)))
+    (is_cut && rest.len() < 16) || (value.len() <= 80 && STAND_INS.iter().any(|word| small.contains(word)))
+}
+
+/// Whether something begins as what stands in the place of a key.
+pub(super) fn begins_as_stand_in(value: &str) -> bool {
+    STAND_IN_BEGINNINGS
+        .iter()
+        .any(|beginning| value.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning)))
 }
 
 /// Whether something names a place where the secret is, rather than the secret: a variable, a file, an address.
