@@ -7,6 +7,7 @@ pub mod arguments;
 mod elements;
 pub mod media;
 pub mod reasoning;
+pub mod redaction;
 pub mod repair;
 pub mod results;
 mod style;

@@ -1,0 +1,308 @@
+//! Secrets in a conversation, masked by placeholders that say what stood there: `[github-token-1]`.
+//!
+//! The same secret has the same placeholder wherever it stands, so a summarizer can still tell that it is the same. It is
+//! told by its spelling or by the name before it; nothing here fails, and nothing is found that neither tells. Who asks
+//! for it, and what is then sent or written, is decided elsewhere.
+
+mod assignments;
+mod headers;
+mod kinds;
+mod names;
+mod shapes;
+mod values;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::transcript::Transcript;
+use crate::transcript::json::{Json, Kind, Token};
+use crate::transcript::text::Text;
+
+use super::Edit;
+
+/// Placeholders with a higher number are text like any other: no conversation has so many secrets.
+const HIGHEST_NUMBER: u64 = 1_000_000;
+/// How often a text is looked at again; two are the most that any is known to need.
+const MOST_ROUNDS: usize = 8;
+
+/// What may be a placeholder.
+static PLACEHOLDERS: LazyLock<Option<Regex>> =
+    // The tests see that it compiles.
+    LazyLock::new(|| Regex::new(r"\[([a-z0-9]+(?:-[a-z]+)+|[a-z]+)-([0-9]+)\]").ok());
+
+/// Masks secrets; remembers which placeholder stands for which.
+#[derive(Default)]
+pub struct Redactor {
+    /// The placeholder of each secret.
+    placeholders: BTreeMap<String, (&'static str, u64)>,
+    /// The highest number of each kind, given here or found in a text.
+    highest: BTreeMap<&'static str, u64>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+/// Only the counts: the secrets are nobody's business.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Redactor").field("counts", &self.counts).finish_non_exhaustive()
+    }
+}
+
+/// A secret in a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    /// Where it stands, in bytes.
+    range: Range<usize>,
+    /// What it is.
+    kind: &'static str,
+}
+
+/// Whether a byte ends what has no quotes around it.
+fn breaks(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte.is_ascii_control() || matches!(byte, b'"' | b'\'' | b'`')
+}
+
+impl Redactor {
+    /// One that knows no secret.
+    pub fn new() -> Self {
+        Redactor::default()
+    }
+
+    /// Takes note of the placeholders in a text, so that no other secret is given one of them. [`Redactor::mask`] does so
+    /// itself; this is for texts that come later, such as an earlier summary.
+    pub fn note(&mut self, text: &str) {
+        self.placeholders_in(text);
+    }
+
+    /// A text with its secrets masked: a summary, an answer.
+    pub fn mask<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        self.masked(text, Member::Unnamed)
+    }
+
+    /// The edits that mask the secrets in the strings of some messages, in order; only strings with secrets are edited. The
+    /// placeholders in all messages, and in what stands around them, are taken note of first.
+    pub fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {
+        transcript.envelope.iter().for_each(|envelope| self.note(envelope.raw()));
+        transcript.messages.iter().for_each(|message| self.note(message.json.raw()));
+        let mut indices = indices.to_vec();
+        indices.sort_unstable();
+        indices.dedup();
+        let messages = indices.into_iter().filter_map(|index| transcript.messages.get(index));
+        messages.flat_map(|message| self.edits_in(message.json)).collect()
+    }
+
+    /// How many places were masked so far, by what stood there.
+    pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
+        &self.counts
+    }
+
+    /// The edits of the strings in one value.
+    fn edits_in(&mut self, json: Json<'_>) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut open: Vec<Open> = Vec::new();
+        for token in json.tokens() {
+            match token {
+                Token::Open(kind) => {
+                    let inherited = open.last_mut().map(|outer| outer.value_key(kind)).unwrap_or_default();
+                    open.push(Open { is_object: kind == Kind::Object, key: inherited, ..Open::default() });
+                }
+                Token::Close => drop(open.pop()),
+                Token::Scalar(scalar) => {
+                    let Some(text) = scalar.text() else {
+                        open.last_mut().into_iter().for_each(Open::pass_value);
+                        continue;
+                    };
+                    match open.last_mut() {
+                        Some(object) if object.is_object && !object.has_key => object.read_key(text),
+                        mut container => {
+                            let member = container.as_deref().map_or(Member::Unnamed, Open::member);
+                            let value = text.decode();
+                            if let Cow::Owned(masked) = self.masked(&value, member) {
+                                edits.push(Edit { range: scalar.span(), text: Value::from(masked).to_string() });
+                            }
+                            container.iter_mut().for_each(|container| container.pass_text(&value));
+                        }
+                    }
+                }
+            }
+        }
+        edits
+    }
+
+    /// A text with its secrets masked, knowing what it is the value of. What is masked may show what is left as a secret,
+    /// so what was changed is looked at again.
+    fn masked<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
+        let mut masked = self.masked_once(text, member);
+        for _ in 0..MOST_ROUNDS {
+            match &masked {
+                Cow::Owned(text) => match self.masked_once(text, member) {
+                    Cow::Owned(again) => masked = Cow::Owned(again),
+                    Cow::Borrowed(_) => break,
+                },
+                Cow::Borrowed(_) => break,
+            }
+        }
+        masked
+    }
+
+    fn masked_once<'t>(&mut self, text: &'t str, member: Member<'_>) -> Cow<'t, str> {
+        if member == Member::Sealed {
+            return Cow::Borrowed(text);
+        }
+        let kept = self.placeholders_in(text);
+        let mut found = Vec::new();
+        shapes::find(text, &mut found);
+        if member != Member::Structural {
+            if let Member::Named(name) = member {
+                assignments::in_member(name, text, &mut found);
+            }
+            assignments::find(text, &kept, &mut found);
+            headers::commands(text, &mut found);
+        }
+        let found = settled(text, found, &kept);
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut done = 0;
+        for Found { range, kind } in found {
+            out.push_str(&text[done..range.start]);
+            done = range.end;
+            let (kind, number) = self.placeholder(&text[range], kind);
+            *self.counts.entry(kind).or_default() += 1;
+            out.push_str(&format!("[{kind}-{number}]"));
+        }
+        out.push_str(&text[done..]);
+        Cow::Owned(out)
+    }
+
+    /// The placeholder of a secret: the one it has, or the next of its kind.
+    fn placeholder(&mut self, secret: &str, kind: &'static str) -> (&'static str, u64) {
+        if let Some(known) = self.placeholders.get(secret) {
+            return *known;
+        }
+        let number = self.highest.entry(kind).or_default();
+        *number += 1;
+        self.placeholders.insert(secret.to_owned(), (kind, *number));
+        (kind, *number)
+    }
+
+    /// Where placeholders stand in a text; their numbers are not given again.
+    fn placeholders_in(&mut self, text: &str) -> Vec<Range<usize>> {
+        let Some(regex) = PLACEHOLDERS.as_ref() else { return Vec::new() };
+        let mut ranges = Vec::new();
+        for captures in regex.captures_iter(text) {
+            let (Some(whole), Some(name), Some(number)) = (captures.get(0), captures.get(1), captures.get(2)) else {
+                continue;
+            };
+            let Some(kind) = kinds::named(name.as_str()) else { continue };
+            ranges.push(whole.range());
+            if let Some(number) = number.as_str().parse::<u64>().ok().filter(|number| *number <= HIGHEST_NUMBER) {
+                let highest = self.highest.entry(kind).or_default();
+                *highest = number.max(*highest);
+            }
+        }
+        ranges
+    }
+}
+
+/// What a string is the value of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Member<'n> {
+    /// Of nothing with a name.
+    Unnamed,
+    /// Of a member of that name.
+    Named(&'n str),
+    /// Of a member that says how a message is built.
+    Structural,
+    /// Of a member that its provider checks.
+    Sealed,
+}
+
+/// An object or list on the way to a string.
+#[derive(Default)]
+struct Open {
+    is_object: bool,
+    /// The key whose value comes next; a list has that of its own.
+    key: String,
+    /// Whether there is one.
+    has_key: bool,
+    /// The text of the member `name` or `key`, which may be the name of the one called `value`.
+    label: Option<String>,
+}
+
+impl Open {
+    fn read_key(&mut self, key: Text<'_>) {
+        self.key = key.decode().into_owned();
+        self.has_key = true;
+    }
+
+    fn pass_value(&mut self) {
+        self.has_key = false;
+    }
+
+    /// Passes over a value that is a list or an object; a list has the key itself.
+    fn value_key(&mut self, kind: Kind) -> String {
+        self.has_key = false;
+        if kind == Kind::Array { self.key.clone() } else { String::new() }
+    }
+
+    fn pass_text(&mut self, value: &str) {
+        if self.is_object && matches!(self.key.as_str(), "name" | "key") && value.len() <= 64 {
+            self.label = Some(value.to_owned());
+        }
+        self.has_key = false;
+    }
+
+    fn member(&self) -> Member<'_> {
+        match (self.key.as_str(), &self.label) {
+            ("", _) => Member::Unnamed,
+            ("value", Some(label)) => Member::Named(label),
+            (key, _) if names::is_sealed(key) => Member::Sealed,
+            (key, _) if names::is_structural(key) => Member::Structural,
+            (key, _) => Member::Named(key),
+        }
+    }
+}
+
+/// What was found, in order and once: where two overlap they are one, of the kind of the larger, and placeholders stay as
+/// they are.
+fn settled(text: &str, mut found: Vec<Found>, kept: &[Range<usize>]) -> Vec<Found> {
+    found.sort_by_key(|secret| (secret.range.start, std::cmp::Reverse(secret.range.end)));
+    let mut joined: Vec<Found> = Vec::new();
+    for next in found {
+        match joined.last_mut() {
+            Some(last) if next.range.start < last.range.end => {
+                if next.range.len() > last.range.len() {
+                    last.kind = next.kind;
+                }
+                last.range.end = last.range.end.max(next.range.end);
+            }
+            _ => joined.push(next),
+        }
+    }
+    joined.into_iter().flat_map(|secret| around_placeholders(text, secret, kept)).collect()
+}
+
+/// The pieces of a secret between the placeholders that stand in it, those with something to mask.
+fn around_placeholders(text: &str, secret: Found, kept: &[Range<usize>]) -> Vec<Found> {
+    let first = kept.partition_point(|range| range.end <= secret.range.start);
+    let inside = kept[first..].iter().take_while(|range| range.start < secret.range.end);
+    let mut pieces = Vec::new();
+    let mut start = secret.range.start;
+    for placeholder in inside {
+        pieces.push(start..placeholder.start.max(start));
+        start = placeholder.end;
+    }
+    pieces.push(start..secret.range.end.max(start));
+    let has_something = |range: &Range<usize>| text[range.clone()].chars().any(char::is_alphanumeric);
+    pieces.into_iter().filter(has_something).map(|range| Found { range, kind: secret.kind }).collect()
+}
+
+#[cfg(test)]
+mod tests;
