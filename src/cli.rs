@@ -145,6 +145,11 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = SUMMARY_PREFIX, help_heading = "Summaries")]
     pub summary_prefix: String,
 
+    /// Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is
+    /// sent and in the summary, each by a placeholder such as [github-token-1].
+    #[arg(long, help_heading = "Summaries")]
+    pub redact: bool,
+
     /// Seconds a request or a command may take.
     #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, help_heading = "Summaries")]
     pub timeout: f64,

@@ -79,6 +79,8 @@ pub struct Settings {
     pub writer_counter: Counter,
     /// US dollars that the model takes for a million tokens of input and of output, where known.
     pub prices: Option<(f64, f64)>,
+    /// Whether secrets are masked.
+    pub redact: bool,
     /// Where summaries are kept.
     pub cache: Option<Cache>,
     /// Where is told what became of each conversation.
@@ -172,6 +174,7 @@ impl Settings {
             writer_window: writer.map(|writer| writer.context_window).or(arguments.context_window),
             writer_counter: writer.map_or(counter(arguments.counter, model, preset), |writer| writer.counter()),
             prices: writer.and_then(|writer| writer.input_price.zip(writer.output_price)),
+            redact: arguments.redact,
             cache: cache(&arguments)?,
             report: arguments.report.clone(),
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),

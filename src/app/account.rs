@@ -1,5 +1,6 @@
 //! What a conversation took and what came of it, for the report.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -24,6 +25,8 @@ pub(super) struct Account {
     pub(super) tokens_after: Option<u64>,
     /// Who wrote the summary.
     pub(super) by: Option<Writer>,
+    /// Places where secrets were masked, where they are to be.
+    pub(super) redacted: Option<BTreeMap<&'static str, u64>>,
     /// What went wrong.
     pub(super) error: Option<String>,
 }
@@ -37,6 +40,7 @@ impl Account {
             summary_tokens: None,
             tokens_after: None,
             by: None,
+            redacted: None,
             error: None,
         }
     }
@@ -65,6 +69,7 @@ impl Account {
             requests: self.bill.requests,
             retries: self.bill.retries,
             cached: self.bill.cached,
+            redacted: self.redacted,
             elapsed_ms: whole_milliseconds(self.started.elapsed()),
             error: self.error,
             plan: self.plan,

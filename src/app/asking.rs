@@ -45,8 +45,11 @@ impl Work<'_, '_> {
 
     /// The answer to a request; where it is not taken, that to the same request and what was wrong.
     fn corrected(&self, request: &Request, for_all: bool) -> Result<Reply, NoAnswer> {
-        let mut bill = self.bill.borrow_mut();
-        let reply = self.answers.answer(request, &mut bill)?;
+        let answer = |request: &Request| {
+            let reply = self.answers.answer(request, &mut self.bill.borrow_mut())?;
+            Ok(Reply { text: self.masked(reply.text), ..reply })
+        };
+        let reply = answer(request)?;
         let Err(refusal) = self.judged(&reply, for_all) else { return Ok(reply) };
         if self.settings.accept == Accept::Any {
             // It is refused by the rules of a system that does not ask again.
@@ -54,7 +57,7 @@ impl Work<'_, '_> {
         }
         let (said, limit) = refusal.correction(request.limit);
         let prompt = format!("{}\n\n{said}", request.prompt);
-        self.answers.answer(&Request { prompt, limit, ..request.clone() }, &mut bill)
+        answer(&Request { prompt, limit, ..request.clone() })
     }
 
     /// Has messages summarized: at once where they fit, or else in order, each part with the notes on those before it.

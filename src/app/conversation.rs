@@ -8,8 +8,9 @@ use std::cell::RefCell;
 use anyhow::Result;
 
 use crate::exit::Failure;
-use crate::plan::carried::carried;
+use crate::plan::carried::{Carried, carried};
 use crate::plan::{Plan, plan};
+use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Edit, Placed, media};
 use crate::run::report::DryRun;
 use crate::run::said::Said;
@@ -121,7 +122,9 @@ fn compacted(
     // Arguments are cut early or late, and media move only where they are cut early.
     let for_history =
         if late.is_empty() { on_edited_text(prepared, &moved) } else { on_edited_text(transcript, &late) };
-    let accepted = with_history(prepared, for_history.as_deref(), |history| {
+    let redactor = settings.redact.then(|| RefCell::new(redactor(transcript)));
+    let earlier = earlier.map(|earlier| without_secrets(earlier, redactor.as_ref()));
+    let accepted = with_masked(prepared, for_history.as_deref(), &plan, redactor.as_ref(), |history| {
         let tally = Tally::new(settings.counter, &history.messages);
         let work = Work {
             settings,
@@ -133,6 +136,7 @@ fn compacted(
             summarized: plan.summarized(),
             earlier: earlier.as_ref(),
             archive: archive.as_ref(),
+            redactor: redactor.as_ref(),
             bill: RefCell::default(),
         };
         let summary = work.summary(source).and_then(|reply| work.accepted(&reply));
@@ -149,7 +153,10 @@ fn compacted(
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
         Ok(Some((work.archived(source), work.placed(text))))
-    })?;
+    });
+    account.redacted = redactor.map(|redactor| redactor.into_inner().counts().clone());
+    Said::new(settings).redacted(source, account.redacted.as_ref());
+    let accepted = accepted?;
     let Some((mut archived, summary)) = accepted else { return Ok(None) };
     if let Some(folder) = media_folder {
         archived.files.extend(media_files.into_iter().map(|file| (folder.join(file.name), file.bytes)));
@@ -161,6 +168,38 @@ fn compacted(
     edits.sort_by_key(|edit| edit.range.start);
     let done = Done { plan, summary: Some(summary), edits, archived };
     files::fitted(settings, source, transcript, done).map(Some)
+}
+
+/// Has `then` look at the history with its secrets masked, where they are to be.
+fn with_masked<T>(
+    transcript: &Transcript<'_>,
+    list: Option<&str>,
+    plan: &Plan,
+    redactor: Option<&RefCell<Redactor>>,
+    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
+) -> Result<T> {
+    with_history(transcript, list, |history| {
+        let edits = redactor.map(|redactor| redactor.borrow_mut().edits(history, &plan.summarized()));
+        on_edited(history, &edits.unwrap_or_default(), then)
+    })
+}
+
+/// What masks the secrets of a conversation, and gives none of them a placeholder that is there.
+fn redactor(transcript: &Transcript<'_>) -> Redactor {
+    let mut redactor = Redactor::new();
+    transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
+    redactor
+}
+
+/// An earlier summary with its secrets masked.
+fn without_secrets<'a>(earlier: Carried<'a>, redactor: Option<&RefCell<Redactor>>) -> Carried<'a> {
+    match redactor {
+        Some(redactor) => {
+            let text = redactor.borrow_mut().mask(&earlier.text).into_owned();
+            Carried { text: text.into(), ..earlier }
+        }
+        None => earlier,
+    }
 }
 
 /// Whether an edit falls into a message that stays.

@@ -10,6 +10,7 @@ use crate::cli::{Accept, OnError};
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
 use crate::plan::carried::{self, Carried};
+use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Placed};
 use crate::run::input::spoken;
 use crate::run::said::Said;
@@ -42,6 +43,8 @@ pub(super) struct Work<'w, 'a> {
     pub(super) earlier: Option<&'w Carried<'a>>,
     /// Where what is cut away goes.
     pub(super) archive: Option<&'w Place>,
+    /// What masks secrets, where they are to be.
+    pub(super) redactor: Option<&'w RefCell<Redactor>>,
     /// What it took so far.
     pub(super) bill: RefCell<Bill>,
 }
@@ -143,7 +146,7 @@ impl Work<'_, '_> {
         match self.settings.on_error {
             OnError::Fail | OnError::Passthrough => Ok(None),
             OnError::Embed => {
-                let text = format!("{}{}", self.settings.recipe.error, failed.message);
+                let text = self.masked(format!("{}{}", self.settings.recipe.error, failed.message));
                 Ok(Some(Accepted { text, by: Writer::Nobody }))
             }
             OnError::Extractive => {
@@ -163,7 +166,15 @@ impl Work<'_, '_> {
     pub(super) fn accepted(&self, reply: &Reply) -> Result<Accepted, NoSummary> {
         self.judged(reply, true).map_err(NoSummary::from)?;
         let text = if self.settings.recipe.strips { python::strip(&reply.text) } else { &reply.text };
-        Ok(Accepted { text: text.to_owned(), by: Writer::Summarizer })
+        Ok(Accepted { text: self.masked(text.to_owned()), by: Writer::Summarizer })
+    }
+
+    /// A text without secrets, where they are to be masked.
+    pub(super) fn masked(&self, text: String) -> String {
+        match self.redactor {
+            Some(redactor) => redactor.borrow_mut().mask(&text).into_owned(),
+            None => text,
+        }
     }
 
     /// Whether a reply is taken: for the summary, or for the notes on a part of the history.

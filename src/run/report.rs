@@ -1,5 +1,6 @@
 //! What is told of a conversation as data: the object of `--dry-run --json`, and that of `--report`.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -134,6 +135,9 @@ pub struct Conversation {
     pub retries: u64,
     /// Answers from the cache.
     pub cached: u64,
+    /// Places where secrets were masked, by what stood there; only with `--redact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<BTreeMap<&'static str, u64>>,
     /// Milliseconds from the reading of it to the end.
     pub elapsed_ms: u64,
     /// What went wrong.

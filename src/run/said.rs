@@ -1,5 +1,6 @@
 //! What is said on standard error, a line each: what went otherwise than asked, and with `-v` what is decided and done.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::cli::{Accept, OnError};
@@ -114,6 +115,14 @@ impl<'s> Said<'s> {
                 "{}: {messages} messages became a summary of {tokens} tokens{counted}{cached}",
                 spoken(source)
             ));
+        }
+    }
+
+    /// How many secrets were masked.
+    pub fn redacted(self, source: &str, counts: Option<&BTreeMap<&'static str, u64>>) {
+        if let Some(counts) = counts.filter(|counts| self.settings.verbose && !counts.is_empty()) {
+            let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            self.line(&format!("{}: secrets were masked: {}", spoken(source), places.join(", ")));
         }
     }
 

@@ -18,6 +18,7 @@ mod program;
 mod providers;
 mod purity;
 mod readme;
+mod redaction;
 mod reports;
 mod server;
 mod wire;

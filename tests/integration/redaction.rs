@@ -1,0 +1,130 @@
+//! `--redact`: no secret in what is sent, in what comes back, or in what is kept of it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{Run, path, run, tcompact, with};
+use crate::server::{Server, completion};
+
+/// Secrets as they look, put together here so that nobody takes them for real ones.
+fn secrets() -> [String; 4] {
+    [
+        format!("gh{}_{}", "p", "a1B2c3D4e5F6".repeat(3)),
+        format!("AK{}{}", "IA", "Q7ZK3MPL5XWVT2RD"),
+        "hunter2-and-more".to_owned(),
+        format!("sk-{}-{}", "ant", "x9Y8z7W6v5U4".repeat(5)),
+    ]
+}
+
+fn conversation() -> String {
+    let [github, aws, password, anthropic] = secrets();
+    let arguments = json!({"command": format!("git clone https://me:{password}@git.example/x.git")}).to_string();
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "bash", "arguments": arguments}});
+    json!([
+        {"role": "user", "content": format!("Use {github} to push. Its twin {github} is the same.")},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": format!("export AWS_ACCESS_KEY_ID={aws}\nDB_PASSWORD={password}\ndone in 3 s")},
+        {"role": "assistant", "content": "Cloned. It took three seconds and there were no conflicts in the tree, so I go on."},
+        {"role": "user", "content": format!("Now ask with {anthropic}.")},
+        {"role": "assistant", "content": "Asked."},
+    ])
+    .to_string()
+}
+
+fn ask(server: &Server, input: &str, more: &[&str]) -> Run {
+    let arguments = ["--redact", "--model", "openai:m", "--base-url", &server.url, "--keep", "messages:2"];
+    run(tcompact().args(arguments).args(more), input.as_bytes())
+}
+
+fn assert_without_secrets(text: &str, secrets: &[String]) {
+    for secret in secrets {
+        assert!(!text.contains(secret.as_str()), "{secret} in {text}");
+    }
+}
+
+#[test]
+fn secrets_are_masked_on_the_way_there_and_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (report, cache) = (path(folder.path(), "report.jsonl"), path(folder.path(), "cache"));
+    let [github, aws, password, anthropic] = secrets();
+    let server = Server::start(vec![completion(&format!("Pushed with {github}, then found {anthropic}."), "stop")]);
+    let run = ask(&server, &conversation(), &["--report", &report, "--cache", &cache, "-v"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let body = server.requests()[0].body.clone();
+    let gone = [github.clone(), aws, password];
+    assert_without_secrets(&body, &gone);
+    assert_eq!(body.matches("[github-token-1]").count(), 2, "the same secret has the same placeholder: {body}");
+    assert!(body.contains("https://me:[url-password-1]@git.example/x.git"), "{body}");
+    let messages: Value = serde_json::from_str(&run.stdout).expect("messages");
+    let summary = messages[0]["content"].as_str().expect("a summary");
+    assert!(summary.contains("Pushed with [github-token-1], then found [anthropic-key-1]."), "{summary}");
+    assert_eq!(messages[1]["content"], format!("Now ask with {anthropic}."), "what is kept is kept as it is");
+    let report = fs::read_to_string(&report).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("an object");
+    assert_eq!(report["redacted"]["github-token"], 3, "{report}");
+    assert!(run.stderr.contains("secrets were masked: ") && run.stderr.contains("3 github-token"), "{}", run.stderr);
+    for entry in fs::read_dir(&cache).expect("a folder") {
+        let kept = fs::read_to_string(entry.expect("an entry").path()).expect("a file");
+        assert_without_secrets(&kept, &secrets());
+    }
+}
+
+#[test]
+fn secrets_do_not_come_back_with_an_earlier_summary() {
+    let [github, ..] = secrets();
+    let earlier =
+        format!("Here is a summary of the conversation to date:\n\nPush with {github}, not with [github-token-4].");
+    let mut messages: Vec<Value> = serde_json::from_str(&conversation()).expect("messages");
+    messages.insert(0, json!({"role": "user", "content": earlier}));
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    assert_eq!(ask(&server, &Value::Array(messages).to_string(), &[]).code, 0);
+    let body = server.requests()[0].body.clone();
+    assert_without_secrets(&body, &secrets()[..3]);
+    assert!(body.contains("Push with [github-token-5], not with [github-token-4]."), "{body}");
+}
+
+#[test]
+fn the_embedded_summarizer_and_commands_are_sent_no_secrets_either() {
+    let gone = &secrets()[..3];
+    let arguments = ["--redact", "--keep", "messages:2"];
+    let embedded = run(tcompact().args(arguments), conversation().as_bytes());
+    assert_eq!(embedded.code, 0, "{embedded:?}");
+    assert_without_secrets(&embedded.stdout, gone);
+    assert!(embedded.stdout.contains("[github-token-1]"), "{embedded:?}");
+    let command = run(tcompact().args(arguments).args(["--summarizer-cmd", "tail -c 400"]), conversation().as_bytes());
+    assert_without_secrets(&command.stdout, gone);
+    let without = run(tcompact().args(["--keep", "messages:2"]), conversation().as_bytes());
+    assert!(without.stdout.contains(&gone[0]), "nothing is masked unasked: {without:?}");
+}
+
+/// The history is another text where something in it is masked, so every format is read again: the result is that of a
+/// conversation that had the placeholder from the start.
+#[test]
+fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
+    let [github, ..] = secrets();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut masked_somewhere = 0;
+    let made = regex::Regex::new(r"[0-9a-f-]{16,}|, [0-9]+ bytes").expect("a pattern");
+    for format in tcompact::transcript::format::FORMATS {
+        let fixtures = path(std::path::Path::new(crate::program::FIXTURES), format.name());
+        for entry in fs::read_dir(&fixtures).expect("fixtures") {
+            let file = entry.expect("an entry").path();
+            let text = fs::read_to_string(&file).expect("a fixture");
+            let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+            let copy = path(folder.path(), name);
+            let shortened = |secret: &str, more: &[&str]| {
+                fs::write(&copy, text.replace(" the ", &format!(" the {secret} "))).expect("written");
+                let arguments = ["-q", "--keep", "messages:2", "--accept", "any", "--summarizer-cmd", "cat"];
+                let run = with(&[&arguments[..], &["--truncate-args", "60"], more, &[&copy]].concat());
+                assert_eq!(run.code, 0, "{name}: {run:?}");
+                // Ids of summaries are made from what they are made of, and sizes are of what was there.
+                made.replace_all(&run.stdout, "…").into_owned()
+            };
+            let masked = shortened(&github, &["--redact"]);
+            masked_somewhere += usize::from(masked.contains("[github-token-1]"));
+            assert_eq!(masked.replace(&github, "[github-token-1]"), shortened("[github-token-1]", &[]), "{name}");
+        }
+    }
+    assert!(masked_somewhere > 20, "{masked_somewhere}");
+}
