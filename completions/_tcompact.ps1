@@ -59,6 +59,7 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When messages on standard error are coloured')
             [CompletionResult]::new('--list', '--list', [CompletionResultType]::ParameterName, 'Print a table and exit')
             [CompletionResult]::new('--generate', '--generate', [CompletionResultType]::ParameterName, 'Print the completion script of a shell, or the manual page, and exit')
+            [CompletionResult]::new('--redact', '--redact', [CompletionResultType]::ParameterName, 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]')
             [CompletionResult]::new('-n', '-n', [CompletionResultType]::ParameterName, 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'With --dry-run: print a JSON object for each conversation')

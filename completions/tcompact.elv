@@ -56,6 +56,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --color 'When messages on standard error are coloured'
             cand --list 'Print a table and exit'
             cand --generate 'Print the completion script of a shell, or the manual page, and exit'
+            cand --redact 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]'
             cand -n 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
             cand --dry-run 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
             cand --json 'With --dry-run: print a JSON object for each conversation'

@@ -54,6 +54,7 @@ fish\t'For fish'
 powershell\t'For PowerShell'
 elvish\t'For elvish'
 man\t'The manual page'"
+complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]'
 complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
 complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation'
 complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'

@@ -18,9 +18,10 @@
 //! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
 //! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
 //!   And which rules of its provider a conversation breaks.
-//! - [`summary`]: what to put there. The prompt, the embedded summarizer, endpoints, commands, and whether an answer is
-//!   taken.
-//! - [`rewrite`]: edits of the source and their application; mending breaches; the update of a LangGraph state.
+//! - [`summary`]: what to put there. The prompt, the embedded summarizer, endpoints, commands, whether an answer is taken,
+//!   and where it is kept for another time. A provider is two pure functions; what is sent, and how often, is apart.
+//! - [`rewrite`]: edits of the source and their application; mending breaches; masking secrets; the update of a LangGraph
+//!   state.
 //! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
 //!   [`exit`] how it all ends.
@@ -31,9 +32,9 @@
 //! # Registries
 //!
 //! A format is a file in [`transcript::format`], a row in [`transcript::format::FORMATS`] and a folder in `fixtures/`, with
-//! pieces in `fixtures/bricks/` of which tests make conversations. A
-//! provider is a row in [`summary::provider::PROVIDERS`], and a preset a row in [`presets::PRESETS`]. Help, tables and
-//! tests are drawn from these.
+//! pieces in `fixtures/bricks/` of which tests make conversations. A provider is a row in
+//! [`summary::provider::PROVIDERS`] and, where it speaks like no other, a file; a preset is a row in
+//! [`presets::PRESETS`]. Help, tables and tests are drawn from these.
 //!
 //! # What is deliberately absent
 //!
