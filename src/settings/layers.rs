@@ -270,7 +270,7 @@ impl CommandLine {
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
         let model = self.arguments.model.as_ref().or(below);
-        let endpoint = !command && model.is_some_and(|model| model != super::EXTRACTIVE);
+        let endpoint = !command && model.is_some_and(|model| model != super::summarizer::EXTRACTIVE);
         merged.retain(|given| match given.flag.as_str() {
             "json" => dry_run,
             "base-url" | "api-key-env" => endpoint,

@@ -1,0 +1,152 @@
+//! Who writes summaries: the embedded summarizer, a command, or a model at an address with its key.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use reqwest::Url;
+
+use crate::cli::Arguments;
+use crate::exit::Failure;
+use crate::run::input::plain;
+use crate::summary::Summarizer;
+use crate::summary::attempts::Patience;
+use crate::summary::cache::Cache;
+use crate::summary::http::{Secret, Wire};
+use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
+use crate::summary::recipe::Recipe;
+use crate::tokens::models::Model;
+
+/// The name of the embedded summarizer.
+pub(super) const EXTRACTIVE: &str = "extractive";
+
+pub(super) fn summarizer(
+    arguments: &Arguments,
+    recipe: &Recipe,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Summarizer> {
+    let timeout = Duration::from_secs_f64(arguments.timeout);
+    let of_endpoint = [("--base-url", &arguments.base_url), ("--api-key-env", &arguments.api_key_env)];
+    let of_endpoint = of_endpoint.iter().find_map(|(flag, value)| value.is_some().then_some(flag));
+    if let (Some(_), Some(flag)) = (&arguments.summarizer_cmd, of_endpoint) {
+        return Err(Failure::usage(format!("{flag}: --summarizer-cmd asks no address; leave one of them out")).into());
+    }
+    if let Some(command) = &arguments.summarizer_cmd {
+        return Ok(Summarizer::Command(command.clone(), timeout));
+    }
+    let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
+    if name == EXTRACTIVE {
+        if let Some(flag) = of_endpoint {
+            return Err(Failure::usage(format!(
+                "{flag}: the embedded summarizer asks nobody; name a model with --model"
+            ))
+            .into());
+        }
+        return Ok(Summarizer::Extractive);
+    }
+    let (provider, model) = provider_and_model(name)?;
+    let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
+    let key = key(arguments, provider, variable)?;
+    let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
+    let wire = Wire::new(timeout, patience, arguments.rate);
+    Ok(Summarizer::Endpoint(Endpoint { api: provider.api, model: model.to_owned(), base_url, key }, wire))
+}
+
+/// Who writes summaries, in a word.
+pub(super) fn summarizer_name(arguments: &Arguments) -> String {
+    match &arguments.summarizer_cmd {
+        Some(_) => "command".to_owned(),
+        None => arguments.model.clone().unwrap_or_else(|| EXTRACTIVE.to_owned()),
+    }
+}
+
+/// An address that a path can be put behind, and that holds no secret: it is shown in messages.
+fn base_url(text: &str) -> Result<String> {
+    let wrong = |what: &str| Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1"));
+    let url = Url::parse(text).map_err(|_| wrong("an address begins with http:// or https:// and has a host"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
+        return Err(wrong("an address begins with http:// or https:// and has a host").into());
+    }
+    if !url.username().is_empty() || url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
+        return Err(
+            wrong("an address has no user, password, query or fragment; the key comes from the environment").into()
+        );
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
+    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+    let (provider, model) = name.split_once(':').filter(|(_, model)| !model.is_empty()).ok_or_else(|| {
+        Failure::usage(format!("--model {name}: expected {EXTRACTIVE} or PROVIDER:MODEL, as in openai:gpt-4o-mini"))
+    })?;
+    let row = provider::by_name(provider).ok_or_else(|| {
+        Failure::usage(format!(
+            "--model {name}: there is no provider {provider}; there are {}; openai: with --base-url speaks to everything compatible",
+            names.join(", ")
+        ))
+    })?;
+    Ok((row, model))
+}
+
+/// The key from the environment. At the provider's own address there must be one; at another there may be, since many
+/// servers on one's own machine want none.
+fn key(
+    arguments: &Arguments,
+    provider: &Provider,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<Secret>> {
+    let names = arguments.api_key_env.as_deref().map_or(provider.key_variables.to_vec(), |name| vec![name]);
+    let value = |name: &&str| variable(name).filter(|key| !key.trim().is_empty());
+    let found = names.iter().find_map(|name| Some((name, value(name)?)));
+    match found {
+        Some((name, key)) => match Secret::new(&key) {
+            Some(secret) => Ok(Some(secret)),
+            None => Err(Failure::usage(format!("the variable {name} holds characters that no key can have")).into()),
+        },
+        None if arguments.api_key_env.is_none() && (provider.open || arguments.base_url.is_some()) => Ok(None),
+        // Nobody is asked.
+        None if arguments.dry_run => Ok(None),
+        None => Err(Failure::usage(format!(
+            "the variable {}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
+            names.join(" or "),
+            provider.name
+        ))
+        .into()),
+    }
+}
+
+/// The host that a key is sent to as anybody on the way can read it.
+pub(super) fn unencrypted(summarizer: &Summarizer) -> Option<String> {
+    let Summarizer::Endpoint(endpoint, _) = summarizer else { return None };
+    let url = Url::parse(&endpoint.base_url).ok().filter(|url| url.scheme() == "http" && endpoint.key.is_some())?;
+    let here =
+        ["localhost", "127.", "[::1]"].iter().any(|name| url.host_str().is_some_and(|host| host.starts_with(name)));
+    url.host_str().filter(|_| !here).map(str::to_owned)
+}
+
+/// The name under which the table has the model that summarizes: a provider with two ways to speak is there once.
+pub(super) fn in_table(name: &str) -> String {
+    name.replacen("openai-responses:", "openai:", 1)
+}
+
+/// The provider of the model that summarizes, which need not be in the table.
+pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
+    let name = arguments.model.as_deref()?.split_once(':')?.0;
+    provider::by_name(name).map(|provider| provider.name)
+}
+
+/// The size of a summary, no larger than what the model can write.
+pub(super) fn most_tokens(wanted: u64, writer: Option<Model>) -> u64 {
+    writer.and_then(|writer| writer.max_output).map_or(wanted, |most| wanted.min(most))
+}
+
+/// Where summaries are kept, which is found out before any is paid for.
+pub(super) fn cache(arguments: &Arguments) -> Result<Option<Cache>> {
+    let Some(folder) = arguments.cache.as_ref().filter(|_| !arguments.dry_run && !arguments.check) else {
+        return Ok(None);
+    };
+    let cache = Cache::open(folder).map_err(|error| {
+        Failure::unreadable(format!("--cache {} cannot be used: {}", folder.display(), plain(&error)))
+    })?;
+    Ok(Some(cache))
+}
