@@ -127,8 +127,9 @@ pub(super) fn commands(text: &str, found: &mut Vec<Found>) {
         let finder = memmem::Finder::new(command.name);
         let mut at = 0;
         while let Some(start) = finder.find(&text.as_bytes()[at..]).map(|next| at + next + command.name.len()) {
-            at = command_end(text.as_bytes(), start);
+            at = start;
             if text.as_bytes().get(start).is_some_and(|byte| matches!(byte, b' ' | b'd')) {
+                at = command_end(text.as_bytes(), start);
                 arguments(text, start..at, command, found);
             }
         }

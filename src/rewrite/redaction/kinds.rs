@@ -123,7 +123,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("openai-key", "sk-admin-", Word, 20),
     // DeepSeek, Moonshot, LiteLLM and others write their keys as OpenAI once did.
     Shape { weak: true, ..row("openai-key", "sk-", Word, 20) },
-    row("google-key", "AIza", Word, 35),
+    row("google-key", "AIza", Word, 33),
     row("google-token", "ya29.", Dotted, 20),
     row("google-secret", "GOCSPX-", Word, 24),
     row("google-token", "1//0", Word, 30),
