@@ -9,16 +9,18 @@ mod conversation;
 mod files;
 mod work;
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
 
 use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
+use crate::interrupt;
 use crate::plan::{Policy, Rules, mark_summaries};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{self, Input};
-use crate::run::interrupt;
 use crate::run::output;
-use crate::run::report::{self, Conversation, DryRun, Status};
+use crate::run::report::{self, DryRun, Report};
 use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::summary::{Answers, Summarizer};
@@ -30,7 +32,7 @@ pub use archive::Archived;
 
 use account::Account;
 use conversation::Task;
-use work::{fenced, message_tokens};
+use work::{introduced, message_tokens};
 
 /// Does what the settings say.
 ///
@@ -44,7 +46,10 @@ pub fn run(settings: &Settings) -> Result<Exit> {
         archive::check(settings)?;
     }
     if let Some(report) = &settings.report {
-        report::open(report, &[&settings.path, &settings.output, &settings.archive].map(|path| path.as_deref()))?;
+        let own = [&settings.path, &settings.output, &settings.archive];
+        let others: Vec<&Path> =
+            own.into_iter().flatten().chain(&settings.read_besides).map(PathBuf::as_path).collect();
+        report::check(report, &others)?;
     }
     let mut input = input::read(settings.path.as_deref())?;
     if settings.check {
@@ -59,18 +64,15 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     if !matches!(settings.summarizer, Summarizer::Extractive) {
         interrupt::end_at_once();
     }
-    let mut reported = Vec::new();
+    let mut reported = Report::begun(settings.report.as_deref())?;
     let outcome = process(settings, &input, &settings.summarizer, &mut reported).and_then(|outcome| {
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
         archive::write(settings, &outcome.archived)?;
         output::write(&outcome.text, settings.output.as_deref().filter(|_| !settings.dry_run))?;
         Ok(outcome)
     });
-    if let Some(report) = &settings.report {
-        if let Err(error) = &outcome {
-            nothing_written(&mut reported, &error.to_string());
-        }
-        report::write(report, &reported)?;
+    if let Err(error) = &outcome {
+        reported.nothing_written(&error.to_string())?;
     }
     let outcome = outcome?;
     if !settings.dry_run {
@@ -81,14 +83,6 @@ pub fn run(settings: &Settings) -> Result<Exit> {
         said.prompt_not_used();
     }
     Ok(if settings.exit_status && !outcome.compacted { Exit::NothingCompacted } else { Exit::Success })
-}
-
-/// Has no conversation reported as done whose file was not written.
-fn nothing_written(reported: &mut [Conversation], why: &str) {
-    for conversation in reported.iter_mut().filter(|conversation| conversation.status != Status::Failed) {
-        conversation.status = Status::Failed;
-        conversation.error = Some(format!("nothing was written: {why}"));
-    }
 }
 
 /// Whether anything in an input would be cut.
@@ -124,12 +118,7 @@ pub struct Outcome {
 ///
 /// # Errors
 /// The input cannot be read, or there is no summary and the settings do not say what to put in its place.
-pub fn process(
-    settings: &Settings,
-    input: &Input,
-    answers: &dyn Answers,
-    reported: &mut Vec<Conversation>,
-) -> Result<Outcome> {
+pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers, reported: &mut Report) -> Result<Outcome> {
     let document = read(settings, input)?;
     check_messages(settings, &input.name, &document)?;
     document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
@@ -213,7 +202,7 @@ fn compact(
     input: &Input,
     document: &Document<'_>,
     answers: &dyn Answers,
-    reported: &mut Vec<Conversation>,
+    reported: &mut Report,
 ) -> Result<Outcome> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut updates = String::new();
@@ -224,7 +213,7 @@ fn compact(
         let mut account = Account::new();
         let task = Task { settings, source: &source, transcript, answers };
         let done = conversation::conversation(task, &mut account);
-        reported.push(account.closed(settings, done.is_err()));
+        reported.add(account.closed(settings, done.is_err()))?;
         let Some(done) = done? else {
             updates.push_str(&rewrite::no_update());
             continue;
@@ -253,7 +242,8 @@ fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
     // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
     let embedded = matches!(settings.summarizer, Summarizer::Extractive) && settings.policy.rules == Rules::OWN;
     let smallest_summary = if settings.accept == Accept::Smaller || embedded {
-        let text = format!("{}{}", settings.policy.summary_prefix, fenced(settings, SMALLEST_SUMMARY));
+        let place = archive::place(settings, transcript);
+        let text = introduced(settings, place.as_ref(), SMALLEST_SUMMARY);
         let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
         let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] });
         message_tokens(transcript.format, settings.counter, &entries)

@@ -131,7 +131,7 @@ pub struct Arguments {
 
     /// The size asked of the summary, in tokens; the embedded summarizer never exceeds it.
     #[arg(
-        long, value_name = "N", default_value = "1024", value_parser = whole,
+        long, value_name = "N", default_value = "1024", value_parser = summary_size,
         help_heading = "Summaries"
     )]
     pub summary_tokens: u64,
@@ -269,6 +269,14 @@ impl std::str::FromStr for TrimTokens {
 
 fn whole_or_none(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { whole(text) }
+}
+
+fn summary_size(text: &str) -> Result<u64, String> {
+    const LARGEST: u64 = 10_000_000;
+    match whole(text)? {
+        tokens if tokens <= LARGEST => Ok(tokens),
+        _ => Err(format!("expected at most {LARGEST}; no model writes more")),
+    }
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

@@ -24,7 +24,7 @@
 //!   state.
 //! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
-//!   [`exit`] how it all ends.
+//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time.
 //!
 //! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
 //! Nothing is written until everything that can fail has not.
@@ -44,6 +44,7 @@
 pub mod app;
 pub mod cli;
 pub mod exit;
+pub mod interrupt;
 pub mod plan;
 pub mod presets;
 pub mod rewrite;

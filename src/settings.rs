@@ -34,7 +34,9 @@ use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
-use summarizer::{cache, in_table, most_tokens, summarizer, summarizer_name, unencrypted, writer_provider};
+use summarizer::{
+    asked_tokens, cache, in_table, summarizer, summarizer_name, unencrypted, writer_provider, writer_window,
+};
 
 /// What is to be done, in values that have been checked.
 #[derive(Debug)]
@@ -79,14 +81,20 @@ pub struct Settings {
     pub cache: Option<Cache>,
     /// Where is told what became of each conversation.
     pub report: Option<PathBuf>,
+    /// The other files that the user names for reading.
+    pub read_besides: Vec<PathBuf>,
     /// The prompt.
     pub template: Template,
     /// What the user gave it with, if it is not the built-in one.
     pub template_from: Option<&'static str>,
     /// How much of the end of the history the summarizer is sent, in tokens.
     pub trim_tokens: Option<u64>,
-    /// The size asked of the summary, in tokens.
+    /// The size of a summary, in tokens.
     pub summary_tokens: u64,
+    /// The size that a model is asked for.
+    pub asked_tokens: u64,
+    /// The longest answer of the model, where it is known.
+    pub most_tokens: Option<u64>,
     /// The role of the summary message.
     pub summary_role: SummaryRole,
     /// What is done when the summarizer fails.
@@ -157,20 +165,24 @@ impl Settings {
         let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
         check_fractions(&triggers, arguments.keep, context_window)?;
         check_pins(&arguments.pins)?;
-        let (template, template_from) = template(&arguments, summary_prompt, &preset.recipe)?;
+        let writer_window = writer_window(&arguments, writer);
+        let asked_tokens = asked_tokens(arguments.summary_tokens, writer, writer_window);
+        let (template, template_from) = template(&arguments, asked_tokens, summary_prompt, &preset.recipe)?;
         let provider = model.map(|model| model.provider).or_else(|| writer_provider(&arguments));
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
             summarizer: summarizer(&arguments, &preset.recipe, variable)?,
             summarizer_name: summarizer_name(&arguments),
-            // The window that the user gives is that of the reader, and of an unknown model that has none other.
-            writer_window: writer.map(|writer| writer.context_window).or(arguments.context_window),
+            writer_window,
+            asked_tokens,
+            most_tokens: writer.and_then(|writer| writer.max_output),
             writer_counter: writer.map_or(counter(arguments.counter, model, preset), |writer| writer.counter()),
             prices: writer.and_then(|writer| writer.input_price.zip(writer.output_price)),
             redact: arguments.redact,
             cache: cache(&arguments)?,
             report: arguments.report.clone(),
+            read_besides: arguments.prompt_file.iter().chain(&arguments.config).cloned().collect(),
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
             template,
             template_from,
@@ -201,7 +213,7 @@ impl Settings {
             archive: arguments.archive.or_else(|| preset.ways.files.then(|| archive_of(arguments.path.as_deref()))),
             path: arguments.path.filter(|path| path.as_os_str() != "-"),
             trim_tokens: arguments.trim_tokens.0,
-            summary_tokens: most_tokens(arguments.summary_tokens, writer),
+            summary_tokens: arguments.summary_tokens,
             summary_role: arguments.summary_role,
             on_error: arguments.on_error,
             accept: arguments.accept,
@@ -322,6 +334,7 @@ fn prefix(text: String) -> String {
 /// The prompt's template, and what gave it.
 fn template(
     arguments: &Arguments,
+    asked_tokens: u64,
     summary_prompt: Option<(String, String)>,
     recipe: &Recipe,
 ) -> Result<(Template, Option<&'static str>)> {
@@ -330,7 +343,7 @@ fn template(
         return Ok((template.map_err(|what| Failure::usage(format!("{name} {what}")))?, Some("summary_prompt")));
     }
     let Some(path) = &arguments.prompt_file else {
-        return Ok((Template::built_in(recipe.built_in, arguments.summary_tokens), None));
+        return Ok((Template::built_in(recipe.built_in, asked_tokens), None));
     };
     let text = fs::read_to_string(path).map_err(|error| {
         Failure::usage(format!("--prompt-file {} cannot be read: {}", path.display(), plain(&error)))

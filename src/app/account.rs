@@ -50,9 +50,8 @@ impl Account {
         let asked = self.bill.requests > 0 || self.bill.cached > 0;
         let provider = match self.by {
             Some(Writer::Embedded) => Some("extractive"),
-            Some(Writer::Nobody) => Some(settings.summarizer_name.as_str()),
             Some(Writer::Summarizer) => Some(settings.summarizer_name.as_str()),
-            None => Some(settings.summarizer_name.as_str()).filter(|_| asked),
+            Some(Writer::Nobody) | None => Some(settings.summarizer_name.as_str()).filter(|_| asked),
         };
         let status = match (failed, self.by) {
             (true, _) => Status::Failed,

@@ -120,7 +120,7 @@ impl Work<'_, '_> {
                 "messages": messages.collect::<Vec<_>>(),
             }))
         } else if self.settings.ways.files {
-            let messages = self.summarized.iter().map(|&index| &self.history.messages[index]);
+            let messages = self.summarized.iter().map(|&index| &self.unmasked.messages[index]);
             let messages = messages.filter(|message| !self.is_earlier_summary(message));
             Section::Text(self.settings.recipe.buffer.write(messages))
         } else {

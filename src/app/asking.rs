@@ -5,8 +5,9 @@ use crate::cli::Accept;
 use crate::exit::Exit;
 use crate::plan::pairs::Pairing;
 use crate::run::said::Said;
-use crate::summary::parts::{Measure, shortened, together};
-use crate::summary::{NoAnswer, Reply, Request, Stop, prompt};
+use crate::summary::cache::Kept;
+use crate::summary::parts::{Measure, shortened, together, within};
+use crate::summary::{NoAnswer, Reply, Request, fence, prompt};
 use crate::tokens::python;
 
 use super::work::{NoSummary, Work};
@@ -24,20 +25,27 @@ impl Work<'_, '_> {
         if settings.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
         }
-        let request = Request { system: settings.recipe.system, prompt, limit: settings.summary_tokens };
-        let identity = settings.cache.as_ref().map(|cache| (cache, self.answers.identity(&request)));
-        if let Some((cache, identity)) = &identity
-            && let Some(reply) = cache.get(identity).filter(|reply| self.judged(reply, for_all).is_ok())
-        {
-            self.bill.borrow_mut().cached += 1;
-            return Ok(Ok(reply));
+        let request = Request { system: settings.recipe.system, prompt, limit: settings.asked_tokens };
+        let Some(cache) = &settings.cache else { return Ok(self.corrected(&request, for_all)) };
+        let identity = self.answers.identity(&request);
+        match cache.get(&identity) {
+            Some(Kept::Reply(reply)) if self.judged(&reply, for_all).is_ok() => {
+                self.bill.borrow_mut().cached += 1;
+                return Ok(Ok(reply));
+            }
+            Some(Kept::TooLong) => {
+                let message = "the history is too long for the model, as --cache has it".to_owned();
+                return Ok(Err(NoAnswer { message, too_long: true }));
+            }
+            _ => {}
         }
         let answer = self.corrected(&request, for_all);
-        if let (Ok(reply), Some((cache, identity))) = (&answer, &identity)
-            && reply.stop == Stop::Done
-            && self.judged(reply, for_all).is_ok()
-            && let Err(error) = cache.put(identity, reply)
-        {
+        let kept = match &answer {
+            Ok(reply) if self.judged(reply, for_all).is_ok() => Some(Kept::Reply(reply.clone())),
+            Err(none) if none.too_long => Some(Kept::TooLong),
+            _ => None,
+        };
+        if let Some(Err(error)) = kept.map(|kept| cache.put(&identity, &kept)) {
             Said::new(settings).not_cached(&error);
         }
         Ok(answer)
@@ -45,24 +53,31 @@ impl Work<'_, '_> {
 
     /// The answer to a request; where it is not taken, that to the same request and what was wrong.
     fn corrected(&self, request: &Request, for_all: bool) -> Result<Reply, NoAnswer> {
+        let settings = self.settings;
         let answer = |request: &Request| {
             let reply = self.answers.answer(request, &mut self.bill.borrow_mut())?;
-            Ok(Reply { text: self.masked(reply.text), ..reply })
+            let text = if settings.recipe.unwraps { fence::unwrapped(&reply.text) } else { &reply.text };
+            Ok(Reply { text: self.masked(text.to_owned()), ..reply })
         };
         let reply = answer(request)?;
         let Err(refusal) = self.judged(&reply, for_all) else { return Ok(reply) };
-        if self.settings.accept == Accept::Any {
+        if settings.accept == Accept::Any {
             // It is refused by the rules of a system that does not ask again.
             return Ok(reply);
         }
+        Said::new(settings).asked_again(self.source, &refusal);
         let (said, limit) = refusal.correction(request.limit);
+        let limit = limit.min(settings.most_tokens.unwrap_or(u64::MAX));
         let prompt = format!("{}\n\n{said}", request.prompt);
-        answer(&Request { prompt, limit, ..request.clone() })
+        answer(&Request { prompt, limit, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
+            message: format!("{} (asked once more, since {refusal})", none.message),
+            ..none
+        })
     }
 
     /// Has messages summarized: at once where they fit, or else in order, each part with the notes on those before it.
     /// A provider that finds a part too long is sent a smaller one.
-    pub(super) fn in_parts(&self, source: &str, indices: &[usize]) -> Result<Reply, NoSummary> {
+    pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
         let pairing = Pairing::of(&self.history.messages);
         let bonds: Vec<(usize, usize)> = self.history.bonds.iter().chain(&pairing.bonds).copied().collect();
         let groups = together(indices, &bonds);
@@ -70,10 +85,10 @@ impl Work<'_, '_> {
         let mut room = self.room()?;
         let mut notes = None;
         loop {
-            let Part { history, groups } = self.part(notes.as_deref(), rest, room)?;
+            let Part { history, groups } = self.part(notes.as_deref(), rest, room);
             let for_all = groups == rest.len();
             if !for_all {
-                Said::new(self.settings).part(source, indices.len(), rest[..groups].concat().len());
+                Said::new(self.settings).part(self.source, indices.len(), rest[..groups].concat().len());
             }
             match self.ask(&history, for_all)? {
                 Err(none) if none.too_long => match self.measure().tokens(&history) / 2 {
@@ -92,16 +107,13 @@ impl Work<'_, '_> {
     }
 
     /// The next part: as many groups of messages as fit beside the notes, and one at least.
-    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>) -> Result<Part, NoSummary> {
+    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>) -> Part {
         let measure = self.measure();
-        let mut written: Vec<String> = notes.map(prompt::earlier_notes).into_iter().collect();
-        let mut left = match room {
-            Some(room) => room.saturating_sub(written.iter().map(|notes| measure.tokens(notes)).sum()),
-            None => u64::MAX,
-        };
-        if left < SMALLEST_PART {
-            return Err(no_room(room.unwrap_or(0)));
-        }
+        let mut left = room.unwrap_or(u64::MAX);
+        // However long the notes are, half of the room is for what is new.
+        let notes = notes.map(|notes| prompt::earlier_notes(&within(notes, measure, left / 2)));
+        left = left.saturating_sub(notes.as_deref().map_or(0, |notes| measure.tokens(notes)));
+        let mut written: Vec<String> = notes.into_iter().collect();
         let mut taken = 0;
         for group in groups {
             let messages: Vec<_> = self.messages(group).collect();
@@ -118,7 +130,7 @@ impl Work<'_, '_> {
             written.push(text);
             taken += 1;
         }
-        Ok(Part { history: written.join("\n"), groups: taken })
+        Part { history: written.join("\n"), groups: taken }
     }
 
     fn measure(&self) -> Measure {
@@ -131,7 +143,7 @@ impl Work<'_, '_> {
         let Some(window) = settings.writer_window else { return Ok(None) };
         let around = settings.template.fill("").unwrap_or_default();
         let around = [settings.recipe.system.unwrap_or_default(), &around].concat();
-        match self.measure().room(window, settings.summary_tokens, &around) {
+        match self.measure().room(window, settings.asked_tokens, &around) {
             room if room < SMALLEST_PART => Err(no_room(window)),
             room => Ok(Some(room)),
         }

@@ -124,14 +124,16 @@ fn compacted(
         if late.is_empty() { on_edited_text(prepared, &moved) } else { on_edited_text(transcript, &late) };
     let redactor = settings.redact.then(|| RefCell::new(redactor(transcript)));
     let earlier = earlier.map(|earlier| without_secrets(earlier, redactor.as_ref()));
-    let accepted = with_masked(prepared, for_history.as_deref(), &plan, redactor.as_ref(), |history| {
+    let accepted = with_masked(prepared, for_history.as_deref(), &plan, redactor.as_ref(), |unmasked, history| {
         let tally = Tally::new(settings.counter, &history.messages);
         let work = Work {
             settings,
+            source,
             answers,
             transcript,
             plan: &plan,
             history,
+            unmasked,
             tally: &tally,
             summarized: plan.summarized(),
             earlier: earlier.as_ref(),
@@ -170,17 +172,17 @@ fn compacted(
     files::fitted(settings, source, transcript, done).map(Some)
 }
 
-/// Has `then` look at the history with its secrets masked, where they are to be.
+/// Has `then` look at the history as it is, and with its secrets masked where they are to be.
 fn with_masked<T>(
     transcript: &Transcript<'_>,
     list: Option<&str>,
     plan: &Plan,
     redactor: Option<&RefCell<Redactor>>,
-    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
+    then: impl for<'t> FnOnce(&'t Transcript<'_>, &'t Transcript<'_>) -> Result<T>,
 ) -> Result<T> {
     with_history(transcript, list, |history| {
         let edits = redactor.map(|redactor| redactor.borrow_mut().edits(history, &plan.summarized()));
-        on_edited(history, &edits.unwrap_or_default(), then)
+        on_edited(history, &edits.unwrap_or_default(), |masked| then(history, masked))
     })
 }
 

@@ -30,12 +30,16 @@ use super::archive::Place;
 /// What it takes to summarize one conversation.
 pub(super) struct Work<'w, 'a> {
     pub(super) settings: &'w Settings,
+    /// The name of the conversation.
+    pub(super) source: &'w str,
     pub(super) answers: &'w dyn Answers,
     /// The conversation that the result is made of.
     pub(super) transcript: &'w Transcript<'a>,
     pub(super) plan: &'w Plan,
     /// The same conversation as it is summarized: what is too large to be shown may be replaced in it.
     pub(super) history: &'w Transcript<'a>,
+    /// The same with the secrets that are masked in it.
+    pub(super) unmasked: &'w Transcript<'a>,
     pub(super) tally: &'w Tally<'w, 'a>,
     /// Indices of the messages that are summarized.
     pub(super) summarized: Vec<usize>,
@@ -95,7 +99,7 @@ impl Work<'_, '_> {
             (true, Some(canned)) if sent.is_empty() && settings.recipe.trim == Trim::LangChain => Err(canned),
             (true, _) => return self.extractive(&sent),
             (false, _) if settings.recipe.overflow == Overflow::Parts && !sent.is_empty() => {
-                return self.in_parts(source, self.last_messages());
+                return self.in_parts(self.last_messages());
             }
             (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
         };
@@ -284,12 +288,7 @@ impl Work<'_, '_> {
 
     /// The summary message, as the format writes it.
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
-        let prefix = &self.settings.policy.summary_prefix;
-        let fenced = fenced(self.settings, text);
-        let content = match self.archive {
-            Some(place) => place.introduce(prefix, &fenced),
-            None => format!("{prefix}{fenced}"),
-        };
+        let content = introduced(self.settings, self.archive, text);
         let summary = SummaryMessage {
             text: &content,
             role: self.settings.summary_role,
@@ -309,9 +308,14 @@ impl Work<'_, '_> {
     }
 }
 
-/// A summary in its fence, where it has one.
-pub(super) fn fenced<'t>(settings: &Settings, text: &'t str) -> Cow<'t, str> {
-    if settings.ways.fences { Cow::Owned(fence::closed(text)) } else { Cow::Borrowed(text) }
+/// The text of a summary message: the summary in its fence, where it has one, with what stands before and after it.
+pub(super) fn introduced(settings: &Settings, archive: Option<&Place>, summary: &str) -> String {
+    let fenced = if settings.ways.fences { Cow::Owned(fence::closed(summary)) } else { Cow::Borrowed(summary) };
+    let prefix = &settings.policy.summary_prefix;
+    match archive {
+        Some(place) => place.introduce(prefix, &fenced),
+        None => format!("{prefix}{fenced}"),
+    }
 }
 
 /// Tokens of entries that are not part of a transcript yet; those that are no messages have none.

@@ -3,7 +3,6 @@
 pub mod append;
 mod compression;
 pub mod input;
-pub mod interrupt;
 pub mod output;
 pub mod report;
 pub mod said;

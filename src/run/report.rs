@@ -1,9 +1,9 @@
 //! What is told of a conversation as data: the object of `--dry-run --json`, and that of `--report`.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
@@ -157,32 +157,72 @@ pub struct Billed {
     pub cost_usd: Option<f64>,
 }
 
-/// Refuses a report that is the input or the output, or that cannot be written; makes it, empty.
+/// Refuses a report that is one of `others`, or that cannot be written; a report that is there stays as it is.
 ///
 /// # Errors
 /// Which of these, and what to do.
-pub fn open(file: &Path, others: &[Option<&Path>]) -> Result<()> {
+pub fn check(file: &Path, others: &[&Path]) -> Result<()> {
     let name = file.display();
     if file.as_os_str() == "-" {
         return Err(Failure::usage("--report -: standard output carries the transcript; name a file").into());
     }
-    if others.iter().flatten().any(|other| output::same_place(file, other)) {
-        let message = format!("--report {name} is the input, the output or the archive; name another file");
+    if others.iter().any(|other| output::same_place(file, other)) {
+        let message = format!("--report {name} is another file of this command; name one of its own");
         return Err(Failure::usage(message).into());
     }
-    Ok(File::create(file).map(drop).map_err(|error| unwritable(file, &error))?)
+    Ok(OpenOptions::new().append(true).create(true).open(file).map(drop).map_err(|error| unwritable(file, &error))?)
 }
 
-/// Writes what became of conversations, an object a line.
-///
-/// # Errors
-/// It cannot be written.
-pub fn write(file: &Path, conversations: &[Conversation]) -> Result<()> {
+/// What became of the conversations of a run, an object a line; nothing where no file is named.
+#[derive(Debug, Default)]
+pub struct Report {
+    file: Option<(PathBuf, File)>,
+    conversations: Vec<Conversation>,
+}
+
+impl Report {
+    /// An empty report in a file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn begun(file: Option<&Path>) -> Result<Self> {
+        let open = |path: &Path| {
+            Ok::<_, Failure>((path.to_owned(), File::create(path).map_err(|error| unwritable(path, &error))?))
+        };
+        Ok(Report { file: file.map(open).transpose()?, conversations: Vec::new() })
+    }
+
+    /// Adds a conversation as soon as it is known what became of it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add(&mut self, conversation: Conversation) -> Result<()> {
+        if let Some((path, file)) = &mut self.file {
+            file.write_all(line(&conversation).as_bytes()).map_err(|error| unwritable(path, &error))?;
+            self.conversations.push(conversation);
+        }
+        Ok(())
+    }
+
+    /// Has no conversation reported as done whose file was not written.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn nothing_written(&mut self, why: &str) -> Result<()> {
+        let Some((path, file)) = &mut self.file else { return Ok(()) };
+        for conversation in self.conversations.iter_mut().filter(|conversation| conversation.status != Status::Failed) {
+            conversation.status = Status::Failed;
+            conversation.error = Some(format!("nothing was written: {why}"));
+        }
+        let lines: String = self.conversations.iter().map(line).collect();
+        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(lines.as_bytes()));
+        Ok(written.map_err(|error| unwritable(path, &error))?)
+    }
+}
+
+fn line(conversation: &Conversation) -> String {
     // Strings and numbers do not fail to serialize.
-    let line = |conversation: &Conversation| serde_json::to_string(conversation).map(|line| line + "\n");
-    let lines: String = conversations.iter().filter_map(|conversation| line(conversation).ok()).collect();
-    let mut file_handle = fs::OpenOptions::new().append(true).open(file).map_err(|error| unwritable(file, &error))?;
-    Ok(file_handle.write_all(lines.as_bytes()).map_err(|error| unwritable(file, &error))?)
+    serde_json::to_string(conversation).map(|line| line + "\n").unwrap_or_default()
 }
 
 fn unwritable(file: &Path, error: &std::io::Error) -> Failure {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use crate::cli::{Accept, OnError};
 use crate::plan::breaches::Breach;
@@ -9,6 +10,7 @@ use crate::plan::{Parted, Plan};
 use crate::run::input::{plain, spoken, visible};
 use crate::run::report::DryRun;
 use crate::settings::Settings;
+use crate::summary::acceptance::Refusal;
 use crate::summary::{Bill, Summarizer};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
@@ -126,6 +128,13 @@ impl<'s> Said<'s> {
         }
     }
 
+    /// That an answer was refused, and is asked for once more.
+    pub fn asked_again(self, source: &str, refusal: &Refusal) {
+        if self.settings.verbose {
+            self.line(&format!("{}: {refusal}; asked once more", spoken(source)));
+        }
+    }
+
     /// That only some messages are summarized at a time.
     pub fn part(self, source: &str, messages: usize, part: usize) {
         if self.settings.verbose {
@@ -236,7 +245,24 @@ impl<'s> Said<'s> {
     }
 
     fn line(self, text: &str) {
-        // Where nobody can be told, the work goes on.
-        let _ = writeln!(anstream::stderr(), "tcompact: {}", visible(text));
+        say(text);
     }
+}
+
+/// That another attempt is waited for, and why.
+pub fn waiting(why: &str, pause: Duration) {
+    say(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64()));
+}
+
+/// The same, where it takes long enough to wonder.
+pub fn waiting_long(why: &str, pause: Duration) {
+    const LONG: Duration = Duration::from_secs(10);
+    if pause >= LONG {
+        waiting(why, pause);
+    }
+}
+
+fn say(text: &str) {
+    // Where nobody can be told, the work goes on.
+    let _ = writeln!(anstream::stderr(), "tcompact: {}", visible(text));
 }

@@ -8,10 +8,12 @@ use reqwest::Url;
 use crate::cli::Arguments;
 use crate::exit::Failure;
 use crate::run::input::plain;
+use crate::run::said;
 use crate::summary::Summarizer;
 use crate::summary::attempts::Patience;
 use crate::summary::cache::Cache;
-use crate::summary::http::{Secret, Wire};
+use crate::summary::http::{Secret, Tell, Wire};
+use crate::summary::pace::Pace;
 use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
 use crate::summary::recipe::Recipe;
 use crate::tokens::models::Model;
@@ -31,7 +33,7 @@ pub(super) fn summarizer(
         return Err(Failure::usage(format!("{flag}: --summarizer-cmd asks no address; leave one of them out")).into());
     }
     if let Some(command) = &arguments.summarizer_cmd {
-        return Ok(Summarizer::Command(command.clone(), timeout));
+        return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(Pace::new)));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
     if name == EXTRACTIVE {
@@ -47,7 +49,12 @@ pub(super) fn summarizer(
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
     let key = key(arguments, provider, variable)?;
     let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
-    let wire = Wire::new(timeout, patience, arguments.rate);
+    let tell: Tell = match (arguments.quiet, arguments.verbose) {
+        (true, _) => |_, _| {},
+        (false, true) => said::waiting,
+        (false, false) => said::waiting_long,
+    };
+    let wire = Wire::new(timeout, patience, arguments.rate.map(Pace::new), tell);
     Ok(Summarizer::Endpoint(Endpoint { api: provider.api, model: model.to_owned(), base_url, key }, wire))
 }
 
@@ -135,14 +142,27 @@ pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
     provider::by_name(name).map(|provider| provider.name)
 }
 
-/// The size of a summary, no larger than what the model can write.
-pub(super) fn most_tokens(wanted: u64, writer: Option<Model>) -> u64 {
-    writer.and_then(|writer| writer.max_output).map_or(wanted, |most| wanted.min(most))
+/// The size asked of a summary: no larger than what the model can write, and than what leaves room to read in a small
+/// window.
+pub(super) fn asked_tokens(wanted: u64, writer: Option<Model>, window: Option<u64>) -> u64 {
+    let most = writer.and_then(|writer| writer.max_output).unwrap_or(u64::MAX);
+    let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
+    wanted.min(most).min(quarter)
+}
+
+/// The context window of the model that summarizes. A window that the user gives is the reader's where they name one, and
+/// the table's is better; a command reads what it is given.
+pub(super) fn writer_window(arguments: &Arguments, writer: Option<Model>) -> Option<u64> {
+    let given =
+        arguments.context_window.filter(|_| arguments.for_model.is_none() && arguments.summarizer_cmd.is_none());
+    writer.map(|writer| writer.context_window).or(given)
 }
 
 /// Where summaries are kept, which is found out before any is paid for.
 pub(super) fn cache(arguments: &Arguments) -> Result<Option<Cache>> {
-    let Some(folder) = arguments.cache.as_ref().filter(|_| !arguments.dry_run && !arguments.check) else {
+    let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| name != EXTRACTIVE);
+    let used = asks && !arguments.dry_run && !arguments.check;
+    let Some(folder) = arguments.cache.as_ref().filter(|_| used) else {
         return Ok(None);
     };
     let cache = Cache::open(folder).map_err(|error| {

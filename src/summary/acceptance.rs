@@ -1,6 +1,9 @@
 //! Which summaries are taken, and what is said to a summarizer whose answer is not.
 
 use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::prompt::words;
 use super::{Reply, Stop};
@@ -62,7 +65,7 @@ impl Refusal {
             Refusal::Empty => ("was empty", "Write what was asked for.".to_owned(), limit),
             Refusal::CutOff { thoughts } => {
                 let limit = limit.saturating_add(thoughts.saturating_mul(2));
-                ("did not end before its length limit", shorter(limit * 3 / 5), limit)
+                ("did not end before its length limit", shorter(limit / 5 * 3), limit)
             }
             Refusal::Declined => (
                 "was a refusal",
@@ -104,43 +107,52 @@ pub fn judge_size(summary: u64, replaced: u64) -> Result<(), Refusal> {
     if summary < replaced { Ok(()) } else { Err(Refusal::NotSmaller { summary, replaced }) }
 }
 
+/// How models begin that will not do what they are asked.
+static DECLINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const DO: &str = "(?:help|assist|comply|summari[sz]e|provide|fulfill?|continue|do (?:that|this|so)|write|create|share|\
+        process|answer|respond|engage|support)";
+    const NOT: &str = "(?:can'?t|cannot|can not|won'?t|will not|am unable to|'?m unable to|am not able to|'?m not able to|\
+        decline to|refuse to|must decline|must refuse|have to decline)";
+    let english = format!(
+        r"(?:[^.!?\n]{{0,20}}\b(?:sorry|apologi[sz]e)\b[^.!?\n]{{0,25}}\bi ?{NOT}|(?:(?:unfortunately|as an ai)[^.!?\n]{{0,30}}, )?i ?(?:must |have to )?{NOT}(?: \w+){{0,3}}? ?\b{DO}|i must decline)"
+    );
+    let others = "(?:非常|很)?(?:对不起|抱歉)[，,]? ?我?(?:无法|不能)|我(?:无法|不能)(?:协助|帮助|提供|完成|总结|回答|处理|满足)\
+        |申し訳(?:ありません|ございません)|lo siento[^.\n]{0,40}\\bno puedo\\b|(?:es )?tut mir leid[^.\n]{0,40}\\bkann\\b\
+        |(?:je suis )?désolée?[^.\n]{0,40}\\bne (?:peux|puis)\\b";
+    // It is tested that this is a pattern.
+    Regex::new(&format!("^(?:{english}|{others})")).ok()
+});
+
 /// Whether a text is short and begins as models do that will not do what they are asked.
 fn declines(text: &str) -> bool {
     const LONGEST: usize = 400;
-    const OPENINGS: [&str; 17] = [
-        "i can't ",
-        "i cannot ",
-        "i can not ",
-        "i'm unable ",
-        "i am unable ",
-        "i'm not able ",
-        "i am not able ",
-        "i won't ",
-        "i'm sorry, but i",
-        "i am sorry, but i",
-        "sorry, but i can",
-        "i apologize, but i",
-        "as an ai language model",
-        "对不起，我",
-        "抱歉，我",
-        "很抱歉，我",
-        "我无法",
-    ];
     let start: String = text.trim_start().chars().take(LONGEST + 1).collect();
     let start = start.to_lowercase().replace('’', "'");
-    start.chars().count() <= LONGEST && OPENINGS.iter().any(|opening| start.starts_with(opening))
+    start.chars().count() <= LONGEST && DECLINES.as_ref().is_some_and(|declines| declines.is_match(&start))
 }
 
-/// Whether half of a text or more is lines of the instructions, or of the elements that a history is written down in.
-/// Short lines are not counted: headings are asked for.
+/// Whether half of a text or more is sentences of the instructions, or of the elements that a history is written down in.
+/// Short ones are not counted, nor are headings: these are asked for.
 fn repeats<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool {
-    const SHORTEST: usize = 30;
-    let long = |line: &&str| line.chars().count() >= SHORTEST;
-    let instructions: Vec<&str> = instructions.map(str::trim).filter(long).collect();
-    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let said_again = |line: &&str| line.starts_with("<message role=\"") || instructions.contains(line);
-    let of_prompt: usize = lines().filter(said_again).map(str::len).sum();
-    of_prompt > 0 && of_prompt * 2 >= lines().map(str::len).sum()
+    const SHORTEST: usize = 25;
+    let instructions = even(&instructions.collect::<Vec<_>>().join(" "));
+    let of_prompt = |sentence: &str| {
+        sentence.contains("<message role=\"")
+            || sentence.chars().count() >= SHORTEST && !sentence.ends_with(':') && instructions.contains(sentence)
+    };
+    // Lines may be broken otherwise than in the prompt, or quoted.
+    let text = even(&text.lines().map(|line| line.trim_start_matches(['>', ' '])).collect::<Vec<_>>().join(" "));
+    let (mut repeated, mut all) = (0, 0);
+    for sentence in text.split(['.', '?', '!', '。', '？', '！']).map(str::trim) {
+        all += sentence.len();
+        repeated += if of_prompt(sentence) { sentence.len() } else { 0 };
+    }
+    repeated > 0 && repeated * 2 >= all
+}
+
+/// A text with one space for every white space.
+fn even(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -160,6 +172,11 @@ mod tests {
             "## Summary\nThe parser was mended.",
             "I cannot reproduce the crash, said the user; then we found the cause. ".repeat(8).as_str(),
             "The user said: I'm sorry, but I changed my mind.",
+            "I cannot find any earlier errors: the user asked to mend parser.rs; I changed it; tests pass.",
+            "I can't reproduce it, said the user. We added a log line in src/net.rs and wait for the next crash.",
+            "Unfortunately the user cannot log in since Monday; the cause is an expired certificate.",
+            "Sorry state of the build: 3 tests fail.",
+            "1. What the user wants in their own words, with every rule they gave:\nfix it\n2. Files and code sections that were touched in this session:\na.rs",
             "用户说无法登录，已修复。",
             "## Summary\nWhat happened, in order.\nYou are taking notes so that somebody can carry on.\n- and then a good deal of what did happen in the session, with names, paths and numbers",
         ] {
@@ -172,7 +189,21 @@ mod tests {
         for (text, refusal) in [
             (" \n", Refusal::Empty),
             ("I’m sorry, but I can't help with that.", Refusal::Declined),
+            ("I'm sorry, I can't assist with that request.", Refusal::Declined),
+            ("Sorry, I can't help with that.", Refusal::Declined),
+            ("I'm sorry — I can't help with this.", Refusal::Declined),
+            ("I apologize, but I'm unable to summarize this conversation.", Refusal::Declined),
+            ("Unfortunately, I cannot summarize this.", Refusal::Declined),
+            ("As an AI language model, I can't provide that.", Refusal::Declined),
+            ("I must decline to continue.", Refusal::Declined),
+            ("I'm not able to help with that.", Refusal::Declined),
+            ("I cannot in good conscience comply.", Refusal::Declined),
             ("抱歉，我无法完成这个请求。", Refusal::Declined),
+            ("申し訳ありませんが、お手伝いできません。", Refusal::Declined),
+            ("Lo siento, pero no puedo ayudar con eso.", Refusal::Declined),
+            ("Es tut mir leid, dabei kann ich nicht helfen.", Refusal::Declined),
+            ("> You are taking notes so that\n> somebody can carry on.", Refusal::Repeats),
+            ("You are taking notes so that somebody can carry on. What happened, in order.", Refusal::Repeats),
             ("You are taking notes so that somebody can carry on.\n\n## Summary\nWhat", Refusal::Repeats),
             ("<message role=\"user\">\nhi\n</message>", Refusal::Repeats),
         ] {

@@ -54,7 +54,7 @@ impl Patience {
     pub fn persist<T>(
         self,
         mut attempt: impl FnMut() -> Result<T, Failed>,
-        wait: impl Fn(Duration),
+        wait: impl Fn(Duration, &Failed),
     ) -> Result<T, NoAnswer> {
         let mut tried = 0;
         loop {
@@ -74,7 +74,12 @@ impl Patience {
                 });
             }
             tried += 1;
-            wait(failed.asked.unwrap_or_else(|| self.backoff(tried)));
+            let pause = match failed.asked {
+                // Whoever was sent away together does not come back together.
+                Some(asked) => asked.mul_f64(1.0 + jitter(tried) / 10.0),
+                None => self.backoff(tried),
+            };
+            wait(pause, &failed);
         }
     }
 
@@ -95,12 +100,16 @@ impl Patience {
             Persistence::LangChain => FIRST_WAIT_OF_LANGCHAIN,
         };
         let doubled = first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
-        let jitter = (RandomState::new().hash_one(tried) % 1024) as f64 / 1024.0;
         match self.persistence {
-            Persistence::Own => doubled.mul_f64(0.75 + jitter / 2.0),
-            Persistence::LangChain => (doubled + Duration::from_secs_f64(jitter)).min(LONGEST_WAIT),
+            Persistence::Own => doubled.mul_f64(0.75 + jitter(tried) / 2.0),
+            Persistence::LangChain => (doubled + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT),
         }
     }
+}
+
+/// A number by chance, from 0 to below 1.
+fn jitter(tried: u32) -> f64 {
+    (RandomState::new().hash_one(tried) % 1024) as f64 / 1024.0
 }
 
 #[cfg(test)]
@@ -133,7 +142,7 @@ mod tests {
             let waits = RefCell::new(Vec::new());
             let failed = Failed { message: "no".to_owned(), kind, asked };
             let patience = Patience { retries: 2, persistence };
-            let end = patience.persist(|| Err::<(), _>(failed.clone()), |wait| waits.borrow_mut().push(wait));
+            let end = patience.persist(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
             (waits.into_inner().len(), end.expect_err("it failed").message)
         };
         assert_eq!(attempts(Kind::Passing, Persistence::Own, None), (2, "no (tried 3 times)".to_owned()));

@@ -5,14 +5,26 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ring::digest::{SHA256, digest};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Reply, Stop, Usage};
-use crate::transcript::json::Json;
+use super::{Reply, Stop};
 use crate::transcript::syntax;
 
 /// What the hash begins with, so that files of another layout are never read.
 const LAYOUT: &str = "tcompact summary 1";
+
+/// How an answer ended, as it is written down.
+const STOPS: [(Stop, &str); 3] = [(Stop::Done, "done"), (Stop::Length, "length"), (Stop::Refused, "refused")];
+const TOO_LONG: &str = "too long";
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// An answer that was taken.
+    Reply(Reply),
+    /// Nothing: it was too long for the model. That is kept so that the same is not tried in vain again.
+    TooLong,
+}
 
 /// A folder of summaries.
 #[derive(Debug)]
@@ -32,29 +44,32 @@ impl Cache {
         Ok(Cache { folder: folder.to_owned() })
     }
 
-    /// What was answered to what has this identity; nothing where nobody was asked, or what is there is no summary.
-    pub fn get(&self, identity: &str) -> Option<Reply> {
+    /// What came of what has this identity; nothing where nobody was asked, or what is there is no such file.
+    pub fn get(&self, identity: &str) -> Option<Kept> {
         let text = fs::read_to_string(self.file(identity)).ok()?;
         let value = syntax::values(&text, 0).ok()?.first().copied()?;
-        let number = |usage: Json<'_>, key: &str| usage.get(key)?.raw().parse().ok();
-        let usage = value.get("usage").and_then(|usage| {
-            Some(Usage {
-                input: number(usage, "input_tokens")?,
-                output: number(usage, "output_tokens")?,
-                ..Usage::default()
-            })
-        });
-        Some(Reply { text: value.get_text("summary")?.decode().into_owned(), stop: Stop::Done, usage })
+        let stopped = value.get_text("stop")?;
+        if stopped.is(TOO_LONG) {
+            return Some(Kept::TooLong);
+        }
+        let (stop, _) = STOPS.into_iter().find(|(_, name)| stopped.is(name))?;
+        let text = value.get_text("summary")?.decode().into_owned();
+        Some(Kept::Reply(Reply { text, stop, usage: None }))
     }
 
-    /// Keeps an answer that was taken: whole, or not at all.
+    /// Keeps what came of a request: whole, or not at all.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn put(&self, identity: &str, reply: &Reply) -> io::Result<()> {
-        let usage = reply.usage.map(|usage| json!({"input_tokens": usage.input, "output_tokens": usage.output}));
+    pub fn put(&self, identity: &str, kept: &Kept) -> io::Result<()> {
+        let value = match kept {
+            Kept::Reply(reply) => {
+                let stop = STOPS.into_iter().find(|(stop, _)| *stop == reply.stop).map(|(_, name)| name);
+                json!({"summary": reply.text, "stop": stop})
+            }
+            Kept::TooLong => json!({"summary": null, "stop": TOO_LONG}),
+        };
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        let value: Value = json!({"summary": reply.text, "usage": usage});
         io::Write::write_all(&mut file, format!("{value}\n").as_bytes())?;
         file.as_file().sync_data()?;
         file.persist(self.file(identity)).map(drop).map_err(|error| error.error)
@@ -76,10 +91,13 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::open(&folder.path().join("deep/er")).expect("a cache");
         assert_eq!(cache.get("a"), None);
-        let usage = Some(Usage { input: 3, output: 4, ..Usage::default() });
-        let reply = Reply { text: "s \u{1f600}\n".to_owned(), stop: Stop::Done, usage };
-        cache.put("a", &reply).expect("written");
-        assert_eq!(cache.get("a"), Some(reply));
+        for stop in [Stop::Done, Stop::Length, Stop::Refused] {
+            let kept = Kept::Reply(Reply { text: "s \u{1f600}\n".to_owned(), stop, usage: None });
+            cache.put("a", &kept).expect("written");
+            assert_eq!(cache.get("a"), Some(kept));
+        }
+        cache.put("a", &Kept::TooLong).expect("written");
+        assert_eq!(cache.get("a"), Some(Kept::TooLong));
         assert_eq!(cache.get("b"), None);
         assert_eq!(fs::read_dir(&cache.folder).expect("a folder").count(), 1, "nothing else is left there");
         fs::write(cache.file("a"), "{\"summary\":").expect("written");

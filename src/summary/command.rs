@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::run::interrupt::{Running, kill_group};
+use crate::interrupt::{Running, kill_group};
 
 /// Characters of the command that an error message names it by.
 const NAMED: usize = 80;

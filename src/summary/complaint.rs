@@ -104,8 +104,8 @@ pub(super) fn asked_wait(header: Option<&str>, body: &str, now: SystemTime) -> O
 fn of_header(header: &str, now: SystemTime) -> Option<Duration> {
     match header.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        // A date that has passed asks for no wait.
-        Err(_) => Some(httpdate::parse_http_date(header).ok()?.duration_since(now).unwrap_or_default()),
+        // A date that has passed says that a clock is wrong, and nothing else.
+        Err(_) => httpdate::parse_http_date(header).ok()?.duration_since(now).ok(),
     }
 }
 
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(wait("7"), Some(Duration::from_secs(7)));
         assert_eq!(wait("0.25"), Some(Duration::from_millis(250)));
         assert_eq!(wait("Sun, 06 Nov 1994 08:49:40 GMT"), Some(Duration::from_secs(3)));
-        assert_eq!(wait("Sun, 06 Nov 1994 08:49:00 GMT"), Some(Duration::ZERO));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:49:00 GMT"), None);
         for nonsense in ["-1", "soon", "", "NaN", "1e300"] {
             assert_eq!(wait(nonsense), None, "{nonsense}");
         }

@@ -6,14 +6,18 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Where a data URL's bytes begin, or a run that may be bytes.
+/// What may be bytes: what a data URL holds, a long run, or a run that is broken into lines.
 static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     // It is tested that this is a pattern; were it none, texts would be sent as they are.
-    Regex::new(r"(?:data:(?<kind>[\w.+-]+/[\w.+-]+)[^,\s]{0,40};base64,)[A-Za-z0-9+/=_-]{64,}|[A-Za-z0-9+/=_-]{512,}")
-        .ok()
+    Regex::new(concat!(
+        r"data:(?<kind>[\w.+-]+/[\w.+-]+)[^,\s]{0,40};base64,(?<url>[A-Za-z0-9+/=_-]{64,})",
+        r"|[A-Za-z0-9+/=_-]{512,}",
+        r"|(?:[A-Za-z0-9+/]{60,80}(?:\r?\n|\\n)){8,}[A-Za-z0-9+/=]*",
+    ))
+    .ok()
 });
 
-/// A text with what stands for bytes in the place of them: their type, where it is said, and how many there are.
+/// A text with what stands for bytes in the place of them: their type, where it is said, and about how many there are.
 pub fn without_data(text: &str) -> Cow<'_, str> {
     // No run is shorter, and most texts are.
     const SHORTEST: usize = 64;
@@ -22,10 +26,10 @@ pub fn without_data(text: &str) -> Cow<'_, str> {
         .captures_iter(text)
         .filter_map(|captures| {
             let whole = captures.get(0)?;
-            let kind = captures.name("kind");
-            (kind.is_some() || is_mixed(whole.as_str())).then(|| {
-                (whole.range(), format!("[{}, {} bytes]", kind.map_or("data", |kind| kind.as_str()), whole.len()))
-            })
+            let kind = captures.name("kind").map(|kind| kind.as_str());
+            let run = captures.name("url").unwrap_or(whole).as_str();
+            let bytes = bytes_of(run).or(kind.map(|_| run.len() * 3 / 4))?;
+            Some((whole.range(), format!("[{}, {bytes} bytes]", kind.unwrap_or("data"))))
         })
         .collect();
     if found.is_empty() {
@@ -42,12 +46,21 @@ pub fn without_data(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a run has the variety of encoded bytes; rows of dashes, and words without spaces, have not.
-fn is_mixed(run: &str) -> bool {
-    const LEAST: u32 = 24;
-    let seen = run.bytes().fold(0u128, |seen, byte| seen | 1 << (byte & 0x7f));
+/// About how many bytes a run spells, if it has the variety of bytes that are spelled in hexadecimal or in Base64; rows of
+/// dashes, and words without spaces, have not.
+fn bytes_of(run: &str) -> Option<usize> {
+    const LEAST_OF_64: u32 = 24;
+    const LEAST_OF_16: u32 = 10;
+    let seen = run.bytes().fold(0u128, |seen, byte| seen | 1 << (byte & 0x7f)).count_ones();
     let has = |wanted: fn(&u8) -> bool| run.bytes().any(|byte| wanted(&byte));
-    seen.count_ones() >= LEAST && has(u8::is_ascii_digit) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)
+    let digits = has(u8::is_ascii_digit);
+    if digits && seen >= LEAST_OF_16 && run.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Some(run.len() / 2)
+    } else if digits && seen >= LEAST_OF_64 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) {
+        Some(run.len() * 3 / 4)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]
@@ -59,8 +72,12 @@ mod tests {
         assert!(RUNS.is_some());
         let run = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJx9+/QzTk".repeat(20);
         let url = format!("see data:image/png;base64,{run}\" end");
-        assert_eq!(without_data(&url), format!("see [image/png, {} bytes]\" end", run.len() + 22));
-        assert_eq!(without_data(&format!("a {run} b")), format!("a [data, {} bytes] b", run.len()));
+        assert_eq!(without_data(&url), format!("see [image/png, {} bytes]\" end", run.len() * 3 / 4));
+        assert_eq!(without_data(&format!("a {run} b")), format!("a [data, {} bytes] b", run.len() * 3 / 4));
+        let lines = run.as_bytes().chunks(76).map(|line| String::from_utf8_lossy(line)).collect::<Vec<_>>().join("\n");
+        assert!(without_data(&format!("a {lines} b")).starts_with("a [data, "), "{lines}");
+        let hex = "0123456789abcdef".repeat(40);
+        assert_eq!(without_data(&hex), "[data, 320 bytes]");
     }
 
     #[test]

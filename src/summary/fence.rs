@@ -24,6 +24,14 @@ pub fn opened(text: &str) -> &str {
     inside.map_or(text, |(inside, _)| inside)
 }
 
+/// An answer without what some models put around it of their own accord: thoughts before it, and the fence itself.
+pub fn unwrapped(answer: &str) -> &str {
+    let spoken = answer.trim_start().strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"));
+    let answer = spoken.map_or(answer, |(_, spoken)| spoken);
+    let inside = answer.trim().strip_prefix("<summary>").and_then(|rest| rest.strip_suffix("</summary>"));
+    inside.filter(|inside| !inside.contains("</summary")).unwrap_or(answer)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,6 +46,16 @@ mod tests {
         assert_eq!(opened(&closed(&long)), long);
         assert_eq!(opened("no fence"), "no fence");
         assert_eq!(opened("half a <summary>\nfence"), "half a <summary>\nfence");
+    }
+
+    #[test]
+    fn what_models_add_is_left_out() {
+        assert_eq!(unwrapped(" <summary>\n## A\n</summary>\n"), "\n## A\n");
+        assert_eq!(unwrapped("<think>\nhm\n</think>\n## A"), "\n## A");
+        assert_eq!(unwrapped("<think>a</think><summary>b</summary>"), "b");
+        for text in ["## A", "<summary>a</summary> b </summary>", "<think>without end", "a <summary>b</summary>"] {
+            assert_eq!(unwrapped(text), text);
+        }
     }
 
     #[test]

@@ -69,13 +69,18 @@ pub struct Wire {
     idle: Duration,
     patience: Patience,
     pace: Option<Pace>,
+    tell: Tell,
     client: OnceLock<Client>,
 }
 
+/// Who is told of a wait, by why it is and how long it takes.
+pub type Tell = fn(&str, Duration);
+
 impl Wire {
-    /// Requests that may take `timeout` each, tried again as `patience` says, at most `rate` a minute.
-    pub fn new(timeout: Duration, patience: Patience, rate: Option<u32>) -> Self {
-        Wire { timeout, idle: IDLE_TIMEOUT, patience, pace: rate.map(Pace::new), client: OnceLock::new() }
+    /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted. `tell` is told
+    /// of each wait before another attempt.
+    pub fn new(timeout: Duration, patience: Patience, pace: Option<Pace>, tell: Tell) -> Self {
+        Wire { timeout, idle: IDLE_TIMEOUT, patience, pace, tell, client: OnceLock::new() }
     }
 
     /// Posts a JSON body and gives what the answer says.
@@ -106,7 +111,11 @@ impl Wire {
                 )
             })
         };
-        let reply = self.patience.persist(attempt, thread::sleep);
+        let wait = |pause: Duration, failed: &Failed| {
+            (self.tell)(&failed.message, pause);
+            thread::sleep(pause);
+        };
+        let reply = self.patience.persist(attempt, wait);
         bill.requests += sent;
         bill.retries += sent.saturating_sub(1);
         reply
@@ -265,7 +274,8 @@ mod tests {
         let api = by_name("openai").expect("a provider").api;
         let endpoint = Endpoint { api, model: "m".to_owned(), base_url, key: None };
         let patience = Patience { retries: 0, persistence: Persistence::Own };
-        let wire = Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None) };
+        let wire =
+            Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None, |_, _| {}) };
         let started = Instant::now();
         let error = wire.post(&endpoint, &Value::Null, &mut Bill::default()).expect_err("it stalls");
         assert!(error.message.ends_with("nothing came for 0.1 seconds"), "{error:?}");

@@ -21,9 +21,11 @@ pub mod sections;
 pub mod trim;
 pub mod trim_messages;
 
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use http::Wire;
+use pace::Pace;
 use provider::Endpoint;
 
 /// Who writes summaries.
@@ -33,8 +35,8 @@ pub enum Summarizer {
     Extractive,
     /// A model behind an API.
     Endpoint(Endpoint, Wire),
-    /// A command, and how long it may take.
-    Command(String, Duration),
+    /// A command, how long it may take, and how often it may be run.
+    Command(String, Duration, Option<Pace>),
 }
 
 /// What a summarizer answered.
@@ -75,9 +77,9 @@ pub struct Usage {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.reasoning += other.reasoning;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.reasoning = self.reasoning.saturating_add(other.reasoning);
         // Half of a bill is none.
         self.cost = self.cost.zip(other.cost).map(|(one, more)| one + more);
     }
@@ -150,8 +152,9 @@ impl Answers for Summarizer {
         let reply = match self {
             Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
             Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, &endpoint.request(request), bill)?,
-            Summarizer::Command(line, timeout) => {
+            Summarizer::Command(line, timeout, pace) => {
                 bill.requests += 1;
+                pace.iter().for_each(|pace| thread::sleep(pace.turn(Instant::now())));
                 let text = command::run(line, &request.in_one(), *timeout).map_err(failed)?;
                 Reply { text, ..Reply::default() }
             }
@@ -164,7 +167,7 @@ impl Answers for Summarizer {
         match self {
             Summarizer::Extractive => String::new(),
             Summarizer::Endpoint(endpoint, _) => format!("POST {}\n{}", endpoint.url(), endpoint.request(request)),
-            Summarizer::Command(line, _) => format!("sh -c {line:?}\n{}", request.in_one()),
+            Summarizer::Command(line, ..) => format!("sh -c {line:?}\n{}", request.in_one()),
         }
     }
 }

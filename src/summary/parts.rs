@@ -1,10 +1,15 @@
 //! A history that is more than the summarizer can read at once: where it can be cut, and how a piece that is too large
 //! by itself is shortened.
 
+use std::borrow::Cow;
+
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
 use super::prompt;
+
+/// Characters of a text that are left of it, whatever the limit.
+const SHORTEST: usize = 16;
 
 /// How much a summarizer can read.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +66,6 @@ pub fn together<'i>(indices: &'i [usize], bonds: &[(usize, usize)]) -> Vec<&'i [
 /// Messages written down in at most `limit` tokens: the middle of their texts goes, half of what is left of the longest at
 /// a time.
 pub fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> String {
-    const SHORTEST: usize = 16;
     let mut text = prompt::history(messages.iter().copied());
     let mut longest = text.chars().count();
     while measure.tokens(&text) > limit && longest > SHORTEST {
@@ -69,12 +73,19 @@ pub fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> Str
         text = prompt::history_of_at_most(messages.iter().copied(), longest);
     }
     // A great many messages, none of them long.
+    within(&text, measure, limit).into_owned()
+}
+
+/// A text without its middle, as far as it must go for the rest to have at most `limit` tokens.
+pub fn within(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
     let mut characters = text.chars().count();
-    while measure.tokens(&text) > limit && characters > SHORTEST {
+    let mut shown = Cow::Borrowed(text);
+    // No text has more tokens than bytes.
+    while shown.len() as u64 > limit && measure.tokens(&shown) > limit && characters > SHORTEST {
         characters /= 2;
-        text = prompt::without_middle(&text, characters).into_owned();
+        shown = prompt::without_middle(text, characters);
     }
-    text
+    shown
 }
 
 #[cfg(test)]

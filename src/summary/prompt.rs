@@ -183,8 +183,14 @@ pub fn end_of(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
         format!("{name} {}", spelled(&call.arguments))
     });
     let text = said.chain(called).collect::<Vec<_>>().join("\n");
-    format!("<message role=\"{}\">\n{}\n</message>", message.role.openai_name(), escaped(&end(&text)))
+    let text = escaped(&end(&without_data(&text)));
+    let from_outside = matches!(message.role, Role::Tool | Role::Function);
+    let text = if from_outside { format!("{RESULT}>\n{text}\n</tool_result>") } else { text };
+    format!("<message role=\"{}\">\n{text}\n</message>", message.role.openai_name())
 }
+
+/// How what a tool gave back begins.
+const RESULT: &str = "<tool_result trusted=\"no\"";
 
 /// A history as it is written down.
 struct Writer {
@@ -204,10 +210,8 @@ impl Writer {
             self.attribute("name", name);
         }
         self.out.push_str(">\n");
-        if message.role == Role::Tool
-            && let Some(id) = message.answers.first().and_then(|answer| answer.id)
-        {
-            self.result(Some(id), &message.content);
+        if matches!(message.role, Role::Tool | Role::Function) {
+            self.result(message.answers.first().and_then(|answer| answer.id), &message.content);
         } else {
             self.content(&message.content);
         }
@@ -225,18 +229,16 @@ impl Writer {
 
     fn notes(&mut self, content: &Content<'_>) {
         self.out.push_str("<earlier_notes>\n");
-        match content {
-            Content::Text(text) => self.line(opened(&text.decode())),
-            Content::Parts(_) => self.content(content),
-        }
+        let texts = content.texts().into_iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+        self.line(opened(&texts));
         self.out.push_str("</earlier_notes>");
     }
 
     /// What a tool gave back: from outside, and marked so, since it may hold words that pass for instructions.
     fn result(&mut self, call: Option<Text<'_>>, content: &Content<'_>) {
-        self.out.push_str("<tool_result");
+        self.out.push_str(RESULT);
         call.into_iter().for_each(|id| self.attribute("call", id));
-        self.out.push_str(" trusted=\"no\">\n");
+        self.out.push_str(">\n");
         self.content(content);
         self.out.push_str("</tool_result>\n");
     }
@@ -338,14 +340,14 @@ mod tests {
         let expected =
             "<message role=\"assistant\">\nc\n<tool_call id=\"x\" name=\"f\">{\"a\":1}</tool_call>\n</message>\n";
         assert!(openai.starts_with(expected), "{openai}");
-        assert!(openai.ends_with("<tool_result call=\"x\" trusted=\"no\">\nr\n</tool_result>\n</message>"), "{openai}");
+        assert!(openai.ends_with("<tool_result trusted=\"no\" call=\"x\">\nr\n</tool_result>\n</message>"), "{openai}");
         let anthropic = rendered(
             r#"[{"role":"assistant","content":[{"type":"text","text":"c"},{"type":"tool_use","id":"x","name":"f","input":{"a":1}}]},
                 {"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"r"}]},{"type":"text","text":"u"}]}]"#,
         );
         assert!(anthropic.starts_with(expected), "{anthropic}");
         assert!(
-            anthropic.ends_with("<tool_result call=\"x\" trusted=\"no\">\nr\n</tool_result>\nu\n</message>"),
+            anthropic.ends_with("<tool_result trusted=\"no\" call=\"x\">\nr\n</tool_result>\nu\n</message>"),
             "{anthropic}"
         );
     }

@@ -23,6 +23,8 @@ pub struct Recipe {
     pub canned: &'static [&'static str],
     /// What is done with a history that is too long for the model.
     pub overflow: Overflow,
+    /// Whether thoughts before an answer, and a fence that a model puts around it, are left out.
+    pub unwraps: bool,
     /// Whether the answer is taken without the white space around it.
     pub strips: bool,
     /// Whether an answer of nothing but white space is a failure.
@@ -93,6 +95,7 @@ impl Recipe {
         nothing_left: None,
         canned: &[],
         overflow: Overflow::Parts,
+        unwraps: true,
         strips: true,
         blank_fails: false,
         patience: Persistence::Own,
@@ -107,6 +110,7 @@ impl Recipe {
         nothing_left: Some(TOO_LONG),
         overflow: Overflow::Middle,
         patience: Persistence::LangChain,
+        unwraps: false,
         ..Recipe::OWN
     };
 
@@ -119,6 +123,7 @@ impl Recipe {
         canned: &[TOO_LONG, NO_HISTORY],
         blank_fails: true,
         overflow: Overflow::Fails,
+        unwraps: false,
         ..Recipe::OWN
     };
 
@@ -129,6 +134,7 @@ impl Recipe {
         template: Fill::Python,
         nothing_left: Some(TOO_LONG),
         overflow: Overflow::Fails,
+        unwraps: false,
         ..Recipe::OWN
     };
 
@@ -139,6 +145,7 @@ impl Recipe {
         template: Fill::Python,
         error: "生成摘要时出错: ",
         overflow: Overflow::Fails,
+        unwraps: false,
         ..Recipe::OWN
     };
 
@@ -149,6 +156,7 @@ impl Recipe {
         system: Some("You write short, exact notes on conversations for whoever has to carry them on."),
         strips: false,
         overflow: Overflow::Fails,
+        unwraps: false,
         ..Recipe::OWN
     };
 }

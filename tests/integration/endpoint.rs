@@ -142,6 +142,32 @@ fn an_interrupt_ends_at_once_whatever_is_waited_for() {
 }
 
 #[test]
+fn a_program_that_is_to_go_on_without_its_terminal_goes_on() {
+    let Step::Answer(_, _, body) = completion("At last.", "stop") else { unreachable!() };
+    let server = Server::start(vec![Step::Slow(Duration::from_millis(600), body)]);
+    let mut command = Command::new("nohup");
+    command.args([
+        env!("CARGO_BIN_EXE_tcompact"),
+        "--model",
+        "openai:m",
+        "--base-url",
+        &server.url,
+        "--keep",
+        "messages:2",
+    ]);
+    command.arg("openai-chat/plain.json").current_dir(FIXTURES).stdin(std::process::Stdio::null());
+    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn();
+    let child = child.expect("nohup is there");
+    while server.requests().is_empty() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let kill = Command::new("sh").args(["-c", &format!("kill -HUP {}", child.id())]).status();
+    assert!(kill.expect("sh is there").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("At last."), "{output:?}");
+}
+
+#[test]
 fn an_interrupt_ends_the_command_as_well() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "pid");

@@ -96,7 +96,7 @@ fn a_report_that_cannot_be_is_found_before_anybody_is_asked() {
     let server = Server::start(vec![completion("Short.", "stop")]);
     for (file, code, words) in [
         ("no/such/folder/report.jsonl", 1, "--report no/such/folder/report.jsonl cannot be written"),
-        ("openai-chat/plain.json", 2, "is the input, the output or the archive"),
+        ("openai-chat/plain.json", 2, "is another file of this command"),
         ("-", 2, "--report -"),
     ] {
         assert_fails(&ask(&server, &["--report", file]), code, &[words]);
@@ -175,4 +175,60 @@ fn half_a_file_in_the_cache_is_asked_for_again() {
         fs::write(entry.expect("an entry").path(), "{\"summary\":\"Fi").expect("written");
     }
     assert!(summary_of(&ask(&server, &["--cache", &cache])).contains("Second."));
+}
+
+/// What a model could not read is known as well.
+#[test]
+fn a_second_run_asks_nobody_after_an_overflow_either() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = path(folder.path(), "cache");
+    let too_long =
+        || crate::server::Step::Answer(400, "", r#"{"error":{"code":"context_length_exceeded"}}"#.to_owned());
+    let mut steps = vec![too_long(), too_long()];
+    steps.extend((0..20).map(|part| completion(&format!("Notes {part}."), "stop")));
+    let server = Server::start(steps);
+    let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:4", "--cache", &cache];
+    let compact = || run(tcompact().args(arguments).arg("agent-session.json"), b"");
+    let first = compact();
+    assert_eq!(first.code, 0, "{first:?}");
+    let asked = server.requests().len();
+    assert!(asked > 3, "{asked}");
+    assert_eq!(compact().stdout, first.stdout);
+    assert_eq!(server.requests().len(), asked);
+}
+
+#[test]
+fn a_report_is_written_as_conversations_are_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "report.jsonl");
+    let server = Server::start(vec![completion("Short.", "stop"), crate::server::Step::Silence]);
+    let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--accept", "any"];
+    let mut child = tcompact()
+        .args(arguments)
+        .args(["--report", &file, "openai-chat/conversations.jsonl"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("it starts");
+    while server.requests().len() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let report = reported(&file);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert_eq!(report.len(), 1, "{report:?}");
+    assert_eq!(report[0]["status"], "compacted");
+}
+
+#[test]
+fn an_older_report_stays_where_nothing_was_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "report.jsonl");
+    fs::write(&file, "older\n").expect("written");
+    assert_eq!(with(&["--report", &file, "no-such-file.json"]).code, 1);
+    assert_eq!(fs::read_to_string(&file).expect("a file"), "older\n");
+    let prompt = path(folder.path(), "prompt.txt");
+    fs::write(&prompt, "{messages}").expect("written");
+    let run = with(&["--prompt-file", &prompt, "--report", &prompt, "openai-chat/plain.json"]);
+    assert_eq!(run.code, 2, "{run:?}");
+    assert_eq!(fs::read_to_string(&prompt).expect("a file"), "{messages}");
 }

@@ -191,3 +191,21 @@ fn a_proxy_of_the_environment_is_used() {
     assert!(!past.stderr.contains("hush"), "{past:?}");
     assert_eq!(proxy.requests().len(), 2);
 }
+
+#[test]
+fn waits_are_told_where_they_are_asked_for() {
+    let server = Server::start(vec![status(429, "slow down"), completion("", "stop"), completion("At last.", "stop")]);
+    let run = ask(&server, &["-v"]);
+    assert!(summary_of(&run).contains("At last."));
+    assert!(run.stderr.contains("429 Too Many Requests: slow down; trying again in 0.0 seconds"), "{}", run.stderr);
+    assert!(run.stderr.contains("the summary is empty; asked once more"), "{}", run.stderr);
+}
+
+#[test]
+fn a_command_keeps_to_the_rate_as_well() {
+    let started = Instant::now();
+    let command = ["--summarizer-cmd", "cat > /dev/null; echo Notes.", "--rate", "60", "--keep", "messages:1"];
+    let run = with(&[&command[..], &["--accept", "any", "openai-chat/conversations.jsonl"]].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(started.elapsed() >= Duration::from_secs(1), "{:?}", started.elapsed());
+}

@@ -142,9 +142,10 @@ impl Endpoint {
     }
 
     /// The effort of thought that such a model is asked for: notes need little, and thoughts count towards the length.
-    /// The largest models do not let themselves be asked.
+    /// The largest models do not let themselves be asked, and the first could not.
     fn little_effort(&self) -> Option<&'static str> {
-        (self.openai_reasons() && !self.model.ends_with("-pro")).then_some("low")
+        let fixed = ["-pro", "o1-mini", "o1-preview"].iter().any(|end| self.model.ends_with(end));
+        (self.openai_reasons() && !fixed).then_some("low")
     }
 }
 
@@ -165,7 +166,9 @@ fn string(json: Json<'_>, key: &str) -> Option<String> {
 
 /// A field that is a number of tokens; some servers write them with a point.
 fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
-    Some(json.get(key)?.raw().parse::<f64>().ok()? as u64)
+    const MOST: f64 = 1e15;
+    let tokens = json.get(key)?.raw().parse::<f64>().ok()?;
+    (0.0..=MOST).contains(&tokens).then_some(tokens as u64)
 }
 
 #[cfg(test)]
@@ -227,10 +230,27 @@ mod tests {
     }
 
     #[test]
+    fn counts_that_are_none() {
+        let usage = |tokens: &str| {
+            let body = format!(
+                r#"{{"content":[{{"type":"text","text":"s"}}],"usage":{{"input_tokens":{tokens},"output_tokens":1,"cache_read_input_tokens":{tokens}}}}}"#
+            );
+            endpoint("anthropic", "m").response(&body).expect("an answer").usage.map(|usage| usage.input)
+        };
+        assert_eq!(usage("5"), Some(10));
+        for tokens in ["1e30", "-1", "null", "\"5\"", "[]"] {
+            assert_eq!(usage(tokens), None, "{tokens}");
+        }
+    }
+
+    #[test]
     fn models_that_think() {
         for name in ["o1", "o3-mini", "o4-mini", "gpt-5", "gpt-5-mini", "gpt-5.1", "openai/gpt-5.2-pro"] {
             assert!(endpoint("openai", name).openai_reasons(), "{name}");
         }
+        let effort = |name: &str| endpoint("openai", name).little_effort();
+        assert_eq!((effort("o1"), effort("gpt-5-mini")), (Some("low"), Some("low")));
+        assert_eq!((effort("o1-mini"), effort("gpt-5-pro"), effort("gpt-4o")), (None, None, None));
         for name in ["gpt-4o", "gpt-50", "o100", "gpt-5-chat-latest", "gpt-5.1-chat-latest", "qwen3", "test-model"] {
             assert!(!endpoint("openai", name).openai_reasons(), "{name}");
         }

@@ -47,7 +47,7 @@ impl Answers for Script {
                 _ => failed(Kind::Odd, "boom"),
             }
         };
-        self.patience.persist(attempt, |_| {})
+        self.patience.persist(attempt, |_, _| {})
     }
 
     fn identity(&self, _request: &Request) -> String {
@@ -213,7 +213,7 @@ impl<'a> Case<'a> {
             Some("anthropic") => "anthropic",
             _ => "openai",
         });
-        settings.summarizer = Summarizer::Command("is not run".to_owned(), std::time::Duration::from_secs(1));
+        settings.summarizer = Summarizer::Command("is not run".to_owned(), std::time::Duration::from_secs(1), None);
         let prompt = text(self.given("summary_prompt")).unwrap_or("{messages}".to_owned());
         settings.template = Template::parse(&prompt, settings.recipe.template).map_err(|error| error.to_string())?;
         Ok(settings)

@@ -14,6 +14,7 @@ use tcompact::app::process;
 use tcompact::exit::{Exit, Failure};
 use tcompact::presets;
 use tcompact::run::input::Input;
+use tcompact::run::report::Report;
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::tokens::Counter;
@@ -39,7 +40,7 @@ fn differences(case: &Case<'_>, in_state: bool) -> String {
     compare_plan(case, &settings, &source, before, &mut out);
     let script = case.script(&settings);
     let input = Input { name: "case".to_owned(), text: source.clone() };
-    let outcome = process(&settings, &input, &script, &mut Vec::new());
+    let outcome = process(&settings, &input, &script, &mut Report::default());
     let outcome = match (outcome, case.expected("error")) {
         (Ok(outcome), None) => Some(outcome),
         (Err(error), Some(expected)) => {

@@ -3,22 +3,35 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
+#[cfg(unix)]
+use std::thread;
 
+#[cfg(unix)]
 use crate::exit::Exit;
 
 /// The process groups of the commands that run.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
-/// Has an interrupt end the program with the code for it, whatever it waits for. Files are replaced whole or not at all, so
-/// what was written is.
+/// Has an interrupt, or another signal to end, end the program with the code for it, whatever it waits for. Files are
+/// replaced whole or not at all, so what was written is. A terminal that closes is left to whoever started the program:
+/// `nohup` has it go on.
+#[cfg(unix)]
 pub fn end_at_once() {
-    // Fails only where it has been set before.
-    let _ = ctrlc::set_handler(|| {
-        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        running.iter().copied().for_each(kill_group);
-        std::process::exit(Exit::Interrupted as i32);
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    // Without it a signal ends the program all the same, and only the code is another.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            running.iter().copied().for_each(kill_group);
+            std::process::exit(Exit::Interrupted as i32);
+        }
     });
 }
+
+/// The system ends the program by itself.
+#[cfg(not(unix))]
+pub fn end_at_once() {}
 
 /// A command that is running, to be ended with the program; no longer when this is dropped.
 #[derive(Debug)]
