@@ -6,6 +6,7 @@ pub mod buffer;
 pub mod command;
 pub mod extractive;
 pub mod http;
+pub mod ledger;
 pub mod middle;
 pub mod prompt;
 pub mod provider;

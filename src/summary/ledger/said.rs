@@ -1,0 +1,144 @@
+//! What people and the model said: rules, goals, decisions, questions, what is done and what is next.
+
+use super::cues;
+use super::literals::{Class, literals};
+use super::reading::{Speaker, Turn};
+use super::section;
+use super::sentences::sentences;
+use super::{Found, Kind};
+
+/// The sentences of a person.
+pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
+    for (place, sentence) in sentences(&turn.text).iter().enumerate() {
+        // What comes late in a long message is more often material than a wish.
+        let early = 1.0 / (1.0 + 0.05 * place as f64);
+        for clause in clauses(without_chatter(sentence)) {
+            let kind = kind_of_request(clause, first && place == 0);
+            let weight = if first && place < 3 { 1.5 } else { early };
+            let statement = Found::new(kind, Speaker::User, turn.index, "", clause).weighing(weight);
+            found.push(statement.claiming());
+        }
+    }
+}
+
+fn kind_of_request(clause: &str, opening: bool) -> Kind {
+    match () {
+        () if opening => Kind::Goal,
+        () if cues::RULES.is_in(clause) => Kind::Rule,
+        () if cues::GOALS.is_in(clause) => Kind::Goal,
+        () if cues::DECISIONS.is_in(clause) => Kind::Decision,
+        () => kind_of_literals(clause),
+    }
+}
+
+fn kind_of_literals(text: &str) -> Kind {
+    let classes: Vec<Class> = literals(text).into_iter().map(|literal| literal.class).collect();
+    let kinds = [(Class::Identifier, Kind::Identifier), (Class::Email, Kind::Identifier), (Class::Url, Kind::Url), (Class::Version, Kind::Version), (Class::Number, Kind::Number)];
+    kinds.into_iter().find(|(class, _)| classes.contains(class)).map_or(Kind::Said, |(_, kind)| kind)
+}
+
+/// The sentences of the model. Only of its last words is it known that they are still ahead.
+pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
+    let said = sentences(&turn.text);
+    let ahead = said.iter().rposition(|sentence| cues::AHEAD.is_in(sentence)).filter(|_| last);
+    for (place, sentence) in said.iter().enumerate() {
+        let text = without_chatter(sentence);
+        let kind = match () {
+            () if Some(place) == ahead => Kind::Next,
+            () if last && text.ends_with(['?', '？']) => Kind::Question,
+            // What it was about to do then is said by what it did.
+            () if text.ends_with([':', '?', '：', '？']) => Kind::Said,
+            () if cues::DECISIONS.is_in(text) => Kind::Decision,
+            () if cues::DONE.is_in(text) => Kind::Done,
+            () => Kind::Said,
+        };
+        let fragment = !text.ends_with(['.', '!', '?', '。', '！', '？', '…']) && text.split_whitespace().count() < 4 && text.is_ascii();
+        if fragment && literals(text).is_empty() {
+            continue;
+        }
+        // What it says before it acts is told by what it did.
+        let talk = Some(place) != ahead && (text.ends_with([':', '：']) || cues::TALK.is_in(text));
+        let kind = if talk { Kind::Said } else { kind };
+        let statement = Found::new(kind, Speaker::Assistant, turn.index, "", text).weighing(if talk { 0.2 } else { 1.0 });
+        found.push(if kind == Kind::Decision { statement.claiming() } else { statement });
+    }
+}
+
+/// What an earlier summary says beside its ledger, section by section.
+pub(super) fn by_earlier(turn: &Turn, found: &mut Vec<Found>) {
+    let mut heading = String::new();
+    for line in section::without(&turn.text).lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if line.starts_with('#') {
+            heading = line.trim_start_matches(['#', ' ']).to_lowercase();
+            continue;
+        }
+        let text = line.trim_start_matches("- ").trim();
+        // What was next then is done, dropped or said again by now.
+        if heading.contains("next") {
+            continue;
+        }
+        let wanted = heading.contains("intent") || heading.contains("goal");
+        let kind = match () {
+            () if wanted => kind_of_request(text, false),
+            () if heading.contains("artifact") => Kind::Identifier,
+            () if cues::DECISIONS.is_in(text) => Kind::Decision,
+            () => Kind::Said,
+        };
+        let speaker = if wanted { Speaker::User } else { Speaker::Assistant };
+        let mut statement = Found::new(kind, speaker, turn.index, "", text);
+        statement.entry.earlier = true;
+        found.push(if kind == Kind::Identifier || kind == Kind::Said { statement } else { statement.claiming() });
+    }
+}
+
+/// A sentence without the thanks and greetings before it.
+fn without_chatter(sentence: &str) -> &str {
+    let end = cues::CHATTER.groups(sentence).and_then(|groups| groups.get(0)).map_or(0, |found| found.end());
+    let rest = sentence[end..].trim_start();
+    if rest.chars().filter(|c| c.is_alphanumeric()).count() < 4 { sentence } else { rest }
+}
+
+/// The clauses of a sentence that can hold by themselves: a later statement may replace one of them and not the others.
+fn clauses(sentence: &str) -> Vec<&str> {
+    const JOINTS: [&str; 12] = [
+        ", and ", ", but ", "; ", "；", " and my ", " and the ", " and I ", " and never ", " and do not ", " and don't ", " and always ", "，但",
+    ];
+    let mut cuts: Vec<usize> = JOINTS
+        .iter()
+        .flat_map(|joint| sentence.match_indices(joint).map(|(at, _)| at + if joint.starts_with(' ') { 0 } else { joint.chars().next().map_or(0, char::len_utf8) }))
+        .collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut found = Vec::new();
+    let mut start = 0;
+    for cut in cuts {
+        // A list is no row of clauses.
+        if sentence[start..cut].split_whitespace().count() >= 3 && sentence[cut..].split_whitespace().count() >= 4 || !sentence.is_ascii() && cut - start > 12 {
+            found.push(sentence[start..cut].trim());
+            start = cut;
+        }
+    }
+    found.push(sentence[start..].trim());
+    found.retain(|clause| !clause.is_empty());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_hold_by_themselves() {
+        assert_eq!(
+            clauses("My budget is $500, and I hate flying at night."),
+            ["My budget is $500,", "and I hate flying at night."]
+        );
+        assert_eq!(clauses("Buy apples, pears, and plums."), ["Buy apples, pears, and plums."]);
+    }
+
+    #[test]
+    fn chatter_goes() {
+        assert_eq!(without_chatter("Great, thanks! Can you book it?"), "Can you book it?");
+        assert_eq!(without_chatter("Yes."), "Yes.");
+    }
+}
