@@ -158,12 +158,13 @@ def work(head):
             if name in EDITS or (name.startswith("str_replace") and command in ("create", "str_replace", "insert")):
                 files.update([path] if path else [])
             elif name in SHELLS and isinstance(command, str):
-                files.update(re.findall(r"(?:^|[;&|]\s*)(?:cat|tee)\s*(?:<<\s*\S+\s*)?>+\s*([\w./-]+)|sed -i\S*\s.*?\s([\w./-]+)$", command.split("\n")[0]) and
-                             [a or b for a, b in re.findall(r"(?:^|[;&|]\s*)(?:cat|tee)\s*(?:<<\s*\S+\s*)?>+\s*([\w./-]+)|sed -i\S*\s.*?\s([\w./-]+)$", command.split("\n")[0])])
-                line = next((part for part in re.split(r"&&|;|\n|\|", re.sub(r"<<.*", "", command, flags=re.S)) if part.split() and part.split()[0] not in LOOKS and "=" not in part.split()[0]), None)
+                steps = [step.strip() for step in re.split(r"&&|;|\n", re.sub(r"<<.*?\n.*", "", command, flags=re.S))]
+                for step in steps:
+                    files.update(a or b for a, b in re.findall(r"(?:cat|tee)\s*>+\s*([\w./-]+)|^sed -i\S*\s.*?\s([\w./-]+\.\w+)$", step))
+                line = next((step for step in steps if step and step.split()[0] not in LOOKS and "=" not in step.split()[0] and step.count('"') % 2 == 0 == step.count("'") % 2), None)
                 if line and "<<" not in command and not re.search(r"(?:^|\s)>\s*\S", line):
                     code = re.search(r"<returncode>(-?\d+)|[Ee]xit code:? (\d+)", result)
-                    ended[" ".join(line.split()[:6])] = (code and (code[1] or code[2])) or ("1" if re.match(r"(?:Error|Traceback)", result) else None)
+                    ended[" ".join(re.split(r"2>|\|", line)[0].split()[:6])] = (code and (code[1] or code[2])) or ("1" if re.match(r"(?:Error|Traceback)", result) else None)
     return files, ended
 
 

@@ -11,7 +11,8 @@ use super::notes::{Notes, Piece};
 
 /// The share of the budget that is first offered to what the user wants and rules, and then to what was done: the
 /// files that were changed, and how commands ended.
-const INTENT_SHARE: f64 = 0.5;
+const INTENT_SHARE: f64 = 0.45;
+const FIRST_WISH_SHARE: f64 = 0.7;
 const WORK_SHARE: f64 = 0.35;
 /// The share that is given before costs are looked at again: what was named once is cheaper after.
 const FIRST_SHARE: f64 = 0.75;
@@ -80,7 +81,12 @@ impl<'n> Choice<'n> {
     pub(super) fn fill(&mut self, room: f64) {
         let mut left = room;
         if self.taken.is_empty() {
-            left -= self.take_best(room * INTENT_SHARE, 0.0, |piece| matches!(piece.kind, Kind::Rule | Kind::Goal));
+            let wish = |piece: &Piece| matches!(piece.kind, Kind::Rule | Kind::Goal);
+            // The one that matters most may take more, where there is little room for any.
+            let wishes = (0..self.notes.pieces.len()).filter(|at| wish(&self.notes.pieces[*at]));
+            let first = wishes.max_by(|a, b| self.notes.pieces[*a].weight.total_cmp(&self.notes.pieces[*b].weight).then(b.cmp(a)));
+            let share = first.map_or(0.0, |first| self.cost(first)).min(room * FIRST_WISH_SHARE).max(room * INTENT_SHARE);
+            left -= self.take_best(share, 0.0, wish);
             left -= self.take_best(left.min(room * WORK_SHARE), LITERALS, is_work);
             left -= self.take_best(left * FIRST_SHARE, LITERALS, |_| true);
         }
@@ -173,14 +179,18 @@ impl<'n> Choice<'n> {
         let fresh = if all > 0.0 { new / all } else { 0.0 };
         let spoken = piece.cell.is_none();
         // What was said almost so already is not said again.
-        if literals == 0.0 && (spoken && fresh < 0.35 || !spoken) && !keeps(piece) {
+        if literals == 0.0 && (spoken && (fresh < 0.35 || new < FEWEST_WORDS) || !spoken) && !keeps(piece) {
             return 0.0;
         }
-        let statement = if spoken { piece.weight * (0.4 + fresh) + words * bias(piece) } else { 0.15 * piece.weight };
+        let statement = if spoken { piece.weight * (0.3 + 0.08 * new.min(MANY_WORDS)) + words * bias(piece) } else { 0.15 * piece.weight };
         (statement + per_literal * literals) / cost.powf(0.9)
     }
 }
 
+/// Words that a sentence without a literal must have to say something.
+const FEWEST_WORDS: f64 = 2.0;
+/// New words beyond which a statement does not weigh more.
+const MANY_WORDS: f64 = 12.0;
 /// Pieces that are taken to share what they need to stand.
 const SHARED: usize = 5;
 /// How much a literal says beside a statement.

@@ -18,7 +18,7 @@ pub(super) fn opening(line: &Line) -> String {
 
 /// The name of the list or object that a value stands in.
 pub(super) fn label(cell: &Cell) -> &str {
-    cell.group.rsplit('.').next().filter(|label| *label != cell.value).unwrap_or("")
+    cell.group.rsplit('.').next().unwrap_or("")
 }
 
 /// A piece with its place among all of them.

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::compose::{label, opening};
-use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, literals, spoken};
+use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, is_common, literals, spoken};
 
 /// The sections of a summary, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -123,8 +123,8 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
     for found in found {
         let entry = &found.entry;
         let (shape, about, call) = shape(&found);
-        // What it was called with is told with the call.
-        if found.cell.as_ref().is_some_and(|cell| !cell.bare && call.contains(&cell.value)) {
+        // What it was called with is told with the call, and what a group is called by with the group.
+        if found.cell.as_ref().is_some_and(|cell| !cell.bare && (call.contains(&cell.value) || cell.group.rsplit('.').next() == Some(cell.value.as_str()))) {
             continue;
         }
         let group = if shape == Shape::Speech { speech_group(entry) } else { about.clone() };
@@ -149,7 +149,7 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
 
 /// Whether a value among others of its kind needs no name: an identifier, an address, a day.
 fn is_evident(cell: &Cell) -> bool {
-    !cell.group.is_empty() && !cell.bare && literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()))
+    (!cell.group.is_empty() || cell.row > 0) && !cell.bare && literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()))
 }
 
 impl Notes {
@@ -227,7 +227,7 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     }
     if found.cell.is_none() {
         for word in spoken(&text.to_lowercase()) {
-            if word.len() > 3 || !word.is_ascii() {
+            if (word.len() > 2 || !word.is_ascii()) && !is_common(&word) {
                 push(hash(&word), false);
             }
         }
@@ -279,8 +279,9 @@ impl Mentions {
 
     fn text(&mut self, text: &str, voice: f64, position: f64) {
         for literal in literals(text) {
-            // A name is used again more often than an amount.
-            let class = if matches!(literal.class, Class::Number | Class::Version) { 1.0 } else { NAMES };
+            // A name is used again more often than an amount, and a long one is none that can be guessed.
+            let amount = matches!(literal.class, Class::Number | Class::Version);
+            let class = if amount { 1.0 } else { NAMES * (literal.span.len() as f64 / 6.0).sqrt().clamp(0.8, 2.0) };
             self.add(hash(&text[literal.span].to_lowercase()), voice * class, position);
         }
     }
@@ -301,7 +302,7 @@ impl Mentions {
     }
 
     fn weigh(self) -> HashMap<u64, f64> {
-        let weigh = |mention: Mention| (1.0 + mention.times.log2()) * mention.voice * (0.6 + 0.8 * mention.last);
+        let weigh = |mention: Mention| (1.0 + mention.times.log2()) * mention.voice * (0.4 + 1.2 * mention.last);
         self.of.into_iter().map(|(what, mention)| (what, weigh(mention))).collect()
     }
 }

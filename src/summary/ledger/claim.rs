@@ -312,7 +312,7 @@ fn stem(word: &str) -> String {
 }
 
 /// Words that do not tell what a statement is about: those that join, rule, change or are said to be polite.
-fn is_common(word: &str) -> bool {
+pub(in crate::summary) fn is_common(word: &str) -> bool {
     const COMMON: &str = " a an the and or but if then of to in on at for from by with without is are was were be been being am do does did have has \
         had i you he she it we they me my your his her its our their this that these those as so not no yes can could would should \
         will shall may might must just also any some all more most other there here what which who when where how than too very into \

@@ -65,6 +65,8 @@ cue! {
     FORBIDS = r"(?i)\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
     /// The model says what it is about to do, or offers to.
     TALK = r"(?i)^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
+    /// A person thanks, or takes leave.
+    THANKS = r"(?i)^(?:thank|thanks|bye|goodbye|have a (?:great|good|nice)|that(?:['’]s| is) (?:all|it|great|perfect)|i appreciate|i understand|no problem|谢谢|再见)[^0-9]{0,60}$";
     /// A sentence that only keeps the talk going.
     CHATTER = r"(?i)^(?:(?:ok(?:ay)?|sure|great|thanks?|thank you(?: (?:so|very) much)?|good|perfect|excellent|absolutely|yes|no|hi|hello|hey|alright|got it|understood|sounds good|certainly|of course|awesome|wonderful|好的|谢谢|你好)(?:\s+(?:there|again))?[,.!，。！]+\s*)+";
 }

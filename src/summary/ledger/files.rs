@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::literals::{Class, is_file, literals};
+use super::shell::steps;
 use super::values::argument;
 
 /// What was done with a file.
@@ -57,27 +58,10 @@ fn of_patch(given: &Value, arguments: &str) -> Vec<(String, Use)> {
 /// The files of a shell command.
 pub(super) fn of_command(command: &str) -> Vec<(String, Use)> {
     let mut found = Vec::new();
-    let mut body: Option<String> = None;
-    for line in command.lines().take(200) {
-        if let Some(end) = &body {
-            if line.trim() == end {
-                body = None;
-            }
-            continue;
-        }
-        body = heredoc_end(line);
-        for part in line.split("&&").flat_map(|part| part.split(';')) {
-            of_words(part, &mut found);
-        }
+    for step in steps(command) {
+        of_words(step, &mut found);
     }
     found
-}
-
-/// The word that ends what follows a line, where it opens such a text.
-fn heredoc_end(line: &str) -> Option<String> {
-    let (_, rest) = line.split_once("<<")?;
-    let word = rest.trim_start_matches(['-', ' ']).split_whitespace().next()?.trim_matches(['\'', '"']);
-    (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')).then(|| word.to_owned())
 }
 
 fn of_words(part: &str, found: &mut Vec<(String, Use)>) {

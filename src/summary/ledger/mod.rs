@@ -15,6 +15,7 @@ mod reading;
 mod said;
 mod section;
 mod sentences;
+mod shell;
 mod supersede;
 mod values;
 mod work;
@@ -26,6 +27,7 @@ use crate::transcript::Message;
 
 use claim::Claim;
 
+pub(super) use claim::is_common;
 pub(super) use literals::{Class, literals};
 pub(super) use reading::{Speaker, Turn};
 pub(super) use sentences::{clipped, spoken};

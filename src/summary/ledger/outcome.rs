@@ -91,6 +91,11 @@ fn tells(line: &str) -> u8 {
     }
 }
 
+/// Whether a line opens with the name of an error, or counts what passed and failed.
+pub(super) fn reports(line: &str) -> bool {
+    tells(line) >= 3
+}
+
 /// Whether a line is part of a file, a diff or a search: its words about errors are code.
 fn is_code(line: &str) -> bool {
     let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['→', '\t', ':', '-', '|']) && line.starts_with(|c: char| c.is_ascii_digit());

@@ -12,7 +12,7 @@ pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
     for (place, sentence) in sentences(&turn.text).iter().enumerate() {
         // What comes late in a long message is more often material than a wish.
         let early = 1.0 / (1.0 + 0.05 * place as f64);
-        for clause in clauses(without_chatter(sentence)) {
+        for clause in clauses(without_chatter(sentence)).into_iter().filter(|clause| !cues::THANKS.is_in(clause)) {
             let kind = kind_of_request(clause, first && place == 0);
             let weight = if first && place < 3 { 1.5 } else { early };
             let statement = Found::new(kind, Speaker::User, turn.index, "", clause).weighing(weight);
@@ -52,14 +52,17 @@ pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
             () if cues::DONE.is_in(text) => Kind::Done,
             () => Kind::Said,
         };
-        let fragment = !text.ends_with(['.', '!', '?', '。', '！', '？', '…']) && text.split_whitespace().count() < 4 && text.is_ascii();
+        let fragment = !text.ends_with(['.', '!', '?', '。', '！', '？', '…']) && text.split_whitespace().count() < 4 && text.is_ascii() || text.split_whitespace().count() < 4 && text.ends_with('!');
         if fragment && literals(text).is_empty() {
             continue;
         }
         // What it says before it acts is told by what it did.
-        let talk = Some(place) != ahead && (text.ends_with([':', '：']) || cues::TALK.is_in(text));
+        let talk = !matches!(kind, Kind::Next | Kind::Question) && (text.ends_with([':', '：']) || cues::TALK.is_in(text));
+        if talk && literals(text).is_empty() {
+            continue;
+        }
         let kind = if talk { Kind::Said } else { kind };
-        let statement = Found::new(kind, Speaker::Assistant, turn.index, "", text).weighing(if talk { 0.2 } else { 1.0 });
+        let statement = Found::new(kind, Speaker::Assistant, turn.index, "", text).weighing(if talk { 0.3 } else { 1.0 });
         found.push(if kind == Kind::Decision { statement.claiming() } else { statement });
     }
 }

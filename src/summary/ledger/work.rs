@@ -5,9 +5,10 @@ use serde_json::Value;
 use super::cues;
 use super::files::{self, Use};
 use super::literals::{Class, literals};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, reports};
 use super::reading::{Called, Speaker, Turn};
 use super::sentences::clipped_to;
+use super::shell::steps;
 use super::values::{Cell, LONGEST_VALUE, argument, cells};
 use super::{Found, Kind};
 
@@ -19,8 +20,8 @@ const LONGEST_CALL: usize = 72;
 const MOST_LINES: usize = 20;
 
 /// Programs that only look, or move about: how they ended is worth a note where they failed.
-const LOOKS: [&str; 24] = [
-    "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "which", "tree", "diff", "sleep", "nl",
+const LOOKS: [&str; 25] = [
+    "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which", "tree", "diff", "sleep", "nl",
     "cp", "mkdir", "rm", "export", "touch", "mv",
 ];
 
@@ -50,10 +51,12 @@ fn of_call(call: &Called, index: usize, found: &mut Vec<Found>) {
         return of_command(&command, result, index, found);
     }
     if !files.is_empty() {
-        let failed = result.filter(|result| reports_error(result));
         let about = files.first().map(|(path, _)| format!("{} {path}", call.name)).unwrap_or_default();
         of_files(files, index, found);
-        if let Some(line) = failed.and_then(|result| Outcome::of(result).lines.into_iter().next()) {
+        // What a file says of errors is no error, unless it is a log.
+        let failed = result.is_some_and(reports_error);
+        let line = result.and_then(|result| Outcome::of(result).lines.into_iter().next());
+        if let Some(line) = line.filter(|line| failed || reports(line)) {
             found.push(Found::new(Kind::Error, Speaker::Tool, index, &about, line).keyed(format!("error {about}")));
         }
         return;
@@ -89,8 +92,7 @@ fn of_command(command: &str, result: Option<&str>, index: usize, found: &mut Vec
         return;
     }
     let outcome = Outcome::of(result.unwrap_or(""));
-    let program = shown.split_whitespace().next().unwrap_or("");
-    let looks = LOOKS.contains(&program) || shown.contains("<<");
+    let looks = LOOKS.contains(&program(&shown)) || shown.contains("<<");
     if looks && !outcome.failed() {
         return;
     }
@@ -114,19 +116,21 @@ fn of_command(command: &str, result: Option<&str>, index: usize, found: &mut Vec
     }
 }
 
-/// A command on one line: where it is run, what is fed to it and how its output is cut are left out.
+/// A command as it is shown: the first of its steps that does more than look, without how its output is cut.
 fn shown_command(command: &str) -> String {
-    let first = command.trim().lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#')).unwrap_or("");
-    let mut line = first;
-    while let Some((before, after)) = line.split_once("&&").filter(|(before, _)| ["cd ", "source ", "export "].iter().any(|word| before.trim_start().starts_with(word))) {
-        let _ = before;
-        line = after.trim_start();
-    }
-    let mut end = line.len();
-    for cut in ["<<", " 2>&1", " 2>/dev/null", " | tail", " | head", " || true"] {
-        end = end.min(line.find(cut).map_or(end, |at| if cut == "<<" { at + 2 } else { at }));
-    }
-    clipped_to(line[..end].trim(), LONGEST_COMMAND)
+    let steps = steps(command);
+    let looks = |step: &str| LOOKS.contains(&program(step));
+    let Some(step) = steps.iter().find(|step| !looks(step)).or(steps.iter().find(|step| program(step) != "cd")).or(steps.first()) else {
+        return String::new();
+    };
+    let cuts = ["<<", " 2>&1", " 2>/dev/null", " | tail", " | head"];
+    let end = cuts.iter().filter_map(|cut| step.find(cut).map(|at| if *cut == "<<" { at + 2 } else { at })).min();
+    clipped_to(step[..end.unwrap_or(step.len())].trim(), LONGEST_COMMAND)
+}
+
+/// The program that a step runs.
+fn program(step: &str) -> &str {
+    step.split_whitespace().find(|word| !word.contains('=')).unwrap_or("")
 }
 
 /// A list of things to do, each with how far it is.
