@@ -84,8 +84,10 @@ impl<'n> Choice<'n> {
             let wish = |piece: &Piece| matches!(piece.kind, Kind::Rule | Kind::Goal);
             // The one that matters most may take more, where there is little room for any.
             let wishes = (0..self.notes.pieces.len()).filter(|at| wish(&self.notes.pieces[*at]));
-            let first = wishes.max_by(|a, b| self.notes.pieces[*a].weight.total_cmp(&self.notes.pieces[*b].weight).then(b.cmp(a)));
-            let share = first.map_or(0.0, |first| self.cost(first)).min(room * FIRST_WISH_SHARE).max(room * INTENT_SHARE);
+            let first = wishes
+                .max_by(|a, b| self.notes.pieces[*a].weight.total_cmp(&self.notes.pieces[*b].weight).then(b.cmp(a)));
+            let share =
+                first.map_or(0.0, |first| self.cost(first)).min(room * FIRST_WISH_SHARE).max(room * INTENT_SHARE);
             left -= self.take_best(share, 0.0, wish);
             left -= self.take_best(left.min(room * WORK_SHARE), LITERALS, is_work);
             left -= self.take_best(left * FIRST_SHARE, LITERALS, |_| true);
@@ -152,7 +154,8 @@ impl<'n> Choice<'n> {
 
     /// What it costs where the pieces that need the same share in it.
     fn shared_cost(&self, at: usize) -> f64 {
-        let share = |opener: &usize| self.openers[*opener] / self.notes.openers[*opener].pieces.len().min(SHARED) as f64;
+        let share =
+            |opener: &usize| self.openers[*opener] / self.notes.openers[*opener].pieces.len().min(SHARED) as f64;
         self.sizes[at] + self.notes.pieces[at].openers.iter().map(share).sum::<f64>()
     }
 
@@ -179,14 +182,21 @@ impl<'n> Choice<'n> {
         let fresh = if all > 0.0 { new / all } else { 0.0 };
         let spoken = piece.cell.is_none();
         // What was said almost so already is not said again.
-        if literals == 0.0 && (spoken && (fresh < 0.35 || new < FEWEST_WORDS) || !spoken) && !keeps(piece) {
+        let says_more = literals > 0.0 || spoken && fresh >= FRESH && new >= FEWEST_WORDS;
+        if !says_more && !keeps(piece) {
             return 0.0;
         }
-        let statement = if spoken { piece.weight * (0.3 + 0.08 * new.min(MANY_WORDS)) + words * bias(piece) } else { 0.15 * piece.weight };
+        let statement = if spoken {
+            piece.weight * (0.3 + 0.08 * new.min(MANY_WORDS)) + words * bias(piece)
+        } else {
+            0.15 * piece.weight
+        };
         (statement + per_literal * literals) / cost.powf(0.9)
     }
 }
 
+/// The share of its words that must be new of a sentence.
+const FRESH: f64 = 0.35;
 /// Words that a sentence without a literal must have to say something.
 const FEWEST_WORDS: f64 = 2.0;
 /// New words beyond which a statement does not weigh more.

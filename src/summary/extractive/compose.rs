@@ -38,10 +38,16 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> String {
     for section in SECTIONS {
         let mut lines: Vec<String> = Vec::new();
         let mut paragraph = None;
-        for (line, pieces) in notes.lines.iter().zip(&of_line).filter(|(line, pieces)| line.section == section && !pieces.is_empty()) {
+        for (line, pieces) in
+            notes.lines.iter().zip(&of_line).filter(|(line, pieces)| line.section == section && !pieces.is_empty())
+        {
             let text = joined(line, pieces, &mut named);
-            let goes_on = section == Section::Intent && line.shape == Shape::Speech && pieces.iter().all(|(_, piece)| piece.kind != Kind::Rule && piece.speaker == Speaker::User);
-            match lines.last_mut().filter(|last: &&mut String| goes_on && paragraph == Some(true) && last.len() + text.len() < LONGEST_PARAGRAPH) {
+            let goes_on = section == Section::Intent
+                && line.shape == Shape::Speech
+                && pieces.iter().all(|(_, piece)| piece.kind != Kind::Rule && piece.speaker == Speaker::User);
+            match lines.last_mut().filter(|last: &&mut String| {
+                goes_on && paragraph == Some(true) && last.len() + text.len() < LONGEST_PARAGRAPH
+            }) {
                 Some(last) => {
                     last.push_str(if last.ends_with(ENDS) { " " } else { "; " });
                     last.push_str(&text);
@@ -113,6 +119,7 @@ fn calls(pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
     let lines = by_call.into_iter().map(|(call, pieces)| match (several, call) {
         (false, "") => values(&pieces, named),
         (false, call) => format!("{call} {}", values(&pieces, named)),
+        (true, "") => format!("\n  {}", values(&pieces, named)),
         (true, call) => format!("\n  {call} {}", values(&pieces, named)),
     });
     lines.collect()
@@ -134,7 +141,13 @@ fn values(pieces: &[&Piece], named: &mut HashSet<u64>) -> String {
         let spaced = cell.value.contains(' ');
         let same_group = before.is_some_and(|(group, ..)| group == cell.group);
         text.push_str(match before {
-            Some((_, row, was_spaced)) if same_group && row == cell.row => if spaced || was_spaced { ", " } else { " " },
+            Some((_, row, was_spaced)) if same_group && row == cell.row => {
+                if spaced || was_spaced {
+                    ", "
+                } else {
+                    " "
+                }
+            }
             _ if text.is_empty() => "",
             _ => "; ",
         });

@@ -47,8 +47,10 @@ fn tools_called(messages: &[&Message<'_>], counter: Counter, limit: u64) -> Opti
         }
         tools[at].1 += 1;
     }
-    let listed: Vec<String> =
-        tools.iter().map(|(name, times)| if *times == 1 { name.clone() } else { format!("{name} ({times} times)") }).collect();
+    let listed: Vec<String> = tools
+        .iter()
+        .map(|(name, times)| if *times == 1 { name.clone() } else { format!("{name} ({times} times)") })
+        .collect();
     let text = format!("{}\n- Tools called: {}", Section::Summary.heading(), clipped(&listed.join(", ")));
     (!tools.is_empty() && counter.count_text(&text) <= limit).then_some(text)
 }

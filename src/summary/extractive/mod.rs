@@ -71,11 +71,9 @@ mod tests {
         for expected in [
             "## Session intent\n- Fix the login bug in src/auth.rs.",
             "- Never touch the migrations.",
-            "## Summary\n",
+            "## Summary\n- `read_file src/auth.rs` → error[E0308]: mismatched types in src/auth.rs",
             "- The token comparison was inverted, so every valid login was refused.",
-            "error[E0308]: mismatched types in src/auth.rs",
-            "## Artifacts\n",
-            "src/auth.rs",
+            "## Artifacts\n- Read: src/auth.rs",
             "https://example.com/docs/login",
             "## Next steps\n- Next I will update",
         ] {
@@ -132,6 +130,125 @@ mod tests {
         assert_eq!(summary(picture, Counter::DEFAULT, 100), "1 message without text (1 image).");
         let reasons = r#"[{"role":"assistant","content":[{"type":"thinking","thinking":"The lock is held twice."}]}]"#;
         assert_eq!(summary(reasons, Counter::DEFAULT, 100), "The lock is held twice.");
+    }
+
+    #[test]
+    fn what_tools_brought_and_how_commands_ended() {
+        let source = r#"[
+            {"role":"user","content":"Please cancel my reservation 4WQ150 and run the tests."},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"get_reservation_details","arguments":"{\"reservation_id\":\"4WQ150\"}"}},
+                {"id":"2","function":{"name":"bash","arguments":"{\"command\":\"cd /app && cargo test 2>&1 | tail -5\"}"}}]},
+            {"role":"tool","tool_call_id":"1","content":"{\"reservation_id\":\"4WQ150\",\"user_id\":\"mia_kim_4397\",\"flights\":[{\"flight_number\":\"HAT192\",\"price\":174},{\"flight_number\":\"HAT166\",\"price\":125}]}"},
+            {"role":"tool","tool_call_id":"2","content":"error[E0308]: mismatched types in src/auth.rs\nExit code 101"}
+        ]"#;
+        let text = summary(source, Counter::DEFAULT, 300);
+        let values = "- get_reservation_details: (4WQ150) user_id=mia_kim_4397; flights: HAT192 price=174; HAT166 125";
+        assert!(text.contains(values), "{text}");
+        assert!(
+            text.contains("- `cargo test` → Exit code 101: error[E0308]: mismatched types in src/auth.rs"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn no_text_is_too_odd() {
+        let odd = [
+            "",
+            "…",
+            "**",
+            "```",
+            "```\n",
+            ":\n```\n`\n```",
+            "`` → ",
+            "(",
+            ") ; » =",
+            "<system-reminder>",
+            "#",
+            "1.",
+            "1)",
+            "- [~]",
+            "$",
+            "v",
+            "::",
+            "//",
+            "http://",
+            "@",
+            "a@",
+            "\u{0}\u{1}\u{fffd}",
+            "é́é́",
+            "😀😀😀😀",
+            "预算改为",
+            "改为，",
+            "from to",
+            "instead of",
+            "0",
+            "9999999999999999999",
+            "## Ledger\nRules:\n- [1] ",
+            "{\"a\":",
+            "[[[[",
+            "{\"\":{\"\":[\"\",null]}}",
+            "make that",
+            "不要不要不要",
+        ];
+        for one in odd {
+            for other in odd {
+                let escape = |text: &str| serde_json::to_string(text).expect("a string");
+                let (both, one) = (escape(&format!("{one}{other}")), escape(one));
+                let source = format!(
+                    r#"[{{"role":"user","content":{both}}},{{"role":"assistant","content":{one},"tool_calls":[{{"id":"1","function":{{"name":{one},"arguments":{both}}}}}]}},
+                       {{"role":"tool","tool_call_id":"1","content":{both}}}]"#
+                );
+                for limit in [1, 7, 40] {
+                    let text = summary(&source, Counter::DEFAULT, limit);
+                    assert!(Counter::DEFAULT.count_text(&text) <= limit, "{source}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn five_rounds_keep_what_was_stated_early_and_do_not_grow() {
+        const EARLY: &str = "Port the parser in src/parser.rs to Rust 1.80. Never touch migrations/0007.sql. The budget is $500. The deadline is 2025-03-01. \
+                             Ticket is PROJ-4711. Docs are at https://example.com/spec. The API timeout is 30 s. Contact mia.kim@example.com first.";
+        let mut earlier = String::new();
+        let mut sizes = Vec::new();
+        for round in 0..5 {
+            let opening = match round {
+                0 => EARLY.to_owned(),
+                1 => "Make that 700 dollars at most.".to_owned(),
+                _ => format!("Now look at module number {round} please."),
+            };
+            let said = |role: &str, text: &str| serde_json::json!({"role": role, "content": text});
+            let mut messages = Vec::new();
+            if !earlier.is_empty() {
+                messages.push(said("user", &format!("{PREFIX}\n\n{earlier}")));
+            }
+            messages.push(said("user", &opening));
+            for step in 0..6 {
+                messages.push(said(
+                    "assistant",
+                    &format!(
+                        "The check of part {step} in round {round} went through without anything to report at all."
+                    ),
+                ));
+            }
+            earlier = summary(&serde_json::to_string(&messages).expect("JSON"), Counter::DEFAULT, 260);
+            sizes.push(earlier.len());
+        }
+        for fact in [
+            "src/parser.rs",
+            "Never touch migrations/0007.sql",
+            "700 dollars",
+            "2025-03-01",
+            "PROJ-4711",
+            "https://example.com/spec",
+            "30 s",
+            "mia.kim@example.com",
+        ] {
+            assert!(earlier.contains(fact), "{fact} is missing in:\n{earlier}");
+        }
+        assert!(!earlier.contains("$500"), "{earlier}");
+        assert!(sizes.iter().all(|size| *size <= 260 * 4), "{sizes:?}");
     }
 
     #[test]

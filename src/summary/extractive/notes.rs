@@ -35,7 +35,9 @@ impl Section {
         match (found.entry.kind, found.speaker) {
             (Kind::Rule | Kind::Goal, _) | (_, Speaker::User) => Section::Intent,
             (Kind::Next | Kind::Question, _) => Section::NextSteps,
-            (Kind::File, _) | (Kind::Identifier | Kind::Url | Kind::Version | Kind::Number, Speaker::Tool) => Section::Artifacts,
+            (Kind::File, _) | (Kind::Identifier | Kind::Url | Kind::Version | Kind::Number, Speaker::Tool) => {
+                Section::Artifacts
+            }
             (Kind::Said, Speaker::Tool) => Section::Artifacts,
             (Kind::Identifier, _) if found.entry.earlier => Section::Artifacts,
             _ => Section::Summary,
@@ -124,7 +126,9 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
         let entry = &found.entry;
         let (shape, about, call) = shape(&found);
         // What it was called with is told with the call, and what a group is called by with the group.
-        if found.cell.as_ref().is_some_and(|cell| !cell.bare && (call.contains(&cell.value) || cell.group.rsplit('.').next() == Some(cell.value.as_str()))) {
+        if found.cell.as_ref().is_some_and(|cell| {
+            !cell.bare && (call.contains(&cell.value) || cell.group.rsplit('.').next() == Some(cell.value.as_str()))
+        }) {
             continue;
         }
         let group = if shape == Shape::Speech { speech_group(entry) } else { about.clone() };
@@ -140,7 +144,18 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
         let weight = entry.weight * (0.7 + 0.6 * recency);
         let evident = found.cell.as_ref().is_some_and(is_evident);
         let (kind, speaker) = (entry.kind, found.speaker);
-        notes.pieces.push(Piece { line, text, kind, speaker, weight, says, cell: found.cell, call, evident, openers: Vec::new() });
+        notes.pieces.push(Piece {
+            line,
+            text,
+            kind,
+            speaker,
+            weight,
+            says,
+            cell: found.cell,
+            call,
+            evident,
+            openers: Vec::new(),
+        });
         notes.open_last(&mut openers);
     }
     notes.matters = mentions.weigh();
@@ -149,7 +164,9 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
 
 /// Whether a value among others of its kind needs no name: an identifier, an address, a day.
 fn is_evident(cell: &Cell) -> bool {
-    (!cell.group.is_empty() || cell.row > 0) && !cell.bare && literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()))
+    (!cell.group.is_empty() || cell.row > 0)
+        && !cell.bare
+        && literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()))
 }
 
 impl Notes {
@@ -158,11 +175,14 @@ impl Notes {
         let Some(at) = self.pieces.len().checked_sub(1) else { return };
         let piece = &self.pieces[at];
         let line = &self.lines[piece.line];
-        let mut needed = vec![(hash(&(0, line.section)), format!("{}\n\n\n", line.section.heading())), (hash(&(1, piece.line)), format!("{}\n", opening(line)))];
+        let mut needed = vec![
+            (hash(&(0, line.section)), format!("{}\n\n\n", line.section.heading())),
+            (hash(&(1, piece.line)), format!("{}\n", opening(line))),
+        ];
+        if !piece.call.is_empty() {
+            needed.push((hash(&(2, piece.line, &piece.call)), format!("\n  {} ", piece.call)));
+        }
         if let Some(cell) = &piece.cell {
-            if !piece.call.is_empty() {
-                needed.push((hash(&(2, piece.line, &piece.call)), format!("\n  {} ", piece.call)));
-            }
             let label = label(cell);
             if !label.is_empty() {
                 needed.push((hash(&(3, piece.line, &piece.call, &cell.group)), format!("{label}: ")));
@@ -173,7 +193,8 @@ impl Notes {
         }
         for (what, text) in needed {
             let opener = *known.entry(what).or_insert_with(|| {
-                let says = literals(&text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect();
+                let says =
+                    literals(&text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect();
                 self.openers.push(Opener { text, pieces: Vec::new(), says });
                 self.openers.len() - 1
             });
@@ -199,9 +220,13 @@ fn speech_group(entry: &Entry) -> String {
 fn shape(found: &Found) -> (Shape, String, String) {
     let about = found.entry.about.clone();
     match found.entry.kind {
-        Kind::File => (Shape::List, if about == "changed" { "Changed".to_owned() } else { "Read".to_owned() }, String::new()),
+        Kind::File => {
+            (Shape::List, if about == "changed" { "Changed".to_owned() } else { "Read".to_owned() }, String::new())
+        }
         _ if about.is_empty() => (Shape::Speech, about, String::new()),
-        Kind::Command | Kind::Error if found.cell.is_none() && !about.ends_with(')') => (Shape::Command, about, String::new()),
+        Kind::Command | Kind::Error if found.cell.is_none() && !about.ends_with(')') => {
+            (Shape::Command, about, String::new())
+        }
         _ => {
             let (tool, call) = about.find('(').map_or((about.as_str(), ""), |at| about.split_at(at));
             let call = if call == "()" { "" } else { call };
@@ -261,7 +286,8 @@ impl Mentions {
     fn of(turns: &[Turn]) -> Self {
         let mut mentions = Mentions { of: HashMap::new() };
         for (at, turn) in turns.iter().enumerate() {
-            let position = (at + 1) as f64 / turns.len() as f64;
+            // What an earlier summary held stays in the middle of time: it was chosen once, and is not new.
+            let position = if turn.speaker == Speaker::Earlier { 0.7 } else { (at + 1) as f64 / turns.len() as f64 };
             let voice = match turn.speaker {
                 Speaker::User | Speaker::Earlier => PERSON,
                 Speaker::Assistant => MODEL,

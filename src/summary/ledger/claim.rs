@@ -72,7 +72,10 @@ impl Claim {
             let named = groups.iter().skip(1).flatten().next().map(|found| words(found.as_str()));
             claim.former.extend(named.filter(|words| !words.is_empty()));
         }
-        if let Some(chosen) = cues::CHOICES.groups(sentence).and_then(|groups| groups.iter().skip(1).flatten().next().map(|m| words(m.as_str()))) {
+        if let Some(chosen) = cues::CHOICES
+            .groups(sentence)
+            .and_then(|groups| groups.iter().skip(1).flatten().next().map(|m| words(m.as_str())))
+        {
             claim.choice = chosen;
         }
         claim.take_words(sentence);
@@ -100,11 +103,12 @@ impl Claim {
         named.into_iter().rev().for_each(|name| self.take_word(name));
         let spoken: Vec<String> = split(&rest);
         for (at, word) in spoken.iter().enumerate() {
+            let follows_number = at > 0 && small_number(&spoken[at - 1]).is_some();
             if let Some(value) = small_number(word) {
                 self.take_number(&value, at, &spoken);
             } else if is_day(word) {
                 self.values.push((Measure::Day, word.clone()));
-            } else if !is_common(word) && !(is_measure(word) && at > 0 && small_number(&spoken[at - 1]).is_some()) {
+            } else if !(is_common(word) || is_measure(word) && follows_number) {
                 self.take_word(stem(word));
             }
         }
@@ -123,8 +127,8 @@ impl Claim {
     /// A bare number is an amount, unless it is a name: the 1 of `test 1`. What changes has amounts.
     fn take_number(&mut self, value: &str, at: usize, spoken: &[String]) {
         const BEFORE_AMOUNTS: [&str; 22] = [
-            "is", "be", "to", "of", "at", "most", "least", "than", "exactly", "only", "about", "are", "was", "under", "over", "up",
-            "max", "say", "that", "it", "now", "limit",
+            "is", "be", "to", "of", "at", "most", "least", "than", "exactly", "only", "about", "are", "was", "under",
+            "over", "up", "max", "say", "that", "it", "now", "limit",
         ];
         let unit = spoken.get(at + 1).map(String::as_str).unwrap_or("");
         let measured = measure_of_unit(unit);
@@ -141,7 +145,10 @@ impl Claim {
         if self.former.iter().any(|former| earlier.names(former)) {
             return Stands::Replaces;
         }
-        let shared = self.values.iter().find(|(kind, _)| *kind != Measure::Choice && earlier.values.iter().any(|(other, _)| other == kind));
+        let shared = self
+            .values
+            .iter()
+            .find(|(kind, _)| *kind != Measure::Choice && earlier.values.iter().any(|(other, _)| other == kind));
         if shared.is_some() {
             return self.values_stand_to(earlier);
         }
@@ -150,7 +157,9 @@ impl Claim {
         }
         let contrary = self.forbids != earlier.forbids && !self.subject.is_empty() && !earlier.subject.is_empty();
         match () {
-            () if !self.subject.is_empty() && self.subject == earlier.subject && self.values == earlier.values => Stands::Replaces,
+            () if !self.subject.is_empty() && self.subject == earlier.subject && self.values == earlier.values => {
+                Stands::Replaces
+            }
             () if contrary && self.changes && !apart(&self.subject, &earlier.subject) => Stands::Replaces,
             () => Stands::Beside,
         }
@@ -171,14 +180,19 @@ impl Claim {
     /// Whether a statement is about these words, or chooses them.
     fn names(&self, former: &BTreeSet<String>) -> bool {
         let said = |word: &String| {
-            self.subject.contains(word) || self.choice.contains(word) || self.values.iter().any(|(_, value)| value.split(' ').any(|part| part.trim_start_matches('$') == word.trim_start_matches('$')))
+            self.subject.contains(word)
+                || self.choice.contains(word)
+                || self.values.iter().any(|(_, value)| {
+                    value.split(' ').any(|part| part.trim_start_matches('$') == word.trim_start_matches('$'))
+                })
         };
         former.iter().all(said)
     }
 
     /// Whether two choices are for the same purpose, or one does not say for what.
     fn is_for_the_same(&self, earlier: &Claim) -> bool {
-        let purpose = |claim: &Claim| -> BTreeSet<String> { claim.subject.difference(&claim.choice).cloned().collect() };
+        let purpose =
+            |claim: &Claim| -> BTreeSet<String> { claim.subject.difference(&claim.choice).cloned().collect() };
         let (this, that) = (purpose(self), purpose(earlier));
         this.is_empty() || that.is_empty() || !apart(&this, &that)
     }
@@ -234,15 +248,29 @@ fn wide_words(characters: &[char]) -> Vec<String> {
 /// Takes amounts with Chinese units out of a text.
 fn with_units(text: &str, values: &mut Vec<(Measure, String)>) -> String {
     const UNITS: [(&str, Measure); 17] = [
-        ("美元", Measure::Money), ("欧元", Measure::Money), ("元", Measure::Money), ("块", Measure::Money), ("毫秒", Measure::Time),
-        ("秒", Measure::Time), ("分钟", Measure::Time), ("小时", Measure::Time), ("天", Measure::Time), ("周", Measure::Time),
-        ("个月", Measure::Time), ("年", Measure::Day), ("月", Measure::Day), ("日", Measure::Day), ("号", Measure::Day),
-        ("个", Measure::Count), ("次", Measure::Count),
+        ("美元", Measure::Money),
+        ("欧元", Measure::Money),
+        ("元", Measure::Money),
+        ("块", Measure::Money),
+        ("毫秒", Measure::Time),
+        ("秒", Measure::Time),
+        ("分钟", Measure::Time),
+        ("小时", Measure::Time),
+        ("天", Measure::Time),
+        ("周", Measure::Time),
+        ("个月", Measure::Time),
+        ("年", Measure::Day),
+        ("月", Measure::Day),
+        ("日", Measure::Day),
+        ("号", Measure::Day),
+        ("个", Measure::Count),
+        ("次", Measure::Count),
     ];
     let mut kept = String::new();
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-        let length = rest[start..].find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(rest.len() - start);
+        let length =
+            rest[start..].find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(rest.len() - start);
         let (number, behind) = rest[start..].split_at(length);
         kept.push_str(&rest[..start]);
         match UNITS.iter().find(|(unit, _)| behind.trim_start().starts_with(unit)) {
@@ -263,8 +291,16 @@ fn with_units(text: &str, values: &mut Vec<(Measure, String)>) -> String {
 
 fn small_number(word: &str) -> Option<String> {
     const SPELLED: [(&str, &str); 10] = [
-        ("two", "2"), ("three", "3"), ("four", "4"), ("five", "5"), ("six", "6"), ("seven", "7"), ("eight", "8"), ("nine", "9"),
-        ("ten", "10"), ("twenty", "20"),
+        ("two", "2"),
+        ("three", "3"),
+        ("four", "4"),
+        ("five", "5"),
+        ("six", "6"),
+        ("seven", "7"),
+        ("eight", "8"),
+        ("nine", "9"),
+        ("ten", "10"),
+        ("twenty", "20"),
     ];
     let spelled = SPELLED.iter().find(|(name, _)| *name == word).map(|(_, digits)| (*digits).to_owned());
     spelled.or_else(|| word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.to_owned()))
@@ -272,8 +308,30 @@ fn small_number(word: &str) -> Option<String> {
 
 fn is_day(word: &str) -> bool {
     const DAYS: [&str; 24] = [
-        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "june",
-        "july", "august", "september", "october", "november", "december", "tomorrow", "today", "tonight", "周一", "周五", "明天",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "tomorrow",
+        "today",
+        "tonight",
+        "周一",
+        "周五",
+        "明天",
     ];
     DAYS.contains(&word) || word.starts_with('周') || word.starts_with("星期")
 }
@@ -284,9 +342,13 @@ fn is_measure(word: &str) -> bool {
 
 fn measure_of_unit(unit: &str) -> Option<Measure> {
     match unit {
-        "dollar" | "dollars" | "usd" | "euro" | "euros" | "eur" | "bucks" | "cents" | "yuan" | "rmb" | "k" => Some(Measure::Money),
-        "ns" | "us" | "ms" | "s" | "sec" | "secs" | "second" | "seconds" | "min" | "mins" | "minute" | "minutes" | "hour" | "hours"
-        | "h" | "day" | "days" | "week" | "weeks" | "month" | "months" | "year" | "years" => Some(Measure::Time),
+        "dollar" | "dollars" | "usd" | "euro" | "euros" | "eur" | "bucks" | "cents" | "yuan" | "rmb" | "k" => {
+            Some(Measure::Money)
+        }
+        "ns" | "us" | "ms" | "s" | "sec" | "secs" | "second" | "seconds" | "min" | "mins" | "minute" | "minutes"
+        | "hour" | "hours" | "h" | "day" | "days" | "week" | "weeks" | "month" | "months" | "year" | "years" => {
+            Some(Measure::Time)
+        }
         "percent" => Some(Measure::Share),
         "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" => Some(Measure::Bytes),
         _ => None,
@@ -308,7 +370,10 @@ fn measure(written: &str, class: Class) -> Measure {
 /// The same word in its other numbers and times, roughly.
 fn stem(word: &str) -> String {
     let cut = |end: &str| word.strip_suffix(end).filter(|rest| rest.len() >= 3 && rest.is_ascii());
-    cut("ies").map(|rest| format!("{rest}y")).or_else(|| cut("s").filter(|rest| !rest.ends_with('s')).map(str::to_owned)).unwrap_or_else(|| word.to_owned())
+    cut("ies")
+        .map(|rest| format!("{rest}y"))
+        .or_else(|| cut("s").filter(|rest| !rest.ends_with('s')).map(str::to_owned))
+        .unwrap_or_else(|| word.to_owned())
 }
 
 /// Words that do not tell what a statement is about: those that join, rule, change or are said to be polite.
@@ -334,8 +399,13 @@ impl Claim {
 
     /// What it is about, in its own words.
     pub(super) fn about(&self) -> String {
-        let about: Vec<&str> = self.order.iter().filter(|word| !self.choice.contains(*word)).map(String::as_str).collect();
-        if self.order.iter().all(|word| word.chars().all(|c| c >= '\u{2e80}')) { overlapped(&about) } else { about.join(" ") }
+        let about: Vec<&str> =
+            self.order.iter().filter(|word| !self.choice.contains(*word)).map(String::as_str).collect();
+        if self.order.iter().all(|word| word.chars().all(|c| c >= '\u{2e80}')) {
+            overlapped(&about)
+        } else {
+            about.join(" ")
+        }
     }
 
     /// Takes over what an earlier statement is about.

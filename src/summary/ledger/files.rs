@@ -24,12 +24,35 @@ impl Use {
 }
 
 /// Names under which tools take a path.
-const PATHS: [&str; 10] =
-    ["file_path", "path", "filepath", "filename", "file", "notebook_path", "target_file", "absolute_path", "relative_path", "file_name"];
+const PATHS: [&str; 10] = [
+    "file_path",
+    "path",
+    "filepath",
+    "filename",
+    "file",
+    "notebook_path",
+    "target_file",
+    "absolute_path",
+    "relative_path",
+    "file_name",
+];
 /// Names under which tools take what is written.
 const CONTENTS: [&str; 15] = [
-    "content", "contents", "new_string", "new_str", "old_string", "old_str", "file_text", "edits", "patch", "diff", "replacement",
-    "new_source", "insert_line", "new_text", "text",
+    "content",
+    "contents",
+    "new_string",
+    "new_str",
+    "old_string",
+    "old_str",
+    "file_text",
+    "edits",
+    "patch",
+    "diff",
+    "replacement",
+    "new_source",
+    "insert_line",
+    "new_text",
+    "text",
 ];
 /// Names under which tools take what is looked for.
 const SEARCHES: [&str; 5] = ["pattern", "query", "regex", "glob", "search"];
@@ -40,7 +63,8 @@ pub(super) fn of_call(name: &str, given: &Value, arguments: &str) -> Vec<(String
         return of_patch(given, arguments);
     }
     let Some(path) = argument(given, &PATHS) else { return Vec::new() };
-    let searches = SEARCHES.iter().any(|key| given.get(key).is_some()) || ["ls", "list", "glob", "grep", "search"].iter().any(|word| name.to_lowercase().contains(word));
+    let searches = SEARCHES.iter().any(|key| given.get(key).is_some())
+        || ["ls", "list", "glob", "grep", "search"].iter().any(|word| name.to_lowercase().contains(word));
     let writes = CONTENTS.iter().any(|key| given.get(key).is_some());
     match (writes, searches) {
         (true, _) => vec![(path, Use::Changed)],
@@ -51,7 +75,11 @@ pub(super) fn of_call(name: &str, given: &Value, arguments: &str) -> Vec<(String
 
 fn of_patch(given: &Value, arguments: &str) -> Vec<(String, Use)> {
     let patch = argument(given, &["patch", "input", "command", "cmd"]).unwrap_or_else(|| arguments.to_owned());
-    let named = |line: &str| ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "].iter().find_map(|mark| line.strip_prefix(mark).map(str::to_owned));
+    let named = |line: &str| {
+        ["*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "]
+            .iter()
+            .find_map(|mark| line.strip_prefix(mark).map(str::to_owned))
+    };
     patch.lines().filter_map(named).map(|path| (path.trim().to_owned(), Use::Changed)).collect()
 }
 
@@ -76,18 +104,28 @@ fn of_words(part: &str, found: &mut Vec<(String, Use)>) {
     let named = words.iter().skip(1).rev().find(|word| is_name(word) && is_path(word));
     match *program {
         "sed" if in_place => found.extend(named.map(|path| ((*path).to_owned(), Use::Changed))),
-        "cat" | "head" | "tail" | "sed" | "less" | "nl" if !part.contains('>') => found.extend(words.iter().skip(1).find(|word| is_name(word) && is_path(word)).map(|path| ((*path).to_owned(), Use::Read))),
+        "cat" | "head" | "tail" | "sed" | "less" | "nl" if !part.contains('>') => found.extend(
+            words
+                .iter()
+                .skip(1)
+                .find(|word| is_name(word) && is_path(word))
+                .map(|path| ((*path).to_owned(), Use::Read)),
+        ),
         "rm" | "mv" | "touch" => found.extend(named.map(|path| ((*path).to_owned(), Use::Changed))),
         _ => {}
     }
 }
 
 fn is_name(word: &str) -> bool {
-    !word.starts_with(['-', '&', '/']) && !word.contains(['*', '$', '{', '(', '|', '<', '>', '"', '\'']) && word.len() > 1 || word.starts_with('/') && !word.starts_with("/dev/") && is_path(word)
+    !word.starts_with(['-', '&', '/'])
+        && !word.contains(['*', '$', '{', '(', '|', '<', '>', '"', '\''])
+        && word.len() > 1
+        || word.starts_with('/') && !word.starts_with("/dev/") && is_path(word)
 }
 
 fn is_path(word: &str) -> bool {
-    is_file(word) || literals(word).first().is_some_and(|literal| literal.class == Class::Path && literal.span == (0..word.len()))
+    is_file(word)
+        || literals(word).first().is_some_and(|literal| literal.class == Class::Path && literal.span == (0..word.len()))
 }
 
 #[cfg(test)]
@@ -96,11 +134,18 @@ mod tests {
 
     #[test]
     fn files_of_calls() {
-        let of = |name: &str, arguments: &str| of_call(name, &serde_json::from_str(arguments).expect("JSON"), arguments);
+        let of =
+            |name: &str, arguments: &str| of_call(name, &serde_json::from_str(arguments).expect("JSON"), arguments);
         assert_eq!(of("Read", r#"{"file_path":"src/a.rs"}"#), [("src/a.rs".to_owned(), Use::Read)]);
-        assert_eq!(of("Edit", r#"{"file_path":"src/a.rs","old_string":"a","new_string":"b"}"#), [("src/a.rs".to_owned(), Use::Changed)]);
+        assert_eq!(
+            of("Edit", r#"{"file_path":"src/a.rs","old_string":"a","new_string":"b"}"#),
+            [("src/a.rs".to_owned(), Use::Changed)]
+        );
         assert_eq!(of("Grep", r#"{"pattern":"x","path":"src"}"#), []);
-        assert_eq!(of("apply_patch", r#"{"input":"*** Begin Patch\n*** Add File: b.py\n+x"}"#), [("b.py".to_owned(), Use::Changed)]);
+        assert_eq!(
+            of("apply_patch", r#"{"input":"*** Begin Patch\n*** Add File: b.py\n+x"}"#),
+            [("b.py".to_owned(), Use::Changed)]
+        );
     }
 
     #[test]

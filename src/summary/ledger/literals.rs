@@ -53,7 +53,8 @@ pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
 
 /// Characters that words are made of; the rest, everything beyond ASCII included, stands between them.
 fn in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'$' | b'%' | b'+' | b'#' | b'~' | b'-')
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'$' | b'%' | b'+' | b'#' | b'~' | b'-')
 }
 
 fn starts_word(bytes: &[u8], at: usize) -> bool {
@@ -64,7 +65,10 @@ fn word_end(bytes: &[u8], start: usize) -> usize {
     let mut end = start;
     while end < bytes.len() {
         let groups = || {
-            bytes[end] == b',' && end > start && bytes[end - 1].is_ascii_digit() && bytes.len() > end + 3
+            bytes[end] == b','
+                && end > start
+                && bytes[end - 1].is_ascii_digit()
+                && bytes.len() > end + 3
                 && bytes[end + 1..end + 4].iter().all(u8::is_ascii_digit)
                 && !bytes.get(end + 4).is_some_and(u8::is_ascii_digit)
         };
@@ -79,8 +83,10 @@ fn word_end(bytes: &[u8], start: usize) -> usize {
 /// Whether a word is only lower-case letters, perhaps with a capital first: nothing to look at.
 fn plain(word: &[u8]) -> bool {
     let rest = word.strip_suffix(b".").or_else(|| word.strip_suffix(b":")).unwrap_or(word);
-    let error = rest.len() > 5 && rest[0].is_ascii_uppercase() && ERRORS.iter().any(|end| rest.ends_with(end.as_bytes()));
-    !error && rest.iter().enumerate().all(|(at, byte)| byte.is_ascii_lowercase() || at == 0 && byte.is_ascii_uppercase())
+    let error =
+        rest.len() > 5 && rest[0].is_ascii_uppercase() && ERRORS.iter().any(|end| rest.ends_with(end.as_bytes()));
+    !error
+        && rest.iter().enumerate().all(|(at, byte)| byte.is_ascii_lowercase() || at == 0 && byte.is_ascii_uppercase())
 }
 
 fn is_address(rest: &[u8]) -> bool {
@@ -88,31 +94,41 @@ fn is_address(rest: &[u8]) -> bool {
 }
 
 fn address_end(bytes: &[u8], start: usize) -> usize {
-    let ends = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`' | b')' | b']' | b'}' | b'|' | b'\\') || byte >= 0x80;
+    let ends = |byte: u8| {
+        byte.is_ascii_whitespace()
+            || matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`' | b')' | b']' | b'}' | b'|' | b'\\')
+            || byte >= 0x80
+    };
     bytes[start..].iter().position(|byte| ends(*byte)).map_or(bytes.len(), |length| start + length)
 }
 
 /// Where a word ends without the punctuation behind it.
 fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
-    let behind = bytes[start..end].iter().rev().take_while(|byte| matches!(byte, b'.' | b':' | b',' | b';' | b'!' | b'?' | b'-'));
+    let behind = bytes[start..end]
+        .iter()
+        .rev()
+        .take_while(|byte| matches!(byte, b'.' | b':' | b',' | b';' | b'!' | b'?' | b'-'));
     end - behind.count()
 }
 
 const ERRORS: [&str; 4] = ["Error", "Exception", "Panic", "Fault"];
 /// Endings of names of files.
 const EXTENSIONS: [&str; 66] = [
-    "rs", "py", "pyi", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs", "rb", "php",
-    "swift", "sh", "bash", "zsh", "ps1", "sql", "html", "htm", "css", "scss", "md", "rst", "txt", "json", "jsonl", "yaml", "yml",
-    "toml", "ini", "cfg", "conf", "env", "lock", "xml", "csv", "tsv", "parquet", "proto", "ipynb", "log", "patch", "diff", "zip",
-    "gz", "tar", "whl", "so", "dll", "exe", "png", "jpg", "jpeg", "svg", "pdf", "mod", "tf",
+    "rs", "py", "pyi", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs",
+    "rb", "php", "swift", "sh", "bash", "zsh", "ps1", "sql", "html", "htm", "css", "scss", "md", "rst", "txt", "json",
+    "jsonl", "yaml", "yml", "toml", "ini", "cfg", "conf", "env", "lock", "xml", "csv", "tsv", "parquet", "proto",
+    "ipynb", "log", "patch", "diff", "zip", "gz", "tar", "whl", "so", "dll", "exe", "png", "jpg", "jpeg", "svg", "pdf",
+    "mod", "tf",
 ];
 
 /// Finds out what a word is, and whether its parts are something where the whole is not.
 fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
     let bytes = text.as_bytes();
     let mut start = start;
-    while start < end && matches!(bytes[start], b'.' | b':' | b'%' | b'+' | b'@')
-        && !bytes[start..end].starts_with(b"./") && !bytes[start..end].starts_with(b"../")
+    while start < end
+        && matches!(bytes[start], b'.' | b':' | b'%' | b'+' | b'@')
+        && !bytes[start..end].starts_with(b"./")
+        && !bytes[start..end].starts_with(b"../")
     {
         start += 1;
     }
@@ -152,10 +168,9 @@ fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
         return push(Class::Error, start..end);
     }
     let first = word.as_bytes()[0];
-    if first.is_ascii_digit() || first == b'$' || first == b'v' && word.len() > 1 && word.as_bytes()[1].is_ascii_digit() {
-        if number(text, start, end, found) {
-            return;
-        }
+    let numeric = first.is_ascii_digit() || first == b'$' || first == b'v' && word.as_bytes()[1].is_ascii_digit();
+    if numeric && number(text, start, end, found) {
+        return;
     }
     if is_identifier(word) {
         found.push(Literal { class: Class::Identifier, span: start..end });
@@ -182,7 +197,10 @@ fn parts(text: &str, start: usize, end: usize, between: char, found: &mut Vec<Li
 
 fn is_email(word: &str) -> bool {
     word.split_once('@').is_some_and(|(name, host)| {
-        !name.is_empty() && host.contains('.') && !host.contains('@') && host.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b'-')
+        !name.is_empty()
+            && host.contains('.')
+            && !host.contains('@')
+            && host.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b'-')
     }) && !word.contains(['/', ':', '$'])
 }
 
@@ -196,7 +214,9 @@ fn is_path(word: &str) -> bool {
 
 fn has_extension(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(stem, extension)| {
-        !stem.is_empty() && (1..=8).contains(&extension.len()) && extension.as_bytes()[0].is_ascii_alphabetic()
+        !stem.is_empty()
+            && (1..=8).contains(&extension.len())
+            && extension.as_bytes()[0].is_ascii_alphabetic()
             && extension.bytes().all(|b| b.is_ascii_alphanumeric())
     })
 }
@@ -204,7 +224,8 @@ fn has_extension(name: &str) -> bool {
 /// Whether a word without slashes is the name of a file.
 pub(in crate::summary) fn is_file(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(stem, extension)| {
-        stem.bytes().any(|byte| byte.is_ascii_alphanumeric()) && EXTENSIONS.contains(&extension)
+        stem.bytes().any(|byte| byte.is_ascii_alphanumeric())
+            && EXTENSIONS.contains(&extension)
             && stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
     })
 }
@@ -214,30 +235,109 @@ fn is_time(word: &str) -> bool {
     let two = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
     let (hours, minutes) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let date = hours.split_once('T').map_or(hours, |(_, hour)| hour);
-    two(date) && minutes.len() == 2 && two(minutes) && parts.all(|part| part.bytes().next().is_some_and(|b| b.is_ascii_digit()))
+    two(date)
+        && minutes.len() == 2
+        && two(minutes)
+        && parts.all(|part| part.bytes().next().is_some_and(|b| b.is_ascii_digit()))
 }
 
 fn is_error(word: &str) -> bool {
     let bytes = word.as_bytes();
-    let named = bytes[0].is_ascii_uppercase() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
+    let named = bytes[0].is_ascii_uppercase()
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
         && ERRORS.iter().any(|end| word.len() > end.len() && word.ends_with(end));
     let code = bytes[0] == b'E' && word.len() == 5 && bytes[1..].iter().all(u8::is_ascii_digit);
-    let system = word.len() >= 5 && bytes.iter().all(u8::is_ascii_uppercase) && (word.starts_with("SIG") || ERRNO.contains(&word));
+    let system = word.len() >= 5
+        && bytes.iter().all(u8::is_ascii_uppercase)
+        && (word.starts_with("SIG") || ERRNO.contains(&word));
     named || code || system
 }
 
 const ERRNO: [&str; 14] = [
-    "EACCES", "EPERM", "ENOENT", "EEXIST", "EINVAL", "ETIMEDOUT", "ECONNREFUSED", "ECONNRESET", "EADDRINUSE", "ENOSPC", "ENOMEM",
-    "EPIPE", "EISDIR", "ENOTDIR",
+    "EACCES",
+    "EPERM",
+    "ENOENT",
+    "EEXIST",
+    "EINVAL",
+    "ETIMEDOUT",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "EADDRINUSE",
+    "ENOSPC",
+    "ENOMEM",
+    "EPIPE",
+    "EISDIR",
+    "ENOTDIR",
 ];
 
 /// Units that make a number of any size worth keeping, and that belong to it.
 const UNITS: [&str; 66] = [
-    "ns", "us", "ms", "s", "sec", "secs", "second", "seconds", "min", "mins", "minute", "minutes", "hour", "hours", "h", "day",
-    "days", "week", "weeks", "month", "months", "year", "years", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB", "byte", "bytes",
-    "kbps", "Mbps", "Hz", "kHz", "MHz", "GHz", "token", "tokens", "line", "lines", "row", "rows", "file", "files", "test", "tests",
-    "x", "USD", "EUR", "dollar", "dollars", "euro", "euros", "km", "kg", "bag", "bags", "passenger", "passengers", "passed",
-    "failed", "errors", "warnings",
+    "ns",
+    "us",
+    "ms",
+    "s",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
+    "hour",
+    "hours",
+    "h",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "years",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "KiB",
+    "MiB",
+    "GiB",
+    "TiB",
+    "byte",
+    "bytes",
+    "kbps",
+    "Mbps",
+    "Hz",
+    "kHz",
+    "MHz",
+    "GHz",
+    "token",
+    "tokens",
+    "line",
+    "lines",
+    "row",
+    "rows",
+    "file",
+    "files",
+    "test",
+    "tests",
+    "x",
+    "USD",
+    "EUR",
+    "dollar",
+    "dollars",
+    "euro",
+    "euros",
+    "km",
+    "kg",
+    "bag",
+    "bags",
+    "passenger",
+    "passengers",
+    "passed",
+    "failed",
+    "errors",
+    "warnings",
 ];
 
 /// Whether a word is one of the units.
@@ -287,7 +387,11 @@ fn unit_behind(text: &str, end: usize) -> Option<usize> {
 
 fn is_date(word: &str) -> bool {
     let bytes = word.as_bytes();
-    bytes.len() >= 10 && bytes[..10].iter().enumerate().all(|(at, b)| if at == 4 || at == 7 { *b == b'-' } else { b.is_ascii_digit() })
+    bytes.len() >= 10
+        && bytes[..10]
+            .iter()
+            .enumerate()
+            .all(|(at, b)| if at == 4 || at == 7 { *b == b'-' } else { b.is_ascii_digit() })
 }
 
 fn is_identifier(word: &str) -> bool {
@@ -303,7 +407,8 @@ fn is_identifier(word: &str) -> bool {
     if letters == 0 {
         return false;
     }
-    let camel = word.len() > 3 && bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let camel =
+        word.len() > 3 && bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
     let code = word.len() >= 4 && digits > 0 && bytes.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
     let hash = word.len() >= 7 && digits > 0 && bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-'));
     let underscored = bytes.contains(&b'_');
@@ -345,7 +450,11 @@ mod tests {
 
     #[test]
     fn words_are_no_literals() {
-        assert!(found("Either and/or this: that. I have 2 of 3. Not e.g. here... -- ::").is_empty(), "{:?}", found("and/or e.g. 2"));
+        assert!(
+            found("Either and/or this: that. I have 2 of 3. Not e.g. here... -- ::").is_empty(),
+            "{:?}",
+            found("and/or e.g. 2")
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod claim;
 mod cues;
+mod earlier;
 mod files;
 mod literals;
 mod outcome;
@@ -30,9 +31,9 @@ use claim::Claim;
 pub(super) use claim::is_common;
 pub(super) use literals::{Class, literals};
 pub(super) use reading::{Speaker, Turn};
+pub use section::{HEADING, without};
 pub(super) use sentences::{clipped, spoken};
 pub(super) use values::Cell;
-pub use section::{HEADING, without};
 
 /// What a fact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -143,7 +144,8 @@ fn weight(kind: Kind) -> f64 {
 /// begins with: the ledger in it is carried on, and what else it says is taken for said.
 pub fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Ledger {
     let turns = reading::read(messages, indices, prefix);
-    let entries = gather(&turns).into_iter().map(|found| found.entry).filter(|entry| entry.kind != Kind::Said).collect();
+    let entries =
+        gather(&turns).into_iter().map(|found| found.entry).filter(|entry| entry.kind != Kind::Said).collect();
     Ledger { entries }
 }
 
@@ -162,7 +164,7 @@ pub(super) fn gather(turns: &[Turn]) -> Vec<Found> {
         match turn.speaker {
             Speaker::Earlier => {
                 found.extend(section::parse(&turn.text).into_iter().map(section::found));
-                said::by_earlier(turn, &mut found);
+                earlier::by_earlier(turn, &mut found);
             }
             Speaker::User => said::by_user(turn, Some(place) == first_request, &mut found),
             Speaker::Assistant => said::by_assistant(turn, Some(place) == last_reply, &mut found),
@@ -212,15 +214,28 @@ impl Held {
     /// A fact is held where all its literals are there, and one line has most of its words.
     fn holds(&self, entry: &Entry) -> bool {
         const MOST: f64 = 0.6;
-        let literals_held = literals(&entry.text).into_iter().all(|literal| self.has(&entry.text[literal.span].to_lowercase()));
+        let literals_held =
+            literals(&entry.text).into_iter().all(|literal| self.has(&entry.text[literal.span].to_lowercase()));
         if !literals_held {
             return false;
         }
-        if !matches!(entry.kind, Kind::Rule | Kind::Goal | Kind::Decision | Kind::Question | Kind::Done | Kind::Next | Kind::Error | Kind::Command) {
+        if !matches!(
+            entry.kind,
+            Kind::Rule
+                | Kind::Goal
+                | Kind::Decision
+                | Kind::Question
+                | Kind::Done
+                | Kind::Next
+                | Kind::Error
+                | Kind::Command
+        ) {
             return true;
         }
         let words: HashSet<String> = sentences::spoken(&entry.text.to_lowercase()).collect();
-        let enough = |line: &HashSet<String>| words.iter().filter(|word| line.contains(*word)).count() as f64 >= MOST * words.len() as f64;
+        let enough = |line: &HashSet<String>| {
+            words.iter().filter(|word| line.contains(*word)).count() as f64 >= MOST * words.len() as f64
+        };
         enough(&self.words) && self.lines.iter().any(enough)
     }
 
@@ -236,5 +251,117 @@ impl Held {
 
 /// A text on one line.
 fn one_line(text: &str) -> String {
-    if text.contains(['\n', '\r', '\t']) || text.contains("  ") { text.split_whitespace().collect::<Vec<_>>().join(" ") } else { text.trim().to_owned() }
+    if text.contains(['\n', '\r', '\t']) || text.contains("  ") {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    } else {
+        text.trim().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing;
+
+    const PREFIX: &str = "Summary:";
+
+    fn ledger(source: &str) -> Ledger {
+        let document = framing::read(source, None, None).expect("a transcript");
+        let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
+        let indices: Vec<usize> = (10..10 + messages.len()).collect();
+        collect(&messages, &indices, PREFIX)
+    }
+
+    fn said(role: &str, text: &str) -> serde_json::Value {
+        serde_json::json!({"role": role, "content": text})
+    }
+
+    #[test]
+    fn facts_of_every_kind_with_the_index_of_their_message() {
+        let source = r#"[{"role":"user","content":"Please fix the login in src/auth.rs. Never touch the migrations."},
+            {"role":"assistant","content":"The root cause is an inverted comparison.","tool_calls":[
+                {"id":"1","function":{"name":"Edit","arguments":"{\"file_path\":\"src/auth.rs\",\"old_string\":\"a\",\"new_string\":\"b\"}"}},
+                {"id":"2","function":{"name":"bash","arguments":"{\"command\":\"cargo test\"}"}},
+                {"id":"3","function":{"name":"get_user","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"1","content":"done"},
+            {"role":"tool","tool_call_id":"2","content":"test result: ok. 42 passed\n<returncode>0</returncode>"},
+            {"role":"tool","tool_call_id":"3","content":"{\"id\":\"mia_kim_4397\",\"url\":\"https://a.b/c\",\"version\":\"v1.2.3\",\"amount\":897}"},
+            {"role":"assistant","content":"I fixed it. Next I will update the docs. Shall I also release it?"}]"#;
+        let told: Vec<String> = ledger(source)
+            .entries
+            .iter()
+            .map(|e| format!("{:?} [{}] {}|{}", e.kind, e.index, e.about, e.text))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "Goal [10] |Please fix the login in src/auth.rs.",
+                "Rule [10] |Never touch the migrations.",
+                "Decision [11] |The root cause is an inverted comparison.",
+                "File [11] changed|src/auth.rs",
+                "Command [11] cargo test|ok: test result: ok. 42 passed",
+                "Identifier [11] get_user()|id=mia_kim_4397",
+                "Url [11] get_user()|url=https://a.b/c",
+                "Version [11] get_user()|version=v1.2.3",
+                "Number [11] get_user()|amount=897",
+                "Done [15] |I fixed it.",
+                "Next [15] |Next I will update the docs.",
+                "Question [15] |Shall I also release it?",
+            ]
+        );
+    }
+
+    #[test]
+    fn only_what_a_summary_lacks_is_lacking() {
+        let ledger =
+            ledger(r#"[{"role":"user","content":"Never touch the migrations. Please book HAT192 for $500."}]"#);
+        let lacking =
+            |summary: &str| ledger.lacking(summary).into_iter().map(|entry| entry.text.clone()).collect::<Vec<_>>();
+        assert_eq!(lacking("All went well."), ["Never touch the migrations.", "Please book HAT192 for $500."]);
+        assert_eq!(lacking("The user said to never touch the migrations."), ["Please book HAT192 for $500."]);
+        assert_eq!(
+            lacking("Never touch migrations; HAT192 booked for please, $5000"),
+            ["Please book HAT192 for $500."]
+        );
+        assert!(lacking("They never touch the migrations\nPlease book flight HAT192 ($500)").is_empty());
+    }
+
+    #[test]
+    fn five_rounds_lose_nothing_and_grow_by_what_is_new() {
+        let mut section = String::new();
+        let mut sizes = Vec::new();
+        for round in 0..5 {
+            let mut messages = Vec::new();
+            if round > 0 {
+                messages.push(said("user", &format!("{PREFIX}\n\nA model's words.\n\n{section}")));
+            }
+            let new = if round == 1 {
+                "Make that 700 dollars at most.".to_owned()
+            } else {
+                format!("Never rename table_{round}.")
+            };
+            let opening = if round == 0 {
+                "The budget is $500. Never touch the migrations. Please book HAT192 by 2025-03-01."
+            } else {
+                &new
+            };
+            messages.push(said("user", opening));
+            messages.push(said("assistant", "It is well."));
+            let ledger = ledger(&serde_json::to_string(&messages).expect("JSON"));
+            section = Ledger::section(&ledger.lacking("A model's words."), Counter::DEFAULT, 1_000);
+            sizes.push(section.len());
+        }
+        for fact in [
+            "budget: Make that 700 dollars at most.",
+            "Never touch the migrations.",
+            "Please book HAT192 by 2025-03-01.",
+            "table_2",
+            "table_3",
+            "table_4",
+        ] {
+            assert!(section.contains(fact), "{fact} is missing in:\n{section}");
+        }
+        assert!(!section.contains("$500") && section.matches("migrations").count() == 1, "{section}");
+        assert!(sizes.windows(2).skip(1).all(|pair| pair[1] <= pair[0] + 40), "{sizes:?}");
+    }
 }

@@ -31,7 +31,11 @@ impl Outcome {
         let groups = cues::STATUS.groups(&ends);
         let number = groups.as_ref().and_then(|groups| groups.iter().skip(1).flatten().next());
         let status = number.and_then(|number| number.as_str().parse().ok());
-        let word = groups.as_ref().and_then(|groups| groups.get(0)).zip(number).map(|(all, number)| &ends[all.start()..number.start()]);
+        let word = groups
+            .as_ref()
+            .and_then(|groups| groups.get(0))
+            .zip(number)
+            .map(|(all, number)| &ends[all.start()..number.start()]);
         let word = word.unwrap_or("").trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
         let said = status.map(|status: i32| format!("{word} {status}")).unwrap_or_default();
         Outcome { status, said, lines: telling_lines(output, status.unwrap_or(0) != 0) }
@@ -81,9 +85,13 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
 
 /// How much a line tells: errors by name and counts of tests most, lines of code that speak of errors nothing.
 fn tells(line: &str) -> u8 {
-    let counts = ["passed", "failed", "failures", "FAILED", "errors"].iter().any(|word| line.contains(word)) && line.bytes().any(|b| b.is_ascii_digit());
+    let counts = ["passed", "failed", "failures", "FAILED", "errors"].iter().any(|word| line.contains(word))
+        && line.bytes().any(|b| b.is_ascii_digit());
     let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
-    let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error) || opens.eq_ignore_ascii_case("error") || opens == "fatal" || opens == "FAIL";
+    let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error)
+        || opens.eq_ignore_ascii_case("error")
+        || opens == "fatal"
+        || opens == "FAIL";
     match () {
         () if counts || named => 3,
         () if literals(line).iter().any(|literal| literal.class == Class::Error) => 2,
@@ -98,14 +106,23 @@ pub(super) fn reports(line: &str) -> bool {
 
 /// Whether a line is part of a file, a diff or a search: its words about errors are code.
 fn is_code(line: &str) -> bool {
-    let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['→', '\t', ':', '-', '|']) && line.starts_with(|c: char| c.is_ascii_digit());
+    let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['→', '\t', ':', '-', '|'])
+        && line.starts_with(|c: char| c.is_ascii_digit());
     const OPENINGS: [&str; 22] = [
-        "+", "-", "def ", "class ", "import ", "from ", "return", "if ", "raise ", "except", "try", "with ", "func ", "fn ", "let ", "const ",
-        "//", "#", "assert", "* ", "\"", "'",
+        "+", "-", "def ", "class ", "import ", "from ", "return", "if ", "raise ", "except", "try", "with ", "func ",
+        "fn ", "let ", "const ", "//", "#", "assert", "* ", "\"", "'",
     ];
     const ENDS: [&str; 6] = ["{", ";", "(", ",", "\\", "):"];
-    numbered || OPENINGS.iter().any(|opening| line.starts_with(opening)) || ENDS.iter().any(|end| line.ends_with(end))
-        || line.split_once(':').is_some_and(|(path, rest)| path.contains(['/', '.']) && !path.contains(' ') && rest.starts_with(|c: char| c.is_ascii_digit()) && rest.contains(['(', '{', '=']) && !rest.contains("rror"))
+    numbered
+        || OPENINGS.iter().any(|opening| line.starts_with(opening))
+        || ENDS.iter().any(|end| line.ends_with(end))
+        || line.split_once(':').is_some_and(|(path, rest)| {
+            path.contains(['/', '.'])
+                && !path.contains(' ')
+                && rest.starts_with(|c: char| c.is_ascii_digit())
+                && rest.contains(['(', '{', '='])
+                && !rest.contains("rror")
+        })
 }
 
 /// Lines that differ in nothing but numbers are one line that repeats.
@@ -121,7 +138,11 @@ fn last_line(output: &str) -> Option<String> {
         .rev()
         .map(str::trim)
         .take(40)
-        .find(|line| !line.starts_with('<') && line.chars().filter(|c| c.is_alphanumeric()).count() > 2 && line.len() <= LONGEST_LOOKED_AT)
+        .find(|line| {
+            !line.starts_with('<')
+                && line.chars().filter(|c| c.is_alphanumeric()).count() > 2
+                && line.len() <= LONGEST_LOOKED_AT
+        })
         .map(|line| clipped_to(line, LONGEST))
 }
 
@@ -131,12 +152,17 @@ mod tests {
 
     #[test]
     fn status_and_the_line_that_tells_most() {
-        let failed = Outcome::of("running 3 tests\ntest a ... ok\nerror[E0308]: mismatched types in src/auth.rs\n<returncode>101</returncode>");
+        let failed = Outcome::of(
+            "running 3 tests\ntest a ... ok\nerror[E0308]: mismatched types in src/auth.rs\n<returncode>101</returncode>",
+        );
         assert_eq!((failed.status, failed.said.as_str()), (Some(101), "returncode 101"));
         assert_eq!(failed.lines[0], "error[E0308]: mismatched types in src/auth.rs");
         let passed = Outcome::of("collected 42 items\n===== 41 passed, 1 failed in 3.21s =====\n");
         assert_eq!((passed.status, passed.lines[0].as_str()), (None, "===== 41 passed, 1 failed in 3.21s ====="));
-        assert_eq!(Outcome::of("Exit code 2\nTraceback (most recent call last):\nKeyError: 'id'").lines[0], "KeyError: 'id'");
+        assert_eq!(
+            Outcome::of("Exit code 2\nTraceback (most recent call last):\nKeyError: 'id'").lines[0],
+            "KeyError: 'id'"
+        );
     }
 
     #[test]

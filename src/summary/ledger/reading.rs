@@ -52,14 +52,17 @@ pub(in crate::summary) fn read(messages: &[&Message<'_>], indices: &[usize], pre
         let index = indices.get(place).copied().unwrap_or(place);
         let (text, results) = said_and_results(message);
         let text = without_reminders(text);
-        let mut turn = Turn { index, speaker: speaker(message, &text, prefix), text, calls: Vec::new(), strays: Vec::new() };
+        let mut turn =
+            Turn { index, speaker: speaker(message, &text, prefix), text, calls: Vec::new(), strays: Vec::new() };
         if turn.speaker == Speaker::Earlier {
             turn.text = turn.text.strip_prefix(prefix.trim_end()).unwrap_or(&turn.text).to_owned();
         }
         let mut results = results.into_iter();
         for answer in &message.answers {
             // A message that is a result as a whole has its text for it.
-            let Some(result) = results.next().or_else(|| (!turn.text.is_empty()).then(|| std::mem::take(&mut turn.text))) else {
+            let Some(result) =
+                results.next().or_else(|| (!turn.text.is_empty()).then(|| std::mem::take(&mut turn.text)))
+            else {
                 continue;
             };
             let id = answer.id.map(|id| id.decode().into_owned());
@@ -84,11 +87,12 @@ pub(in crate::summary) fn read(messages: &[&Message<'_>], indices: &[usize], pre
                 result: None,
             });
         }
-        if turn.speaker == Speaker::Assistant && turn.calls.is_empty() {
-            if let Some(command) = fenced_command(&turn.text) {
-                waiting.add(None, (turns.len(), 0));
-                turn.calls.push(Called { name: "bash".to_owned(), arguments: command, result: None });
-            }
+        if turn.speaker == Speaker::Assistant
+            && turn.calls.is_empty()
+            && let Some(command) = fenced_command(&turn.text)
+        {
+            waiting.add(None, (turns.len(), 0));
+            turn.calls.push(Called { name: "bash".to_owned(), arguments: command, result: None });
         }
         turns.push(turn);
     }
@@ -134,7 +138,13 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str) -> Speaker {
 /// Whether a program speaks in the user's place: what came of a command, in the words of agents without tools.
 fn is_observation(text: &str) -> bool {
     const OPENINGS: [&str; 8] = [
-        "<returncode>", "<output>", "Observation:", "OBSERVATION:", "<command-name>", "<local-command-stdout>", "<exit_code>",
+        "<returncode>",
+        "<output>",
+        "Observation:",
+        "OBSERVATION:",
+        "<command-name>",
+        "<local-command-stdout>",
+        "<exit_code>",
         "[Command finished",
     ];
     OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))

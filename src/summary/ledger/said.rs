@@ -3,28 +3,33 @@
 use super::cues;
 use super::literals::{Class, literals};
 use super::reading::{Speaker, Turn};
-use super::section;
 use super::sentences::sentences;
 use super::{Found, Kind};
 
 /// The sentences of a person.
 pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
-    for (place, sentence) in sentences(&turn.text).iter().enumerate() {
-        // What comes late in a long message is more often material than a wish.
-        let early = 1.0 / (1.0 + 0.05 * place as f64);
+    /// Sentences of the first message that say what the conversation is for.
+    const OPENING: usize = 2;
+    let said = sentences(&turn.text);
+    let says = |sentence: &&String| !sentence.ends_with([':', '：']) || said.len() == 1;
+    for (place, sentence) in said.iter().filter(says).enumerate() {
+        let opens = first && place < OPENING;
         for clause in clauses(without_chatter(sentence)).into_iter().filter(|clause| !cues::THANKS.is_in(clause)) {
-            let kind = kind_of_request(clause, first && place == 0);
-            let weight = if first && place < 3 { 1.5 } else { early };
+            let kind = kind_of_request(clause, opens);
+            // What comes late in a long message is more often material than a wish; a rule is one wherever it stands.
+            let late = if kind == Kind::Rule { 0.01 } else { 0.05 } * place as f64;
+            let weight = if opens { 1.5 } else { 1.0 / (1.0 + late) };
             let statement = Found::new(kind, Speaker::User, turn.index, "", clause).weighing(weight);
             found.push(statement.claiming());
         }
     }
 }
 
-fn kind_of_request(clause: &str, opening: bool) -> Kind {
+/// What a sentence of a person is; the one that opens a conversation says what it is for.
+pub(super) fn kind_of_request(clause: &str, opening: bool) -> Kind {
     match () {
-        () if opening => Kind::Goal,
         () if cues::RULES.is_in(clause) => Kind::Rule,
+        () if opening => Kind::Goal,
         () if cues::GOALS.is_in(clause) => Kind::Goal,
         () if cues::DECISIONS.is_in(clause) => Kind::Decision,
         () => kind_of_literals(clause),
@@ -33,7 +38,13 @@ fn kind_of_request(clause: &str, opening: bool) -> Kind {
 
 fn kind_of_literals(text: &str) -> Kind {
     let classes: Vec<Class> = literals(text).into_iter().map(|literal| literal.class).collect();
-    let kinds = [(Class::Identifier, Kind::Identifier), (Class::Email, Kind::Identifier), (Class::Url, Kind::Url), (Class::Version, Kind::Version), (Class::Number, Kind::Number)];
+    let kinds = [
+        (Class::Identifier, Kind::Identifier),
+        (Class::Email, Kind::Identifier),
+        (Class::Url, Kind::Url),
+        (Class::Version, Kind::Version),
+        (Class::Number, Kind::Number),
+    ];
     kinds.into_iter().find(|(class, _)| classes.contains(class)).map_or(Kind::Said, |(_, kind)| kind)
 }
 
@@ -52,45 +63,20 @@ pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
             () if cues::DONE.is_in(text) => Kind::Done,
             () => Kind::Said,
         };
-        let fragment = !text.ends_with(['.', '!', '?', '。', '！', '？', '…']) && text.split_whitespace().count() < 4 && text.is_ascii() || text.split_whitespace().count() < 4 && text.ends_with('!');
+        let fragment = !text.ends_with(['.', '!', '?', '。', '！', '？', '…'])
+            && text.split_whitespace().count() < 4
+            && text.is_ascii()
+            || text.split_whitespace().count() < 4 && text.ends_with('!');
         if fragment && literals(text).is_empty() {
             continue;
         }
         // What it says before it acts is told by what it did.
-        let talk = !matches!(kind, Kind::Next | Kind::Question) && (text.ends_with([':', '：']) || cues::TALK.is_in(text));
-        if talk && literals(text).is_empty() {
+        let talk = text.ends_with([':', '：']) || cues::TALK.is_in(text);
+        if talk && matches!(kind, Kind::Said | Kind::Done) {
             continue;
         }
-        let kind = if talk { Kind::Said } else { kind };
-        let statement = Found::new(kind, Speaker::Assistant, turn.index, "", text).weighing(if talk { 0.3 } else { 1.0 });
+        let statement = Found::new(kind, Speaker::Assistant, turn.index, "", text);
         found.push(if kind == Kind::Decision { statement.claiming() } else { statement });
-    }
-}
-
-/// What an earlier summary says beside its ledger, section by section.
-pub(super) fn by_earlier(turn: &Turn, found: &mut Vec<Found>) {
-    let mut heading = String::new();
-    for line in section::without(&turn.text).lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if line.starts_with('#') {
-            heading = line.trim_start_matches(['#', ' ']).to_lowercase();
-            continue;
-        }
-        let text = line.trim_start_matches("- ").trim();
-        // What was next then is done, dropped or said again by now.
-        if heading.contains("next") {
-            continue;
-        }
-        let wanted = heading.contains("intent") || heading.contains("goal");
-        let kind = match () {
-            () if wanted => kind_of_request(text, false),
-            () if heading.contains("artifact") => Kind::Identifier,
-            () if cues::DECISIONS.is_in(text) => Kind::Decision,
-            () => Kind::Said,
-        };
-        let speaker = if wanted { Speaker::User } else { Speaker::Assistant };
-        let mut statement = Found::new(kind, speaker, turn.index, "", text);
-        statement.entry.earlier = true;
-        found.push(if kind == Kind::Identifier || kind == Kind::Said { statement } else { statement.claiming() });
     }
 }
 
@@ -104,11 +90,26 @@ fn without_chatter(sentence: &str) -> &str {
 /// The clauses of a sentence that can hold by themselves: a later statement may replace one of them and not the others.
 fn clauses(sentence: &str) -> Vec<&str> {
     const JOINTS: [&str; 12] = [
-        ", and ", ", but ", "; ", "；", " and my ", " and the ", " and I ", " and never ", " and do not ", " and don't ", " and always ", "，但",
+        ", and ",
+        ", but ",
+        "; ",
+        "；",
+        " and my ",
+        " and the ",
+        " and I ",
+        " and never ",
+        " and do not ",
+        " and don't ",
+        " and always ",
+        "，但",
     ];
     let mut cuts: Vec<usize> = JOINTS
         .iter()
-        .flat_map(|joint| sentence.match_indices(joint).map(|(at, _)| at + if joint.starts_with(' ') { 0 } else { joint.chars().next().map_or(0, char::len_utf8) }))
+        .flat_map(|joint| {
+            sentence.match_indices(joint).map(|(at, _)| {
+                at + if joint.starts_with(' ') { 0 } else { joint.chars().next().map_or(0, char::len_utf8) }
+            })
+        })
         .collect();
     cuts.sort_unstable();
     cuts.dedup();
@@ -116,7 +117,9 @@ fn clauses(sentence: &str) -> Vec<&str> {
     let mut start = 0;
     for cut in cuts {
         // A list is no row of clauses.
-        if sentence[start..cut].split_whitespace().count() >= 3 && sentence[cut..].split_whitespace().count() >= 4 || !sentence.is_ascii() && cut - start > 12 {
+        if sentence[start..cut].split_whitespace().count() >= 3 && sentence[cut..].split_whitespace().count() >= 4
+            || !sentence.is_ascii() && cut - start > 12
+        {
             found.push(sentence[start..cut].trim());
             start = cut;
         }

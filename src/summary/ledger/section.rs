@@ -36,6 +36,10 @@ const BETWEEN: &str = "; ";
 
 /// Writes facts, given the most important first, as far as they fit.
 pub(super) fn write(entries: &[&Entry], counter: Counter, limit: u64) -> String {
+    /// Facts that a token may hold at most; of more there is no need to try.
+    const MOST_A_TOKEN: u64 = 64;
+    let most = usize::try_from(limit.saturating_mul(MOST_A_TOKEN)).unwrap_or(usize::MAX);
+    let entries = &entries[..entries.len().min(most)];
     let all = composed(entries);
     if counter.count_text(&all) <= limit {
         return all;
@@ -137,10 +141,20 @@ pub(super) fn parse(summary: &str) -> Vec<Entry> {
             kind = Some(*known);
             continue;
         }
-        let Some((kind, (index, fact))) = kind.zip(line.strip_prefix("- [").and_then(|rest| rest.split_once("] "))) else { continue };
+        let Some((kind, (index, fact))) = kind.zip(line.strip_prefix("- [").and_then(|rest| rest.split_once("] ")))
+        else {
+            continue;
+        };
         let Ok(index) = index.trim_start_matches('~').parse() else { continue };
         let mut push = |about: &str, text: &str| {
-            found.push(Entry { kind, about: about.to_owned(), text: text.to_owned(), index, earlier: true, weight: super::weight(kind) });
+            found.push(Entry {
+                kind,
+                about: about.to_owned(),
+                text: text.to_owned(),
+                index,
+                earlier: true,
+                weight: super::weight(kind),
+            });
         };
         match fact.split_once(ABOUT) {
             Some((about, facts)) => facts.split(BETWEEN).for_each(|text| push(about, text)),
@@ -176,7 +190,14 @@ mod tests {
     use super::*;
 
     fn entry(kind: Kind, about: &str, text: &str, index: usize) -> Entry {
-        Entry { kind, about: about.to_owned(), text: text.to_owned(), index, earlier: false, weight: super::super::weight(kind) }
+        Entry {
+            kind,
+            about: about.to_owned(),
+            text: text.to_owned(),
+            index,
+            earlier: false,
+            weight: super::super::weight(kind),
+        }
     }
 
     #[test]
@@ -195,7 +216,10 @@ mod tests {
         );
         let read = parse(&format!("## Summary\n- All is well.\n\n{text}\n\n## Other\n- [3] no"));
         assert!(read.iter().all(|entry| entry.earlier));
-        assert_eq!(read.iter().map(|entry| (&entry.about, &entry.text, entry.index)).collect::<Vec<_>>(), entries.iter().map(|entry| (&entry.about, &entry.text, entry.index)).collect::<Vec<_>>());
+        assert_eq!(
+            read.iter().map(|entry| (&entry.about, &entry.text, entry.index)).collect::<Vec<_>>(),
+            entries.iter().map(|entry| (&entry.about, &entry.text, entry.index)).collect::<Vec<_>>()
+        );
         // Carried on, it is the same but for the mark.
         let again = write(&read.iter().collect::<Vec<_>>(), Counter::DEFAULT, 1_000);
         assert_eq!(again.replace('~', ""), text);
@@ -204,7 +228,8 @@ mod tests {
 
     #[test]
     fn never_over_the_limit() {
-        let entries: Vec<Entry> = (0..50).map(|n| entry(Kind::Rule, "", &format!("Rule number {n} holds."), n)).collect();
+        let entries: Vec<Entry> =
+            (0..50).map(|n| entry(Kind::Rule, "", &format!("Rule number {n} holds."), n)).collect();
         let entries: Vec<&Entry> = entries.iter().collect();
         for limit in 0..200 {
             let text = write(&entries, Counter::DEFAULT, limit);

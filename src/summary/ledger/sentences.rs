@@ -1,4 +1,6 @@
 //! Cutting text into sentences and words.
+//!
+//! Code blocks are no sentences and are left out, but for one line of code behind a colon: that is what is asked for.
 
 use std::borrow::Cow;
 
@@ -7,15 +9,22 @@ const LONGEST: usize = 280;
 
 /// The sentences of a text: code blocks and tags are left out, markers of lists and headings are taken off.
 pub(in crate::summary) fn sentences(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut in_code = false;
+    let mut found: Vec<String> = Vec::new();
+    let mut code: Option<Vec<&str>> = None;
     for line in text.lines() {
         let line = line.trim();
         if line.starts_with("```") {
-            in_code = !in_code;
+            code = match code.take() {
+                None => Some(Vec::new()),
+                Some(lines) => {
+                    quote(&lines, &mut found);
+                    None
+                }
+            };
             continue;
         }
-        if in_code {
+        if let Some(lines) = &mut code {
+            lines.push(line);
             continue;
         }
         let line = without_tags(line);
@@ -36,13 +45,26 @@ pub(in crate::summary) fn sentences(text: &str) -> Vec<String> {
     found
 }
 
+/// Puts a line of code behind the sentence that announced it.
+fn quote(code: &[&str], found: &mut [String]) {
+    if let ([line], Some(said)) = (code, found.last_mut().filter(|said| said.ends_with([':', '：'])))
+        && !line.is_empty()
+        && line.chars().count() < LONGEST / 2
+        && !line.contains('`')
+    {
+        said.push_str(&format!(" `{line}`"));
+    }
+}
+
 /// A line without the marks of lists, quotes and emphasis; nothing of a heading, which says nothing by itself.
 fn without_marks(line: &str) -> Cow<'_, str> {
-    let heading = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    let hashed = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    let heading = hashed || line.len() > 4 && line.starts_with("**") && line.ends_with("**");
     let line = if heading && line.len() < LONGEST_HEADING { "" } else { line };
     let line = line.trim_start_matches(['#', '-', '*', '>', '•', '|', ' ', '✅', '❌', '✓']);
     let number = line.bytes().take_while(u8::is_ascii_digit).count();
-    let numbered = (1..=2).contains(&number) && line[number..].starts_with([')', '.']) && line[number + 1..].starts_with(' ');
+    let numbered =
+        (1..=2).contains(&number) && line[number..].starts_with([')', '.']) && line[number + 1..].starts_with(' ');
     let line = if numbered { line[number + 1..].trim_start() } else { line };
     if line.contains("**") { Cow::Owned(line.replace("**", "")) } else { Cow::Borrowed(line) }
 }
@@ -91,11 +113,15 @@ pub(in crate::summary) fn clipped(sentence: &str) -> String {
     clipped_to(sentence, LONGEST)
 }
 
-/// A text of at most so many characters, ended between words where there are any.
+/// A text of at most so many characters, ended between words where there are any, and inside of none.
 pub(in crate::summary) fn clipped_to(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let head = &text[..end];
-    let word_end = head.rfind(char::is_whitespace).filter(|at| *at > end / 2).unwrap_or(end);
+    let between = head.rfind(char::is_whitespace).filter(|at| *at > end / 2);
+    // Half a number is another number.
+    let whole = || head.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
+    let word_end = between
+        .unwrap_or_else(|| if text[end..].starts_with(|c: char| c.is_ascii_alphanumeric()) { whole() } else { end });
     format!("{}…", head[..word_end].trim_end())
 }
 
@@ -118,10 +144,19 @@ mod tests {
     #[test]
     fn sentences_end_where_they_end() {
         assert_eq!(
-            sentences("# Title here\n1. Version 1.2 is out. Yes! Use it now!\n```\ncode.here();\n```\n他走了。他回来了"),
+            sentences(
+                "# Title here\n1. Version 1.2 is out. Yes! Use it now!\n```\ncode.here();\n```\n他走了。他回来了"
+            ),
             ["Version 1.2 is out.", "Use it now!", "他走了。", "他回来了"]
         );
         assert!(sentences("... - !\n\n").is_empty());
+    }
+
+    #[test]
+    fn code_that_is_announced_stands_with_it() {
+        let text =
+            "You must use this command to submit:\n```bash\necho DONE\n```\nOr else this one here:\n```\na\nb\n```";
+        assert_eq!(sentences(text), ["You must use this command to submit: `echo DONE`", "Or else this one here:"]);
     }
 
     #[test]

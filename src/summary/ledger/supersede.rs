@@ -17,10 +17,9 @@ pub(super) fn supersede(found: Vec<Found>) -> Vec<Found> {
     let mut by_key: HashMap<String, usize> = HashMap::new();
     let mut statements = Statements::default();
     for mut fact in found {
-        if let Some(key) = &fact.key {
-            if let Some(before) = by_key.insert(key.clone(), kept.len()).and_then(|at| kept.get_mut(at)).and_then(Option::take) {
-                take_over(&mut fact, &before);
-            }
+        let before = fact.key.clone().and_then(|key| by_key.insert(key, kept.len()));
+        if let Some(before) = before.and_then(|at| kept.get_mut(at)).and_then(Option::take) {
+            take_over(&mut fact, &before);
         }
         if fact.claim.is_some() {
             statements.add(&mut fact, &mut kept);
@@ -80,10 +79,16 @@ impl Statements {
 
     /// Statements that share a word or a measure with this one, the last first.
     fn candidates(&self, claim: &Claim) -> BTreeSet<std::cmp::Reverse<usize>> {
-        let last = |list: &Vec<usize>| list.iter().rev().take(COMPARED).map(|at| std::cmp::Reverse(*at)).collect::<Vec<_>>();
+        let last =
+            |list: &Vec<usize>| list.iter().rev().take(COMPARED).map(|at| std::cmp::Reverse(*at)).collect::<Vec<_>>();
         let words = claim.all_words();
         let measures = claim.values.iter().map(|(measure, _)| measure).filter(|_| claim.changes || claim.points_back);
-        words.iter().filter_map(|word| self.by_word.get(*word)).chain(measures.filter_map(|measure| self.by_measure.get(measure))).flat_map(last).collect()
+        words
+            .iter()
+            .filter_map(|word| self.by_word.get(*word))
+            .chain(measures.filter_map(|measure| self.by_measure.get(measure)))
+            .flat_map(last)
+            .collect()
     }
 
     fn remember(&mut self, claim: &Claim, at: usize) {
@@ -107,7 +112,11 @@ mod tests {
 
     /// What stands after these were said one after another.
     fn standing(said: &[&str]) -> Vec<String> {
-        let found = said.iter().enumerate().map(|(index, text)| Found::new(Kind::Rule, Speaker::User, index, "", *text).claiming()).collect();
+        let found = said
+            .iter()
+            .enumerate()
+            .map(|(index, text)| Found::new(Kind::Rule, Speaker::User, index, "", *text).claiming())
+            .collect();
         supersede(found).into_iter().map(|found| found.entry.text).collect()
     }
 
@@ -116,18 +125,30 @@ mod tests {
         let cases: [(&[&str], &[&str]); 22] = [
             (&["The budget is $500.", "Make that 700 dollars at most."], &["budget: Make that 700 dollars at most."]),
             (&["The budget is $500.", "The budget is now $700."], &["The budget is now $700."]),
-            (&["The budget is $500.", "Actually the budget for the trip is 700 dollars."], &["Actually the budget for the trip is 700 dollars."]),
+            (
+                &["The budget is $500.", "Actually the budget for the trip is 700 dollars."],
+                &["Actually the budget for the trip is 700 dollars."],
+            ),
             (&["The deadline is Friday.", "We moved the deadline to Monday."], &["We moved the deadline to Monday."]),
             (&["The deadline is 2025-03-01.", "The deadline is 2025-03-15."], &["The deadline is 2025-03-15."]),
             (&["At most 3 retries.", "At most 5 retries."], &["At most 5 retries."]),
             (&["Use port 8080.", "Use port 8081 instead."], &["Use port 8081 instead."]),
-            (&["Use Postgres for storage.", "Actually, use MySQL instead."], &["storage: Actually, use MySQL instead."]),
-            (&["Let's go with QuickSort.", "Actually, let's try MergeSort instead - I need stable sorting."], &["Actually, let's try MergeSort instead - I need stable sorting."]),
+            (
+                &["Use Postgres for storage.", "Actually, use MySQL instead."],
+                &["storage: Actually, use MySQL instead."],
+            ),
+            (
+                &["Let's go with QuickSort.", "Actually, let's try MergeSort instead - I need stable sorting."],
+                &["Actually, let's try MergeSort instead - I need stable sorting."],
+            ),
             (&["Write it in Python.", "Use Rust instead of Python."], &["Use Rust instead of Python."]),
             (&["Deploy to staging.", "No longer deploy to staging."], &["No longer deploy to staging."]),
             (&["Use tabs.", "Don't use tabs any more."], &["Don't use tabs any more."]),
             (&["Raise the limit to 10.", "Raise the limit from 10 to 20."], &["Raise the limit from 10 to 20."]),
-            (&["Keep the summary under 200 words.", "Keep the summary under 300 words."], &["Keep the summary under 300 words."]),
+            (
+                &["Keep the summary under 200 words.", "Keep the summary under 300 words."],
+                &["Keep the summary under 300 words."],
+            ),
             (&["Never touch the migrations.", "Never touch the migrations."], &["Never touch the migrations."]),
             (&["The timeout is 30 s.", "Change it to 60 s."], &["timeout: Change it to 60 s."]),
             (&["The cap is 20 requests.", "No, make it 50."], &["cap request: No, make it 50."]),
@@ -184,8 +205,13 @@ mod tests {
 
     #[test]
     fn changed_files_stay_changed() {
-        let file = |used: Use, index| Found::new(Kind::File, Speaker::Tool, index, used.word(), "a.rs").keyed("file a.rs".to_owned());
+        let file = |used: Use, index| {
+            Found::new(Kind::File, Speaker::Tool, index, used.word(), "a.rs").keyed("file a.rs".to_owned())
+        };
         let kept = supersede(vec![file(Use::Read, 0), file(Use::Changed, 1), file(Use::Read, 2)]);
-        assert_eq!(kept.iter().map(|found| (found.entry.about.as_str(), found.entry.index)).collect::<Vec<_>>(), [("changed", 1)]);
+        assert_eq!(
+            kept.iter().map(|found| (found.entry.about.as_str(), found.entry.index)).collect::<Vec<_>>(),
+            [("changed", 1)]
+        );
     }
 }

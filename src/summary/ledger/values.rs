@@ -72,7 +72,12 @@ fn walk(value: &Value, group: &str, key: &str, row: usize, rows: &mut usize, fou
         }
         Value::Object(fields) => {
             let inside = joined(group, key);
-            let row = if key.is_empty() { row } else { *rows += 1; *rows };
+            let row = if key.is_empty() {
+                row
+            } else {
+                *rows += 1;
+                *rows
+            };
             for (name, value) in fields {
                 walk(value, &inside, name, row, rows, found);
             }
@@ -113,10 +118,19 @@ mod tests {
     fn values_know_their_names() {
         let text = r#"{"id": "H9ZU1C", "flights": [{"no": "HAT192", "price": 174}, {"no": "HAT166"}], "name": {"first": "Mia"}, "tags": ["a", "b"]}"#;
         let found = cells(text).expect("JSON");
-        let told: Vec<String> = found.iter().map(|cell| format!("{}/{}/{}", cell.group, cell.row, cell.named())).collect();
+        let told: Vec<String> =
+            found.iter().map(|cell| format!("{}/{}/{}", cell.group, cell.row, cell.named())).collect();
         assert_eq!(
             told,
-            ["/0/id=H9ZU1C", "flights/1/no=HAT192", "flights/1/price=174", "flights/2/no=HAT166", "name/3/first=Mia", "tags/0/a", "tags/0/b"]
+            [
+                "/0/id=H9ZU1C",
+                "flights/1/no=HAT192",
+                "flights/1/price=174",
+                "flights/2/no=HAT166",
+                "name/3/first=Mia",
+                "tags/0/a",
+                "tags/0/b"
+            ]
         );
         assert_eq!(cells("no JSON"), None);
         assert_eq!(cells(&"[".repeat(100_000)), None);

@@ -21,8 +21,8 @@ const MOST_LINES: usize = 20;
 
 /// Programs that only look, or move about: how they ended is worth a note where they failed.
 const LOOKS: [&str; 25] = [
-    "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which", "tree", "diff", "sleep", "nl",
-    "cp", "mkdir", "rm", "export", "touch", "mv",
+    "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which",
+    "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv",
 ];
 
 /// What a message did.
@@ -38,9 +38,9 @@ pub(super) fn of_turn(turn: &Turn, found: &mut Vec<Found>) {
 fn of_call(call: &Called, index: usize, found: &mut Vec<Found>) {
     let given: Value = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
     let command = match &given {
-        // Arguments that are no JSON are the command itself.
-        Value::Null if !call.arguments.trim_start().starts_with('{') => Some(call.arguments.clone()).filter(|text| !text.trim().is_empty()),
-        given => argument(given, &["command", "cmd", "script", "code"]),
+        // What a shell is given that is no JSON is the command itself.
+        Value::Null => Some(call.arguments.clone()).filter(|text| is_shell(&call.name) && !text.trim().is_empty()),
+        given => argument(given, &["command", "cmd"]),
     };
     let result = call.result.as_deref();
     let mut files = files::of_call(&call.name, &given, &call.arguments);
@@ -71,11 +71,19 @@ fn of_call(call: &Called, index: usize, found: &mut Vec<Found>) {
     }
 }
 
+fn is_shell(name: &str) -> bool {
+    ["bash", "shell", "terminal", "command", "exec"].iter().any(|word| name.to_lowercase().contains(word))
+}
+
 fn of_files(files: Vec<(String, Use)>, index: usize, found: &mut Vec<Found>) {
     for (path, used) in files {
         let weight = if used == Use::Changed { 1.0 } else { 0.3 };
         let path = clipped_to(path.trim(), LONGEST_VALUE * 2);
-        found.push(Found::new(Kind::File, Speaker::Tool, index, used.word(), &*path).keyed(format!("file {path}")).weighing(weight));
+        found.push(
+            Found::new(Kind::File, Speaker::Tool, index, used.word(), &*path)
+                .keyed(format!("file {path}"))
+                .weighing(weight),
+        );
     }
 }
 
@@ -83,7 +91,9 @@ fn of_files(files: Vec<(String, Use)>, index: usize, found: &mut Vec<Found>) {
 fn reports_error(result: &str) -> bool {
     let opening: String = result.trim_start().chars().take(160).collect();
     let opens = opening.to_lowercase();
-    ["error", "<tool_use_error>", "failed", "exit code", "traceback", "fatal", "no replacement", "invalid"].iter().any(|word| opens.starts_with(word))
+    ["error", "<tool_use_error>", "failed", "exit code", "traceback", "fatal", "no replacement", "invalid"]
+        .iter()
+        .any(|word| opens.starts_with(word))
 }
 
 fn of_command(command: &str, result: Option<&str>, index: usize, found: &mut Vec<Found>) {
@@ -120,7 +130,9 @@ fn of_command(command: &str, result: Option<&str>, index: usize, found: &mut Vec
 fn shown_command(command: &str) -> String {
     let steps = steps(command);
     let looks = |step: &str| LOOKS.contains(&program(step));
-    let Some(step) = steps.iter().find(|step| !looks(step)).or(steps.iter().find(|step| program(step) != "cd")).or(steps.first()) else {
+    let Some(step) =
+        steps.iter().find(|step| !looks(step)).or(steps.iter().find(|step| program(step) != "cd")).or(steps.first())
+    else {
         return String::new();
     };
     let cuts = ["<<", " 2>&1", " 2>/dev/null", " | tail", " | head"];
@@ -135,10 +147,14 @@ fn program(step: &str) -> &str {
 
 /// A list of things to do, each with how far it is.
 fn of_list(given: &Value, index: usize, found: &mut Vec<Found>) -> bool {
-    let Some(items) = given.as_object().and_then(|given| given.values().find_map(Value::as_array)) else { return false };
+    let Some(items) = given.as_object().and_then(|given| given.values().find_map(Value::as_array)) else {
+        return false;
+    };
     let mut any = false;
     for item in items {
-        let Some((text, status)) = argument(item, &["content", "task", "step", "title", "description"]).zip(argument(item, &["status", "state"])) else {
+        let Some((text, status)) = argument(item, &["content", "task", "step", "title", "description"])
+            .zip(argument(item, &["status", "state"]))
+        else {
             continue;
         };
         any = true;
@@ -165,13 +181,17 @@ fn shown_call(call: &Called, given: &Value) -> String {
         }
         shown.push(text);
     }
+    if given.is_null() && shown.is_empty() && call.arguments.chars().count() <= LONGEST_CALL {
+        shown.push(call.arguments.trim().replace('\n', " "));
+    }
     format!("{}({})", call.name, shown.join(", ")).replace(": ", ":")
 }
 
 /// The values that a call is given and that are not shown with it.
 fn of_arguments(call: &Called, shown: &str, index: usize, found: &mut Vec<Found>) {
     let given = cells(&call.arguments).unwrap_or_default();
-    for cell in given.iter().filter(|cell| !shown.contains(&cell.value) && cell.value.chars().count() <= LONGEST_VALUE) {
+    for cell in given.iter().filter(|cell| !shown.contains(&cell.value) && cell.value.chars().count() <= LONGEST_VALUE)
+    {
         let key = format!("{shown} {} {} {}", cell.group, cell.row, cell.key);
         found.push(of_cell(cell, shown, index).keyed(key).weighing(1.5));
     }
@@ -203,14 +223,24 @@ fn of_result(shown: &str, result: &str, index: usize, found: &mut Vec<Found>) {
         return;
     }
     let wrong = reports_error(text);
-    for (place, line) in Outcome::of(text).lines.iter().filter(|line| wrong || cues::WRONG.is_in(line)).take(if wrong { 6 } else { 3 }).enumerate() {
+    for (place, line) in Outcome::of(text)
+        .lines
+        .iter()
+        .filter(|line| wrong || cues::WRONG.is_in(line))
+        .take(if wrong { 6 } else { 3 })
+        .enumerate()
+    {
         let weight = if wrong { 1.0 } else { 0.4 } / (1.0 + place as f64);
         found.push(Found::new(Kind::Error, Speaker::Tool, index, shown, line.as_str()).weighing(weight));
     }
     let addresses = literals(text).into_iter().filter(|literal| literal.class == Class::Url).take(6);
     for literal in addresses {
         let address = clipped_to(&text[literal.span], 2 * LONGEST_VALUE);
-        found.push(Found::new(Kind::Url, Speaker::Tool, index, shown, &*address).keyed(format!("address {address}")).weighing(0.4));
+        found.push(
+            Found::new(Kind::Url, Speaker::Tool, index, shown, &*address)
+                .keyed(format!("address {address}"))
+                .weighing(0.4),
+        );
     }
 }
 
@@ -260,7 +290,10 @@ mod tests {
         let call = Called { name: name.to_owned(), arguments: arguments.to_owned(), result: Some(result.to_owned()) };
         let mut found = Vec::new();
         of_call(&call, 0, &mut found);
-        found.into_iter().map(|found| format!("{:?} {}|{}", found.entry.kind, found.entry.about, found.entry.text)).collect()
+        found
+            .into_iter()
+            .map(|found| format!("{:?} {}|{}", found.entry.kind, found.entry.about, found.entry.text))
+            .collect()
     }
 
     #[test]
