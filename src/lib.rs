@@ -18,8 +18,8 @@
 //! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
 //! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
 //!   And which rules of its provider a conversation breaks.
-//! - [`summary`]: what to put there. The prompt, the embedded summarizer, endpoints, commands, and whether an answer is
-//!   taken.
+//! - [`summary`]: what to put there. The ledger of facts that no summary may lose, the embedded summarizer, the prompt,
+//!   endpoints, commands, and whether an answer is taken.
 //! - [`rewrite`]: edits of the source and their application; mending breaches; the update of a LangGraph state.
 //! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,

@@ -20,6 +20,7 @@ SHELLS = {"bash", "shell", "execute_bash", "run_command", "terminal", "execute"}
 LOOKS = {"ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "which", "tree", "diff", "sleep", "cp", "mkdir", "rm", "export"}
 RULE = re.compile(r"\b(?:never|always|must(?:n't)?|only|do not|don't|should(?:n't| not)|no more than|at most|at least|make sure|prefer|avoid"
                   r"|budget|deadline|limit)\b|不要|必须|只能|禁止|预算|截止|最多|至少|总是|务必", re.I)
+WRITES = re.compile(r"(?:cat|tee)\s*>+\s*([\w./-]+)|^sed -i\S*\s.*?\s([\w./-]+\.\w+)$")
 ENDS = re.compile(r"\b(?:error|failed|failure|failures|passed|exception|exit code|exit status|returncode|warnings?|FAIL|ok)\b", re.I)
 
 CODE = re.compile(r"^\s*(?:\d+\s*[→:\-|\t]|[+\-]|#|//|def |class |import |from |return|raise |if |except|assert|func |[\w./-]+[:\-]\d+[:\-])|[{;(,\\]\s*$")
@@ -143,6 +144,12 @@ def line_choosers():
             "random": lambda t, n, c: take(shuffled(list(enumerate(cut(t)))), n, c)}
 
 
+def runs(step):
+    """Whether a step of a command does more than look, as far as its first word tells."""
+    program = step.split()[0]
+    return program not in LOOKS and "=" not in program and step.count('"') % 2 == 0 == step.count("'") % 2
+
+
 def work(head):
     """What a coding agent did: files changed, and (command, how it ended) of what it ran last."""
     files, ended, answers = set(), {}, {m["tool_call_id"]: m["content"] for m in head if "tool_call_id" in m}
@@ -159,12 +166,12 @@ def work(head):
                 files.update([path] if path else [])
             elif name in SHELLS and isinstance(command, str):
                 steps = [step.strip() for step in re.split(r"&&|;|\n", re.sub(r"<<.*?\n.*", "", command, flags=re.S))]
-                for step in steps:
-                    files.update(a or b for a, b in re.findall(r"(?:cat|tee)\s*>+\s*([\w./-]+)|^sed -i\S*\s.*?\s([\w./-]+\.\w+)$", step))
-                line = next((step for step in steps if step and step.split()[0] not in LOOKS and "=" not in step.split()[0] and step.count('"') % 2 == 0 == step.count("'") % 2), None)
+                files.update(a or b for step in steps for a, b in WRITES.findall(step))
+                line = next((step for step in steps if step and runs(step)), None)
                 if line and "<<" not in command and not re.search(r"(?:^|\s)>\s*\S", line):
                     code = re.search(r"<returncode>(-?\d+)|[Ee]xit code:? (\d+)", result)
-                    ended[" ".join(re.split(r"2>|\|", line)[0].split()[:6])] = (code and (code[1] or code[2])) or ("1" if re.match(r"(?:Error|Traceback)", result) else None)
+                    failed = "1" if re.match(r"(?:Error|Traceback)", result) else None
+                    ended[" ".join(re.split(r"2>|\|", line)[0].split()[:6])] = (code and (code[1] or code[2])) or failed
     return files, ended
 
 
@@ -230,8 +237,11 @@ def main():
     ask.add_argument("--half", choices=["even", "odd"])
     ask.add_argument("--dump", help="a folder for heads and summaries, to be read")
     ask.add_argument("--alone", action="store_true", help="tcompact only, without the anchors")
+    ask.add_argument("--speed", action="store_true", help="only time 1 MB and 10 MB made of the folders' conversations")
     given = ask.parse_args()
     retention = load(given.retention)
+    if given.speed:
+        return speed(given)
     for folder in given.folders:
         paths = sorted(glob.glob(os.path.join(folder, "*"))) if os.path.isdir(folder) else [folder]
         found = [pair for path in paths for pair in conversations(path)]
@@ -251,17 +261,39 @@ def main():
             table(os.path.basename(folder.rstrip("/")), cut, part, retention, coding, given)
 
 
-def renamed(group):
+def renamed(group, before=""):
     """Heads one after another, the ids of their calls told apart."""
     joined = []
     for n, (head, _) in enumerate(group):
         for m in json.loads(json.dumps(head)):
             for call in m.get("tool_calls", []):
-                call["id"] = f"{n}-{call['id']}"
+                call["id"] = f"{before}{n}-{call['id']}"
             if "tool_call_id" in m:
-                m["tool_call_id"] = f"{n}-{m['tool_call_id']}"
+                m["tool_call_id"] = f"{before}{n}-{m['tool_call_id']}"
             joined.append(m)
     return joined
+
+
+def speed(given):
+    """Seconds for 1 MB and for 10 MB of messages, the best of three runs, reading and writing included."""
+    paths = [path for folder in given.folders for path in sorted(glob.glob(os.path.join(folder, "*")))]
+    found = [messages for path in paths for _, messages in conversations(path)]
+    took = {}
+    for size in (1_000_000, 10_000_000):
+        messages, written_size, n = [], 0, 0
+        while written_size < size:
+            for m in renamed([(found[n % len(found)], None)], f"{n}-"):
+                messages.append(m)
+                written_size += len(json.dumps(m, ensure_ascii=False).encode())
+            n += 1
+        times = []
+        for _ in range(3):
+            began = time.time()
+            summarize(given.tcompact, messages, 1024)
+            times.append(time.time() - began)
+        took[size] = min(times)
+        print(f"{written_size / 1e6:.1f} MB in {took[size]:.3f} s, {written_size / 1e6 / took[size]:.1f} MB/s")
+    print(f"10 MB take {took[10_000_000] / took[1_000_000]:.1f} times as long as 1 MB")
 
 
 def table(name, cut, part, retention, coding, given):

@@ -25,6 +25,8 @@ pub(super) struct Choice<'n> {
     is_taken: Vec<bool>,
     held: HashSet<u64>,
     sizes: Vec<f64>,
+    /// Pieces that stand a chance, in their order.
+    candidates: Vec<usize>,
     /// What the openers cost that do not stand yet; nothing of the others.
     openers: Vec<f64>,
 }
@@ -67,28 +69,44 @@ pub(super) fn size(text: &str, counter: Counter) -> f64 {
 impl<'n> Choice<'n> {
     pub(super) fn new(notes: &'n Notes, counter: Counter) -> Self {
         let between = size("; ", counter);
-        Choice {
+        let mut choice = Choice {
             notes,
+            candidates: Vec::new(),
             taken: Vec::new(),
             is_taken: vec![false; notes.pieces.len()],
             held: HashSet::new(),
             sizes: notes.pieces.iter().map(|piece| size(&piece.text, counter) + between).collect(),
             openers: notes.openers.iter().map(|opener| size(&opener.text, counter)).collect(),
+        };
+        choice.candidates = choice.best(|piece| is_wish(piece) || is_work(piece));
+        choice.candidates.extend(choice.best(|piece| !is_wish(piece) && !is_work(piece)));
+        choice.candidates.sort_unstable();
+        choice
+    }
+
+    /// The best of the pieces that `wanted` allows, as many as could fit into any budget that is asked for.
+    fn best(&self, wanted: impl Fn(&Piece) -> bool) -> Vec<usize> {
+        const MOST: usize = 16_384;
+        let allowed = (0..self.notes.pieces.len()).filter(|at| wanted(&self.notes.pieces[*at]));
+        let mut offers: Vec<Offer> = allowed.map(|piece| Offer { worth: self.worth(piece, LITERALS), piece }).collect();
+        if offers.len() > MOST {
+            offers.select_nth_unstable_by(MOST, |a, b| b.cmp(a));
+            offers.truncate(MOST);
         }
+        offers.into_iter().map(|offer| offer.piece).collect()
     }
 
     /// Takes pieces as long as `room` lasts: at first some of the intent, then of the work, then of everything.
     pub(super) fn fill(&mut self, room: f64) {
         let mut left = room;
         if self.taken.is_empty() {
-            let wish = |piece: &Piece| matches!(piece.kind, Kind::Rule | Kind::Goal);
             // The one that matters most may take more, where there is little room for any.
-            let wishes = (0..self.notes.pieces.len()).filter(|at| wish(&self.notes.pieces[*at]));
+            let wishes = self.candidates.iter().copied().filter(|at| is_wish(&self.notes.pieces[*at]));
             let first = wishes
                 .max_by(|a, b| self.notes.pieces[*a].weight.total_cmp(&self.notes.pieces[*b].weight).then(b.cmp(a)));
             let share =
                 first.map_or(0.0, |first| self.cost(first)).min(room * FIRST_WISH_SHARE).max(room * INTENT_SHARE);
-            left -= self.take_best(share, 0.0, wish);
+            left -= self.take_best(share, 0.0, is_wish);
             left -= self.take_best(left.min(room * WORK_SHARE), LITERALS, is_work);
             left -= self.take_best(left * FIRST_SHARE, LITERALS, |_| true);
         }
@@ -98,8 +116,10 @@ impl<'n> Choice<'n> {
     /// Takes the best of the pieces that `wanted` allows, and says what they cost. `literals` is how much these count.
     fn take_best(&mut self, room: f64, literals: f64, wanted: impl Fn(&Piece) -> bool) -> f64 {
         let offers = |choice: &Self, piece: usize| Offer { worth: choice.worth(piece, literals), piece };
-        let pieces = 0..self.notes.pieces.len();
-        let mut heap: BinaryHeap<Offer> = pieces
+        let mut heap: BinaryHeap<Offer> = self
+            .candidates
+            .iter()
+            .copied()
             .filter(|&at| !self.is_taken[at] && wanted(&self.notes.pieces[at]))
             .map(|at| offers(self, at))
             .collect();
@@ -205,6 +225,10 @@ const MANY_WORDS: f64 = 12.0;
 const SHARED: usize = 5;
 /// How much a literal says beside a statement.
 const LITERALS: f64 = 1.2;
+
+fn is_wish(piece: &Piece) -> bool {
+    matches!(piece.kind, Kind::Rule | Kind::Goal)
+}
 
 fn is_work(piece: &Piece) -> bool {
     piece.kind == Kind::Command || piece.kind == Kind::File && piece.weight > 3.0

@@ -17,7 +17,8 @@
 use std::collections::BTreeSet;
 
 use super::cues;
-use super::literals::{Class, is_unit, literals};
+use super::literals::{Class, literals};
+use super::numbers::is_unit;
 
 /// What an amount measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

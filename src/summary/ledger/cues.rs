@@ -27,9 +27,14 @@ impl Cue {
     }
 }
 
+/// Words end where ASCII letters do, which is told much faster than where any script's do.
+fn compiled(pattern: &str) -> Option<Regex> {
+    Regex::new(&pattern.replace(r"\b", r"(?-u:\b)")).ok()
+}
+
 macro_rules! cue {
     ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {
-        $($(#[$doc])* pub(in crate::summary) static $name: Cue = Cue(LazyLock::new(|| Regex::new($pattern).ok()));)*
+        $($(#[$doc])* pub(in crate::summary) static $name: Cue = Cue(LazyLock::new(|| compiled($pattern)));)*
 
         #[cfg(test)]
         const PATTERNS: &[&str] = &[$($pattern),*];
@@ -41,6 +46,8 @@ cue! {
     RULES = r"(?i)\b(?:never|always|must(?:n't)?|only|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer\w*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is (?:fine|ok(?:ay)?|not (?:ok(?:ay)?|allowed)))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
     /// Somebody wants something.
     GOALS = r"(?i)\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
+    /// A person has not got something, or does not know it: what is negated there is no rule.
+    LACKS = r"(?i)^(?:(?:unfortunately|sorry|no|and|but|well|actually|i['’]m (?:so )?sorry|i am sorry)\b[,.]?\s+)*i (?:do not|don['’]?t|did not|didn['’]?t) (?:really |actually |currently )?(?:have|remember|know|recall|see|think|mind|understand|care)\b|^我(?:不知道|没有|不记得|忘了)";
     /// Something was decided, or found to be the reason.
     DECISIONS = r"(?i)\b(?:decid\w+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
     /// Something is done.
@@ -54,7 +61,7 @@ cue! {
     /// A program's words for its exit status; the number is the group that matched.
     STATUS = r#"(?i)<returncode>(-?\d+)|<exit_code>(-?\d+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?\d+)|"(?:exit_code|exitCode|returncode)"\s*:\s*(-?\d+)|^\[exit (\d+)"#;
     /// What was said before holds no longer.
-    CHANGES = r"(?i)\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas\w+|decreas\w+|reduc\w+|extend\w*|postpone\w*|switch(?:ed)?|replac\w+|updat\w+|correction|on second thought|scratch that|forget|new|revis\w+|set (?:it|that) to|after all|not .{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
+    CHANGES = r"(?i)\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas\w+|decreas\w+|reduc\w+|extend\w*|postpone\w*|switch(?:ed)?|replac\w+|updat\w+|correction|on second thought|scratch that|forget|new|revis\w+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
     /// What is said by it has no name: it is about what was said last.
     THAT = r"(?i)\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
     /// What holds no longer, by name: after `instead of`, `rather than`, `no longer`, `not … but`, `from … to`.
@@ -78,7 +85,7 @@ mod tests {
     #[test]
     fn all_patterns_are_patterns() {
         for pattern in PATTERNS {
-            assert!(Regex::new(pattern).is_ok(), "{pattern}");
+            assert!(compiled(pattern).is_some(), "{pattern}");
         }
     }
 

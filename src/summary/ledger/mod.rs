@@ -11,6 +11,7 @@ mod cues;
 mod earlier;
 mod files;
 mod literals;
+mod numbers;
 mod outcome;
 mod reading;
 mod said;

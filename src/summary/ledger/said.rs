@@ -20,7 +20,9 @@ pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
             let late = if kind == Kind::Rule { 0.01 } else { 0.05 } * place as f64;
             let weight = if opens { 1.5 } else { 1.0 / (1.0 + late) };
             let statement = Found::new(kind, Speaker::User, turn.index, "", clause).weighing(weight);
-            found.push(statement.claiming());
+            // What gives no value and asks for nothing takes nothing back.
+            let states = !matches!(kind, Kind::Said | Kind::Identifier | Kind::Url);
+            found.push(if states { statement.claiming() } else { statement });
         }
     }
 }
@@ -28,8 +30,9 @@ pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
 /// What a sentence of a person is; the one that opens a conversation says what it is for.
 pub(super) fn kind_of_request(clause: &str, opening: bool) -> Kind {
     match () {
-        () if cues::RULES.is_in(clause) => Kind::Rule,
-        () if opening => Kind::Goal,
+        () if cues::RULES.is_in(clause) && !cues::LACKS.is_in(clause) => Kind::Rule,
+        // What somebody has not got is no rule, and tells what help is wanted.
+        () if opening || cues::LACKS.is_in(clause) => Kind::Goal,
         () if cues::GOALS.is_in(clause) => Kind::Goal,
         () if cues::DECISIONS.is_in(clause) => Kind::Decision,
         () => kind_of_literals(clause),
@@ -82,7 +85,7 @@ pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
 
 /// A sentence without the thanks and greetings before it.
 fn without_chatter(sentence: &str) -> &str {
-    let end = cues::CHATTER.groups(sentence).and_then(|groups| groups.get(0)).map_or(0, |found| found.end());
+    let end = cues::CHATTER.places(sentence).next().map_or(0, |found| found.end);
     let rest = sentence[end..].trim_start();
     if rest.chars().filter(|c| c.is_alphanumeric()).count() < 4 { sentence } else { rest }
 }
