@@ -69,6 +69,9 @@ const LONGEST_PARAGRAPH: usize = 480;
 /// What ends a sentence, so that another can follow.
 const ENDS: [char; 12] = ['.', '!', '?', '。', '！', '？', '…', ':', ';', ',', '；', '：'];
 
+/// Those of them that need no space behind them.
+const WIDE_ENDS: [char; 5] = ['。', '！', '？', '；', '：'];
+
 fn joined(line: &Line, pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
     match line.shape {
         Shape::Speech => sentences(pieces),
@@ -97,7 +100,11 @@ fn sentences(pieces: &[Placed<'_>]) -> String {
         }
         if !text.is_empty() {
             let joint = said.starts_with("and ") || said.starts_with("but ");
-            text.push_str(if text.ends_with(ENDS) || joint { " " } else { "; " });
+            text.push_str(match () {
+                () if text.ends_with(WIDE_ENDS) => "",
+                () if text.ends_with(ENDS) || joint => " ",
+                () => "; ",
+            });
         }
         text.push_str(said);
     }
