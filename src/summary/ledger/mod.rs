@@ -145,9 +145,18 @@ fn weight(kind: Kind) -> f64 {
 /// begins with: the ledger in it is carried on, and what else it says is taken for said.
 pub fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Ledger {
     let turns = reading::read(messages, indices, prefix);
-    let entries =
-        gather(&turns).into_iter().map(|found| found.entry).filter(|entry| entry.kind != Kind::Said).collect();
-    Ledger { entries }
+    let found = gather(&turns).into_iter().map(|found| found.entry).filter(|entry| entry.kind != Kind::Said);
+    Ledger { entries: found.map(alone).collect() }
+}
+
+/// A clause as it stands by itself, without what joins it to its neighbours.
+fn alone(mut entry: Entry) -> Entry {
+    if entry.about.is_empty() {
+        let text = entry.text.trim_end_matches([',', ';', '；']);
+        let text = ["and ", "but "].iter().find_map(|joint| text.strip_prefix(joint)).unwrap_or(text);
+        entry.text = text.to_owned();
+    }
+    entry
 }
 
 /// Reads messages for [`gather`].
@@ -308,6 +317,22 @@ mod tests {
                 "Done [15] |I fixed it.",
                 "Next [15] |Next I will update the docs.",
                 "Question [15] |Shall I also release it?",
+            ]
+        );
+    }
+
+    #[test]
+    fn clauses_stand_alone_and_lists_of_what_is_next_are_next() {
+        let source = r#"[{"role":"user","content":"Not more than 5000 rows; and the file is data/out.csv."},
+            {"role":"assistant","content":"All is written. Next, before Friday:\n- Check the header row.\n- Decide whether to compress it."}]"#;
+        let told: Vec<String> = ledger(source).entries.iter().map(|e| format!("{:?} {}", e.kind, e.text)).collect();
+        assert_eq!(
+            told,
+            [
+                "Rule Not more than 5000 rows",
+                "Goal the file is data/out.csv.",
+                "Next Check the header row.",
+                "Next Decide whether to compress it.",
             ]
         );
     }

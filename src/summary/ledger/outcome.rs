@@ -21,6 +21,8 @@ pub(super) struct Outcome {
 const MOST_LINES: usize = 24;
 /// Characters of such a line.
 const LONGEST_LINE: usize = 160;
+/// Bytes of a line that has room for an exit status and for nothing else.
+const SHORT_LINE: usize = 40;
 /// Bytes of a line that is looked at: what is longer was not written for people.
 const LONGEST_LOOKED_AT: usize = 2_000;
 
@@ -66,7 +68,9 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
         let start = output[..at].rfind('\n').map_or(0, |before| before + 1);
         line_end = output[at..].find('\n').map_or(output.len(), |length| at + length);
         let line = without_rules(&output[start..line_end]);
-        if line.len() > LONGEST_LOOKED_AT || is_code(line) {
+        let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
+        let is_title = !line.contains(' ') && !line.bytes().any(|byte| byte.is_ascii_digit());
+        if line.len() > LONGEST_LOOKED_AT || is_code(line) || is_status || is_title {
             continue;
         }
         let told = tells(line);

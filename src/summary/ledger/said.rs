@@ -57,8 +57,13 @@ pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
     let ahead = said.iter().rposition(|sentence| cues::AHEAD.is_in(sentence)).filter(|_| last);
     for (place, sentence) in said.iter().enumerate() {
         let text = without_chatter(sentence);
+        // What follows `Next:` is what is next.
+        let listed = ahead.is_some_and(|ahead| place > ahead && said[ahead].ends_with([':', '：']));
+        if Some(place) == ahead && text.ends_with([':', '：']) && place + 1 < said.len() {
+            continue;
+        }
         let kind = match () {
-            () if Some(place) == ahead => Kind::Next,
+            () if Some(place) == ahead || listed => Kind::Next,
             () if last && text.ends_with(['?', '？']) => Kind::Question,
             // What it was about to do then is said by what it did.
             () if text.ends_with([':', '?', '：', '？']) => Kind::Said,
