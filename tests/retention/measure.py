@@ -254,8 +254,8 @@ def main():
         cut = [halves(messages) for _, messages in found[::given.every]]
         cut = [(head, tail) for head, tail in cut if len(head) > 1]
         if given.join > 1:
-            step = max(1, len(cut) // given.join)
-            groups = [cut[i::step][:given.join] for i in range(step)]
+            # Neighbours in a file are of different tasks; a stride could meet the trials of one again and again.
+            groups = [cut[i:i + given.join] for i in range(0, len(cut), given.join)]
             cut = [(renamed(group), [m for _, tail in group[-2:] for m in tail]) for group in groups if len(group) == given.join]
         for part in given.share or [0.1]:
             table(os.path.basename(folder.rstrip("/")), cut, part, retention, coding, given)
