@@ -18,8 +18,9 @@
 //! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
 //! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
 //!   And which rules of its provider a conversation breaks.
-//! - [`summary`]: what to put there. The prompt, the embedded summarizer, endpoints, commands, whether an answer is taken,
-//!   and where it is kept for another time. A provider is two pure functions; what is sent, and how often, is apart.
+//! - [`summary`]: what to put there. The ledger of facts that no summary may lose, the embedded summarizer, the prompt,
+//!   endpoints, commands, whether an answer is taken, and where it is kept for another time. A provider is two pure
+//!   functions; what is sent, and how often, is apart.
 //! - [`rewrite`]: edits of the source and their application; mending breaches; masking secrets; the update of a LangGraph
 //!   state.
 //! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.

@@ -131,14 +131,13 @@ fn declines(text: &str) -> bool {
     start.chars().count() <= LONGEST && DECLINES.as_ref().is_some_and(|declines| declines.is_match(&start))
 }
 
-/// Whether half of a text or more is sentences of the instructions, or of the elements that a history is written down in.
+/// Whether half of a text or more is sentences of the instructions, or whether it goes on with the record.
 /// Short ones are not counted, nor are headings: these are asked for.
 fn repeats<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool {
     const SHORTEST: usize = 25;
     let instructions = even(&instructions.collect::<Vec<_>>().join(" "));
     let of_prompt = |sentence: &str| {
-        sentence.contains("<message role=\"")
-            || sentence.chars().count() >= SHORTEST && !sentence.ends_with(':') && instructions.contains(sentence)
+        sentence.chars().count() >= SHORTEST && !sentence.ends_with(':') && instructions.contains(sentence)
     };
     // Lines may be broken otherwise than in the prompt, or quoted.
     let text = even(&text.lines().map(|line| line.trim_start_matches(['>', ' '])).collect::<Vec<_>>().join(" "));
@@ -147,7 +146,7 @@ fn repeats<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool 
         all += sentence.len();
         repeated += if of_prompt(sentence) { sentence.len() } else { 0 };
     }
-    repeated > 0 && repeated * 2 >= all
+    repeated > 0 && repeated * 2 >= all || text.starts_with("<message role=\"")
 }
 
 /// A text with one space for every white space.

@@ -10,6 +10,7 @@ pub mod data;
 pub mod extractive;
 pub mod fence;
 pub mod http;
+pub mod ledger;
 pub mod middle;
 pub mod pace;
 pub mod parts;

@@ -1,116 +1,48 @@
 //! The embedded summarizer: no network, no model, the same text for the same history.
 //!
-//! It takes sentences and names from the history (`notes`) and fills four sections with the weightiest of them until
-//! the budget is spent. It makes nothing up, and it never exceeds the budget.
+//! It takes the facts of the ledger and the other sentences of the history (`notes`), chooses what says most for its
+//! size until the budget is spent (`choose`), and writes it in four sections (`compose`). It makes nothing up, and it
+//! never exceeds the budget.
 
+mod choose;
+mod compose;
+mod last_resort;
 mod notes;
-mod sentences;
-
-use std::collections::BTreeSet;
 
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
-use notes::{Note, SECTIONS, Section};
+use super::ledger;
+use choose::{Choice, size};
+use compose::compose;
 
 /// Summarizes `messages` in at most `limit` tokens. `prefix` is what an earlier summary begins with: its lines are
 /// carried on and not summarized as talk. Empty only where the limit is too small for a character.
 pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
-    let notes = notes::collect(messages, prefix);
-    let mut chosen = choose(&notes, counter, limit);
-    loop {
-        let text = compose(&notes, &chosen);
-        // Tokens of lines add up to those of the text but for rounding and merges across line ends.
-        if counter.count_text(&text) <= limit {
-            return if text.is_empty() { first_words(&notes, messages, counter, limit) } else { text };
-        }
-        chosen.pop();
-    }
-}
-
-/// The part of the budget that a section may take before the others have had theirs.
-fn share(section: Section) -> f64 {
-    match section {
-        Section::Intent => 0.3,
-        Section::Summary => 0.4,
-        Section::Artifacts => 0.2,
-        Section::NextSteps => 0.1,
-    }
-}
-
-/// The notes to take, the weightiest first: within each section's share, and then whatever still fits.
-fn choose(notes: &[Note], counter: Counter, limit: u64) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..notes.len()).collect();
-    order.sort_by(|&a, &b| notes[b].weight.total_cmp(&notes[a].weight).then(a.cmp(&b)));
-    let costs: Vec<u64> = notes.iter().map(|note| counter.count_text(&note.line()) + 1).collect();
-    let mut chosen: Vec<usize> = Vec::new();
-    let mut taken = vec![false; notes.len()];
-    let mut said: Vec<&BTreeSet<u64>> = Vec::new();
-    let mut spent = 0;
-    let mut spent_on = [0u64; SECTIONS.len()];
-    for within_share in [true, false] {
-        for &index in order.iter().filter(|&&index| notes[index].weight > 0.0) {
-            let note = &notes[index];
-            let section = note.section as usize;
-            let opening = spent_on[section] == 0;
-            let cost = costs[index] + if opening { counter.count_text(note.section.heading()) + 2 } else { 0 };
-            let allowed = (limit as f64 * share(note.section)) as u64;
-            let over_share = within_share && !opening && spent_on[section] + cost > allowed;
-            if taken[index] || over_share || spent + cost > limit || says_again(&note.words, &said) {
-                continue;
-            }
-            taken[index] = true;
-            spent += cost;
-            spent_on[section] += cost;
-            said.push(&note.words);
-            chosen.push(index);
+    let indices: Vec<usize> = (0..messages.len()).collect();
+    let turns = ledger::read(messages, &indices, prefix);
+    let notes = notes::notes(&turns, ledger::gather(&turns));
+    let mut choice = Choice::new(&notes, counter);
+    let mut text = String::new();
+    // Names that are said once leave room for more, which is known when the text is there.
+    for _ in 0..ROUNDS {
+        let before = choice.taken.len();
+        choice.fill(limit as f64 - size(&text, counter));
+        text = compose(&notes, &choice.taken);
+        if choice.taken.len() == before {
+            break;
         }
     }
-    chosen
+    // Tokens of pieces add up to those of the text but for rounding and merges at the seams.
+    while counter.count_text(&text) > limit {
+        choice.taken.pop();
+        text = compose(&notes, &choice.taken);
+    }
+    if text.is_empty() { last_resort::first_words(&notes, messages, counter, limit) } else { text }
 }
 
-/// Whether most of a note's words stand in one that is taken already.
-fn says_again(words: &BTreeSet<u64>, said: &[&BTreeSet<u64>]) -> bool {
-    const SAME: f64 = 0.7;
-    /// Notes that a new one is compared with, the weightiest: more would cost their number times that of all notes.
-    const COMPARED: usize = 256;
-    !words.is_empty()
-        && said.iter().take(COMPARED).any(|other| {
-            let shared = words.intersection(other).count() as f64;
-            shared / words.len().min(other.len()).max(1) as f64 >= SAME
-        })
-}
-
-/// The sections with their notes in the order of the history.
-fn compose(notes: &[Note], chosen: &[usize]) -> String {
-    let mut in_order = chosen.to_vec();
-    in_order.sort_unstable();
-    let sections: Vec<String> = SECTIONS
-        .into_iter()
-        .filter_map(|section| {
-            let lines: Vec<String> = in_order
-                .iter()
-                .map(|&index| &notes[index])
-                .filter(|note| note.section == section)
-                .map(Note::line)
-                .collect();
-            (!lines.is_empty()).then(|| format!("{}\n{}", section.heading(), lines.join("\n")))
-        })
-        .collect();
-    sections.join("\n\n")
-}
-
-/// For budgets too small for a heading: as much of the weightiest note, or else of any text, as fits.
-fn first_words(notes: &[Note], messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
-    let best = notes.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|note| note.text.clone());
-    let text = best
-        .or_else(|| messages.iter().find_map(|message| notes::any_text(message)))
-        .unwrap_or_else(|| notes::without_text(messages));
-    let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-    let fitting = ends.partition_point(|&end| counter.count_text(&text[..end]) <= limit);
-    let end = fitting.checked_sub(1).map_or(0, |last| ends[last]);
-    text[..end].trim_end().to_owned()
-}
+/// How often what is left of the budget is offered again.
+const ROUNDS: usize = 4;
 
 #[cfg(test)]
 mod tests {
@@ -139,11 +71,9 @@ mod tests {
         for expected in [
             "## Session intent\n- Fix the login bug in src/auth.rs.",
             "- Never touch the migrations.",
-            "## Summary\n",
+            "## Summary\n- `read_file src/auth.rs` → error[E0308]: mismatched types in src/auth.rs",
             "- The token comparison was inverted, so every valid login was refused.",
-            "error[E0308]: mismatched types in src/auth.rs",
-            "## Artifacts\n",
-            "src/auth.rs",
+            "## Artifacts\n- Read: src/auth.rs",
             "https://example.com/docs/login",
             "## Next steps\n- Next I will update",
         ] {
@@ -200,6 +130,125 @@ mod tests {
         assert_eq!(summary(picture, Counter::DEFAULT, 100), "1 message without text (1 image).");
         let reasons = r#"[{"role":"assistant","content":[{"type":"thinking","thinking":"The lock is held twice."}]}]"#;
         assert_eq!(summary(reasons, Counter::DEFAULT, 100), "The lock is held twice.");
+    }
+
+    #[test]
+    fn what_tools_brought_and_how_commands_ended() {
+        let source = r#"[
+            {"role":"user","content":"Please cancel my reservation 4WQ150 and run the tests."},
+            {"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"get_reservation_details","arguments":"{\"reservation_id\":\"4WQ150\"}"}},
+                {"id":"2","function":{"name":"bash","arguments":"{\"command\":\"cd /app && cargo test 2>&1 | tail -5\"}"}}]},
+            {"role":"tool","tool_call_id":"1","content":"{\"reservation_id\":\"4WQ150\",\"user_id\":\"mia_kim_4397\",\"flights\":[{\"flight_number\":\"HAT192\",\"price\":174},{\"flight_number\":\"HAT166\",\"price\":125}]}"},
+            {"role":"tool","tool_call_id":"2","content":"error[E0308]: mismatched types in src/auth.rs\nExit code 101"}
+        ]"#;
+        let text = summary(source, Counter::DEFAULT, 300);
+        let values = "- get_reservation_details: (4WQ150) user_id=mia_kim_4397; flights: HAT192 price=174; HAT166 125";
+        assert!(text.contains(values), "{text}");
+        assert!(
+            text.contains("- `cargo test` → Exit code 101: error[E0308]: mismatched types in src/auth.rs"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn no_text_is_too_odd() {
+        let odd = [
+            "",
+            "…",
+            "**",
+            "```",
+            "```\n",
+            ":\n```\n`\n```",
+            "`` → ",
+            "(",
+            ") ; » =",
+            "<system-reminder>",
+            "#",
+            "1.",
+            "1)",
+            "- [~]",
+            "$",
+            "v",
+            "::",
+            "//",
+            "http://",
+            "@",
+            "a@",
+            "\u{0}\u{1}\u{fffd}",
+            "é́é́",
+            "😀😀😀😀",
+            "预算改为",
+            "改为，",
+            "from to",
+            "instead of",
+            "0",
+            "9999999999999999999",
+            "## Ledger\nRules:\n- [1] ",
+            "{\"a\":",
+            "[[[[",
+            "{\"\":{\"\":[\"\",null]}}",
+            "make that",
+            "不要不要不要",
+        ];
+        for one in odd {
+            for other in odd {
+                let escape = |text: &str| serde_json::to_string(text).expect("a string");
+                let (both, one) = (escape(&format!("{one}{other}")), escape(one));
+                let source = format!(
+                    r#"[{{"role":"user","content":{both}}},{{"role":"assistant","content":{one},"tool_calls":[{{"id":"1","function":{{"name":{one},"arguments":{both}}}}}]}},
+                       {{"role":"tool","tool_call_id":"1","content":{both}}}]"#
+                );
+                for limit in [1, 7, 40] {
+                    let text = summary(&source, Counter::DEFAULT, limit);
+                    assert!(Counter::DEFAULT.count_text(&text) <= limit, "{source}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn five_rounds_keep_what_was_stated_early_and_do_not_grow() {
+        const EARLY: &str = "Port the parser in src/parser.rs to Rust 1.80. Never touch migrations/0007.sql. The budget is $500. The deadline is 2025-03-01. \
+                             Ticket is PROJ-4711. Docs are at https://example.com/spec. The API timeout is 30 s. Contact mia.kim@example.com first.";
+        let mut earlier = String::new();
+        let mut sizes = Vec::new();
+        for round in 0..5 {
+            let opening = match round {
+                0 => EARLY.to_owned(),
+                1 => "Make that 700 dollars at most.".to_owned(),
+                _ => format!("Now look at module number {round} please."),
+            };
+            let said = |role: &str, text: &str| serde_json::json!({"role": role, "content": text});
+            let mut messages = Vec::new();
+            if !earlier.is_empty() {
+                messages.push(said("user", &format!("{PREFIX}\n\n{earlier}")));
+            }
+            messages.push(said("user", &opening));
+            for step in 0..6 {
+                messages.push(said(
+                    "assistant",
+                    &format!(
+                        "The check of part {step} in round {round} went through without anything to report at all."
+                    ),
+                ));
+            }
+            earlier = summary(&serde_json::to_string(&messages).expect("JSON"), Counter::DEFAULT, 260);
+            sizes.push(earlier.len());
+        }
+        for fact in [
+            "src/parser.rs",
+            "Never touch migrations/0007.sql",
+            "700 dollars",
+            "2025-03-01",
+            "PROJ-4711",
+            "https://example.com/spec",
+            "30 s",
+            "mia.kim@example.com",
+        ] {
+            assert!(earlier.contains(fact), "{fact} is missing in:\n{earlier}");
+        }
+        assert!(!earlier.contains("$500"), "{earlier}");
+        assert!(sizes.iter().all(|size| *size <= 260 * 4), "{sizes:?}");
     }
 
     #[test]

@@ -1,15 +1,17 @@
-//! What a history offers for its summary: sentences and names, each with a section and a weight.
+//! What a history offers for its summary: lines, each made of pieces that can be taken one by one.
+//!
+//! A piece is a fact of the ledger or another sentence; a line holds what belongs together: what one message said, what
+//! one call brought, how one command ended. What a piece says is known by its literals and words, so that what is said
+//! already is not said again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::transcript::{Arguments, Content, Message, PartKind, Role};
-
-use crate::summary::fence;
-
-use super::sentences::{artifacts, clipped, sentences, words};
+use super::compose::{label, opening};
+use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, is_common, literals, spoken};
 
 /// The sections of a summary, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Section {
     Intent,
     Summary,
@@ -28,259 +30,312 @@ impl Section {
             Section::NextSteps => "## Next steps",
         }
     }
+
+    fn of(found: &Found) -> Section {
+        match (found.entry.kind, found.speaker) {
+            (Kind::Rule | Kind::Goal, _) | (_, Speaker::User) => Section::Intent,
+            (Kind::Next | Kind::Question, _) => Section::NextSteps,
+            (Kind::File, _) | (Kind::Identifier | Kind::Url | Kind::Version | Kind::Number, Speaker::Tool) => {
+                Section::Artifacts
+            }
+            (Kind::Said, Speaker::Tool) => Section::Artifacts,
+            (Kind::Identifier, _) if found.entry.earlier => Section::Artifacts,
+            _ => Section::Summary,
+        }
+    }
+}
+
+/// How the pieces of a line are put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Shape {
+    /// Sentences one after another.
+    Speech,
+    /// What a call brought: values with their names.
+    Values,
+    /// A command, and how it ended.
+    Command,
+    /// A list of names.
+    List,
 }
 
 /// A line of a summary.
 #[derive(Debug)]
-pub(super) struct Note {
+pub(super) struct Line {
     pub(super) section: Section,
+    pub(super) shape: Shape,
+    /// What its pieces are about: a command, or the tool that brought values.
+    pub(super) about: String,
+}
+
+/// What must stand in a summary before some pieces can, and costs something once: a heading, the opening of a line, what
+/// a tool was called with, the name of a value.
+#[derive(Debug)]
+pub(super) struct Opener {
     pub(super) text: String,
-    /// How much it matters; what has none is only a last resort.
+    pub(super) pieces: Vec<usize>,
+    /// What it says itself.
+    pub(super) says: Vec<u64>,
+}
+
+/// What is said by a piece: something that a summary holds or does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Said {
+    /// A literal, a value or a word, as a hash.
+    pub(super) what: u64,
+    pub(super) literal: bool,
+}
+
+/// Part of a line.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) line: usize,
+    /// The text, of a value without its name.
+    pub(super) text: String,
+    pub(super) cell: Option<Cell>,
+    /// What the tool was called with that brought it.
+    pub(super) call: String,
+    /// Whether the value says by itself what it is.
+    pub(super) evident: bool,
+    /// What it needs to stand.
+    pub(super) openers: Vec<usize>,
+    pub(super) kind: Kind,
+    pub(super) speaker: Speaker,
     pub(super) weight: f64,
-    /// Its words, by which a note is known that says the same.
-    pub(super) words: BTreeSet<u64>,
+    pub(super) says: Vec<Said>,
 }
 
-impl Note {
-    fn new(section: Section, text: String, weight: f64) -> Self {
-        // Names are told apart by themselves: two files in one folder share most of their words.
-        let words = if section == Section::Artifacts { BTreeSet::new() } else { words(&text) };
-        Note { section, text, weight, words }
-    }
-
-    pub(super) fn line(&self) -> String {
-        format!("- {}", self.text)
-    }
+/// Everything there is to choose from.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    pub(super) lines: Vec<Line>,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) openers: Vec<Opener>,
+    /// How much it matters that a literal or a word is held.
+    pub(super) matters: HashMap<u64, f64>,
 }
 
-/// Weights, from what an agent cannot go on without to what it can.
-const EARLIER_NOTE: f64 = 40.0;
-const FIRST_REQUEST: f64 = 50.0;
-const REQUEST: f64 = 20.0;
-const NEXT_STEP: f64 = 30.0;
-const ERROR: f64 = 6.0;
-const ARTIFACT: f64 = 5.0;
-const STATEMENT: f64 = 4.0;
-const TOOLS: f64 = 3.0;
-
-/// All notes of a history, in its order.
-pub(super) fn collect(messages: &[&Message<'_>], prefix: &str) -> Vec<Note> {
-    let last_statement =
-        messages.iter().rposition(|message| message.role == Role::Assistant && any_text(message).is_some());
-    let first_request =
-        messages.iter().position(|message| message.is_user_turn() && earlier_summary(message, prefix).is_none());
-    let frequency = frequencies(messages);
-    let mut notes = Vec::new();
-    let mut names: HashMap<String, Name> = HashMap::new();
-    for (index, message) in messages.iter().enumerate() {
-        // Later messages matter up to twice as much as the first.
-        let recency = 1.0 + index as f64 / messages.len() as f64;
-        if let Some(earlier) = earlier_summary(message, prefix) {
-            carry_on(&earlier, &mut notes);
+/// Makes notes of what was found in `turns`.
+pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
+    let mut mentions = Mentions::of(turns);
+    let mut notes = Notes::default();
+    let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
+    let mut openers = HashMap::new();
+    let positions: HashMap<usize, f64> =
+        turns.iter().enumerate().map(|(at, turn)| (turn.index, (at + 1) as f64 / turns.len() as f64)).collect();
+    for found in found {
+        let entry = &found.entry;
+        let (shape, about, call) = shape(&found);
+        // What it was called with is told with the call, and what a group is called by with the group.
+        if found.cell.as_ref().is_some_and(|cell| {
+            !cell.bare && (call.contains(&cell.value) || cell.group.rsplit('.').next() == Some(cell.value.as_str()))
+        }) {
             continue;
         }
-        names_in(message, index, &mut names);
-        let text = texts(message);
-        match message.role {
-            Role::User if message.is_user_turn() => {
-                let first = Some(index) == first_request;
-                notes.extend(sentences(&text).into_iter().enumerate().map(|(place, sentence)| {
-                    let base = if first { FIRST_REQUEST } else { REQUEST * recency };
-                    Note::new(Section::Intent, sentence, base / (1.0 + 0.3 * place as f64))
-                }));
-            }
-            Role::Assistant => {
-                let said = sentences(&text);
-                // Where nothing looks ahead, the last thing said is where the work stands.
-                let ahead = said.iter().rposition(|sentence| looks_ahead(sentence)).or(said.len().checked_sub(1));
-                notes.extend(said.into_iter().enumerate().map(|(place, sentence)| {
-                    if Some(index) == last_statement && Some(place) == ahead {
-                        return Note::new(Section::NextSteps, sentence, NEXT_STEP);
-                    }
-                    let weight = STATEMENT * recency * importance(&sentence, &frequency);
-                    Note::new(Section::Summary, sentence, weight)
-                }));
-            }
-            _ => notes.extend(
-                text.lines()
-                    .filter(|line| is_error(line))
-                    .map(|line| Note::new(Section::Summary, clipped(line.trim()), ERROR * recency)),
-            ),
-        }
+        let group = if shape == Shape::Speech { speech_group(entry) } else { about.clone() };
+        let section = Section::of(&found);
+        let line = *lines.entry((section, shape, group)).or_insert_with(|| {
+            notes.lines.push(Line { section, shape, about });
+            notes.lines.len() - 1
+        });
+        let recency = positions.get(&entry.index).copied().filter(|_| !entry.earlier).unwrap_or(0.5);
+        let text = clipped(found.cell.as_ref().map_or(&entry.text, |cell| &cell.value));
+        let says = says(&found, &text);
+        mentions.value(&found, &says, recency);
+        let weight = entry.weight * (0.7 + 0.6 * recency);
+        let evident = found.cell.as_ref().is_some_and(is_evident);
+        let (kind, speaker) = (entry.kind, found.speaker);
+        notes.pieces.push(Piece {
+            line,
+            text,
+            kind,
+            speaker,
+            weight,
+            says,
+            cell: found.cell,
+            call,
+            evident,
+            openers: Vec::new(),
+        });
+        notes.open_last(&mut openers);
     }
-    notes.extend(tools_called(messages));
-    notes.extend(named(names, messages.len()));
+    notes.matters = mentions.weigh();
     notes
 }
 
-/// Any text of a message, where it has some: what it says, or else what it reasons.
-pub(super) fn any_text(message: &Message<'_>) -> Option<String> {
-    let reasoning = || match &message.content {
-        Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
-            PartKind::Reasoning(text) => Some(text.decode().into_owned()),
-            _ => None,
-        }),
-        Content::Text(_) => None,
-    };
-    let text = texts(message);
-    let text = if text.trim().is_empty() { reasoning()? } else { text };
-    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+/// Whether a value among others of its kind needs no name: an identifier, an address, a day.
+fn is_evident(cell: &Cell) -> bool {
+    (!cell.group.is_empty() || cell.row > 0)
+        && !cell.bare
+        && literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()))
 }
 
-/// What there is to say of messages that have no text: how many, and what they hold instead.
-pub(super) fn without_text(messages: &[&Message<'_>]) -> String {
-    let parts = |wanted: fn(&PartKind<'_>) -> bool| -> usize {
-        let of = |message: &&Message<'_>| match &message.content {
-            Content::Parts(parts) => parts.iter().filter(|part| wanted(&part.kind)).count(),
-            Content::Text(_) => 0,
-        };
-        messages.iter().map(of).sum()
-    };
-    let images = parts(|kind| matches!(kind, PartKind::Image));
-    let others = parts(|kind| matches!(kind, PartKind::Media | PartKind::Other));
-    let held: Vec<String> = [(images, "image"), (others, "other part")]
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, what)| counted(number, what))
-        .collect();
-    let of = if held.is_empty() { String::new() } else { format!(" ({})", held.join(", ")) };
-    format!("{} without text{of}.", counted(messages.len(), "message"))
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Which tools were called, and how often, the first called first.
-fn tools_called(messages: &[&Message<'_>]) -> Option<Note> {
-    let mut tools: Vec<(String, usize)> = Vec::new();
-    let mut place: HashMap<String, usize> = HashMap::new();
-    for name in messages.iter().flat_map(|message| &message.calls).filter_map(|call| call.name) {
-        let name = name.decode().into_owned();
-        let at = *place.entry(name.clone()).or_insert(tools.len());
-        if at == tools.len() {
-            tools.push((name, 0));
+impl Notes {
+    /// Finds out what the piece that was added last needs to stand, in the ways that `compose` writes it.
+    fn open_last(&mut self, known: &mut HashMap<u64, usize>) {
+        let Some(at) = self.pieces.len().checked_sub(1) else { return };
+        let piece = &self.pieces[at];
+        let line = &self.lines[piece.line];
+        let mut needed = vec![
+            (hash(&(0, line.section)), format!("{}\n\n\n", line.section.heading())),
+            (hash(&(1, piece.line)), format!("{}\n", opening(line))),
+        ];
+        if !piece.call.is_empty() {
+            needed.push((hash(&(2, piece.line, &piece.call)), format!("\n  {} ", piece.call)));
         }
-        tools[at].1 += 1;
-    }
-    let listed: Vec<String> = tools
-        .iter()
-        .map(|(name, times)| if *times == 1 { name.clone() } else { format!("{name} ({times} times)") })
-        .collect();
-    let text = format!("Tools called: {}", listed.join(", "));
-    (!tools.is_empty()).then(|| Note::new(Section::Summary, clipped(&text), TOOLS))
-}
-
-fn texts(message: &Message<'_>) -> String {
-    message.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
-}
-
-/// The text of an earlier summary without what it begins with.
-fn earlier_summary(message: &Message<'_>, prefix: &str) -> Option<String> {
-    let prefix = prefix.trim_end();
-    let text = texts(message);
-    match text.strip_prefix(prefix).filter(|_| !prefix.is_empty()) {
-        Some(summary) => Some(fence::opened(summary).to_owned()),
-        None => message.earlier.then(|| fence::opened(&text).to_owned()),
-    }
-}
-
-/// Takes the lines of an earlier summary into the sections they stood in.
-fn carry_on(earlier: &str, notes: &mut Vec<Note>) {
-    let mut section = Section::Summary;
-    for line in earlier.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if let Some(heading) = SECTIONS.into_iter().find(|section| section.heading().eq_ignore_ascii_case(line)) {
-            section = heading;
-        } else if section != Section::NextSteps {
-            // What was next then is done, dropped or said again by now.
-            notes.push(Note::new(section, clipped(line.trim_start_matches("- ")), EARLIER_NOTE));
-        }
-    }
-}
-
-fn looks_ahead(sentence: &str) -> bool {
-    const SIGNS: [&str; 12] =
-        ["next", "will", "'ll ", "then", "now ", "let me", "let's", "remain", "still", "todo", "接下来", "下一步"];
-    let lower = sentence.to_lowercase();
-    SIGNS.iter().any(|sign| lower.contains(sign))
-}
-
-/// Whether a line of a tool's output reports an error; the lines of a diff only show code that could.
-fn is_error(line: &str) -> bool {
-    const SIGNS: [&str; 8] = ["error", "Error", "ERROR", "failed", "FAILED", "Exception", "panicked", "fatal"];
-    const LONGEST_LINE: usize = 2_000;
-    line.len() < LONGEST_LINE && !line.starts_with(['+', '-']) && SIGNS.iter().any(|sign| line.contains(sign))
-}
-
-/// A name in the history.
-#[derive(Default)]
-struct Name {
-    /// How much was made of it, mention by mention.
-    mentions: f64,
-    first: usize,
-}
-
-/// A mention counts most where a tool is given the name, and least where it only goes by in a tool's output.
-const GIVEN: f64 = 2.0;
-const SPOKEN: f64 = 1.0;
-const IN_OUTPUT: f64 = 0.1;
-
-/// Adds the names that stand in a message: in its text, and in what its calls are given.
-fn names_in(message: &Message<'_>, index: usize, names: &mut HashMap<String, Name>) {
-    let mut add = |text: &str, mention: f64| {
-        for name in artifacts(text) {
-            match names.get_mut(name) {
-                Some(known) => known.mentions += mention,
-                None => {
-                    names.insert(name.to_owned(), Name { mentions: mention, first: index });
-                }
+        if let Some(cell) = &piece.cell {
+            let label = label(cell);
+            if !label.is_empty() {
+                needed.push((hash(&(3, piece.line, &piece.call, &cell.group)), format!("{label}: ")));
+            }
+            if !piece.evident && !cell.key.is_empty() {
+                needed.push((name_of(piece, cell), format!("{}=", cell.key)));
             }
         }
+        for (what, text) in needed {
+            let opener = *known.entry(what).or_insert_with(|| {
+                let says =
+                    literals(&text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect();
+                self.openers.push(Opener { text, pieces: Vec::new(), says });
+                self.openers.len() - 1
+            });
+            self.openers[opener].pieces.push(at);
+            self.pieces[at].openers.push(opener);
+        }
+    }
+}
+
+/// By what the name of a value is known that need not be said again: for texts the tool's, for numbers the call's.
+pub(super) fn name_of(piece: &Piece, cell: &Cell) -> u64 {
+    let call = if cell.bare { piece.call.as_str() } else { "" };
+    hash(&(4, piece.line, call, cell.group.as_str(), cell.key.as_str()))
+}
+
+/// What one message said stands on one line, but for rules, and for what an earlier summary had on lines of its own.
+fn speech_group(entry: &Entry) -> String {
+    let alone = entry.earlier || entry.kind == Kind::Rule;
+    format!("{} {}", entry.index, if alone { entry.text.as_str() } else { "" })
+}
+
+/// How a fact stands in a line, what the line is about, and what the tool was called with.
+fn shape(found: &Found) -> (Shape, String, String) {
+    let about = found.entry.about.clone();
+    match found.entry.kind {
+        Kind::File => {
+            (Shape::List, if about == "changed" { "Changed".to_owned() } else { "Read".to_owned() }, String::new())
+        }
+        _ if about.is_empty() => (Shape::Speech, about, String::new()),
+        Kind::Command | Kind::Error if found.cell.is_none() && !about.ends_with(')') => {
+            (Shape::Command, about, String::new())
+        }
+        _ => {
+            let (tool, call) = about.find('(').map_or((about.as_str(), ""), |at| about.split_at(at));
+            let call = if call == "()" { "" } else { call };
+            (Shape::Values, tool.to_owned(), call.to_owned())
+        }
+    }
+}
+
+/// The literals and words of a piece; of a value, the value.
+fn says(found: &Found, text: &str) -> Vec<Said> {
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    let mut push = |what: u64, literal: bool| {
+        if seen.insert(what) {
+            all.push(Said { what, literal });
+        }
     };
-    let speaks = message.role == Role::Assistant || message.is_user_turn();
-    add(&texts(message), if speaks { SPOKEN } else { IN_OUTPUT });
-    for call in &message.calls {
-        match call.arguments {
-            Arguments::Text(text) => add(&text.decode(), GIVEN),
-            Arguments::Value(value) => add(value.raw(), GIVEN),
-            Arguments::Absent => {}
+    if let Some(cell) = &found.cell {
+        push(hash(&cell.value.to_lowercase()), cell.value.len() > if cell.bare { 2 } else { 1 });
+    }
+    for literal in literals(text) {
+        push(hash(&text[literal.span].to_lowercase()), true);
+    }
+    if found.cell.is_none() {
+        for word in spoken(&text.to_lowercase()) {
+            if (word.len() > 2 || !word.is_ascii()) && !is_common(&word) {
+                push(hash(&word), false);
+            }
         }
     }
+    all
 }
 
-/// Notes for names, in the order of their first coming up.
-fn named(names: HashMap<String, Name>, messages: usize) -> Vec<Note> {
-    let mut names: Vec<(String, Name)> = names.into_iter().collect();
-    names.sort_by(|a, b| (a.1.first, &a.0).cmp(&(b.1.first, &b.0)));
-    names
-        .into_iter()
-        .map(|(text, name)| {
-            let recency = 1.0 + name.first as f64 / messages as f64;
-            Note::new(Section::Artifacts, text, ARTIFACT * (1.0 + name.mentions).ln() * recency)
-        })
-        .collect()
+/// How often literals and words come up, where last, and who says them.
+struct Mentions {
+    of: HashMap<u64, Mention>,
 }
 
-/// How many sentences of the conversation have each word.
-fn frequencies(messages: &[&Message<'_>]) -> HashMap<u64, usize> {
-    let mut frequency = HashMap::new();
-    let spoken = messages.iter().filter(|message| matches!(message.role, Role::User | Role::Assistant));
-    for sentence in spoken.flat_map(|message| sentences(&texts(message))) {
-        for word in words(&sentence) {
-            *frequency.entry(word).or_insert(0) += 1;
+#[derive(Default)]
+struct Mention {
+    times: f64,
+    last: f64,
+    /// How much whoever says it has to say.
+    voice: f64,
+}
+
+/// What a person says or a call is given is used again more often than what goes by in an output.
+const PERSON: f64 = 2.0;
+const GIVEN: f64 = 1.8;
+const MODEL: f64 = 1.3;
+const OUTPUT: f64 = 1.0;
+const NAMES: f64 = 1.3;
+/// What is only a word in quotes.
+const WORDS: f64 = 0.6;
+
+impl Mentions {
+    fn of(turns: &[Turn]) -> Self {
+        let mut mentions = Mentions { of: HashMap::new() };
+        for (at, turn) in turns.iter().enumerate() {
+            // What an earlier summary held stays in the middle of time: it was chosen once, and is not new.
+            let position = if turn.speaker == Speaker::Earlier { 0.7 } else { (at + 1) as f64 / turns.len() as f64 };
+            let voice = match turn.speaker {
+                Speaker::User | Speaker::Earlier => PERSON,
+                Speaker::Assistant => MODEL,
+                Speaker::Instructions | Speaker::Tool => OUTPUT,
+            };
+            mentions.text(&turn.text, voice, position);
+            for call in &turn.calls {
+                mentions.text(&call.arguments, GIVEN, position);
+                mentions.text(call.result.as_deref().unwrap_or(""), OUTPUT, position);
+            }
+            turn.strays.iter().for_each(|stray| mentions.text(stray, OUTPUT, position));
+        }
+        mentions
+    }
+
+    fn text(&mut self, text: &str, voice: f64, position: f64) {
+        for literal in literals(text) {
+            // A name is used again more often than an amount, and a long one is none that can be guessed.
+            let amount = matches!(literal.class, Class::Number | Class::Version);
+            let class = if amount { 1.0 } else { NAMES * (literal.span.len() as f64 / 6.0).sqrt().clamp(0.8, 2.0) };
+            self.add(hash(&text[literal.span].to_lowercase()), voice * class, position);
         }
     }
-    frequency
+
+    fn add(&mut self, what: u64, voice: f64, position: f64) {
+        let mention = self.of.entry(what).or_default();
+        mention.times += 1.0;
+        mention.last = position;
+        mention.voice = mention.voice.max(voice);
+    }
+
+    /// Counts what is no literal by itself: values, and words.
+    fn value(&mut self, found: &Found, says: &[Said], position: f64) {
+        let voice = if found.speaker == Speaker::User { PERSON } else { WORDS };
+        for said in says.iter().filter(|said| !said.literal || found.cell.is_some()) {
+            self.add(said.what, voice, position);
+        }
+    }
+
+    fn weigh(self) -> HashMap<u64, f64> {
+        let weigh = |mention: Mention| (1.0 + mention.times.log2()) * mention.voice * (0.4 + 1.2 * mention.last);
+        self.of.into_iter().map(|(what, mention)| (what, weigh(mention))).collect()
+    }
 }
 
-/// How much a sentence is about what the conversation is about: the mean weight of its words, from 0 to about 3, and
-/// less for sentences of a few words.
-fn importance(sentence: &str, frequency: &HashMap<u64, usize>) -> f64 {
-    let words = words(sentence);
-    if words.is_empty() {
-        return 0.0;
-    }
-    let total: f64 = words.iter().map(|word| (1.0 + frequency.get(word).copied().unwrap_or(0) as f64).ln()).sum();
-    let length = words.len() as f64;
-    (total / length).min(3.0) * (length / (length + 3.0))
+/// The same in every run: the standard hasher with its fixed start.
+pub(super) fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }

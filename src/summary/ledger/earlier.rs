@@ -1,0 +1,137 @@
+//! What an earlier summary says beside its ledger, taken apart into facts again: the embedded summarizer's lines by their
+//! shapes, and anybody else's as sentences under their headings.
+//!
+//! What was next then is left out: it is done, dropped or said again by now.
+
+use super::cues;
+use super::files::Use;
+use super::reading::{Speaker, Turn};
+use super::said::kind_of_request;
+use super::section;
+use super::sentences::sentences;
+use super::{Found, Kind};
+
+/// What is carried on weighs more than what is new: it was chosen before.
+const CARRIED: f64 = 2.0;
+
+/// Takes an earlier summary apart.
+pub(super) fn by_earlier(turn: &Turn, found: &mut Vec<Found>) {
+    let mut heading = String::new();
+    // The tool whose calls stand on the lines below it.
+    let mut tool = String::new();
+    let first = found.len();
+    for line in section::without(&turn.text).lines().filter(|line| !line.trim().is_empty()) {
+        if line.starts_with('#') {
+            heading = line.trim_start_matches(['#', ' ']).to_lowercase();
+            continue;
+        }
+        if heading.contains("next") {
+            continue;
+        }
+        let nested = line.starts_with("  ") && !tool.is_empty();
+        let text = line.trim().trim_start_matches("- ").trim();
+        match () {
+            () if nested => values(&tool, text, turn.index, found),
+            () if of_shape(text, turn.index, found) => {}
+            () if heading.contains("artifact") => {
+                tool = text.strip_suffix(':').unwrap_or("").to_owned();
+                of_call(text, turn.index, found);
+            }
+            () => said(text, heading.contains("intent") || heading.contains("goal"), turn.index, found),
+        }
+    }
+    for found in &mut found[first..] {
+        found.entry.earlier = true;
+        found.entry.weight *= CARRIED;
+    }
+}
+
+/// Files and commands, where the line is one of theirs.
+fn of_shape(text: &str, index: usize, found: &mut Vec<Found>) -> bool {
+    for (opening, used) in [("Changed: ", Use::Changed), ("Read: ", Use::Read)] {
+        if let Some(paths) = text.strip_prefix(opening) {
+            let files = paths.split(", ").map(|path| {
+                Found::new(Kind::File, Speaker::Tool, index, used.word(), path).keyed(format!("file {path}"))
+            });
+            found.extend(files.map(|file| if used == Use::Read { file.weighing(0.3) } else { file }));
+            return true;
+        }
+    }
+    if let Some((command, outcome)) = text.strip_prefix('`').and_then(|rest| rest.split_once("` → ")) {
+        found.push(
+            Found::new(Kind::Command, Speaker::Tool, index, command, outcome).keyed(format!("command {command}")),
+        );
+        return true;
+    }
+    false
+}
+
+/// `tool: (given) values`, or any other line of names.
+fn of_call(text: &str, index: usize, found: &mut Vec<Found>) {
+    match text.split_once(": ").filter(|(tool, _)| !tool.contains(' ')) {
+        Some((tool, rest)) => values(tool, rest, index, found),
+        None if text.ends_with(':') => {}
+        None => found.push(Found::new(Kind::Identifier, Speaker::Assistant, index, "", text)),
+    }
+}
+
+/// The values that a call brought, parted where they were joined.
+fn values(tool: &str, text: &str, index: usize, found: &mut Vec<Found>) {
+    let (call, rest) = match text.strip_prefix('(').and_then(|rest| rest.split_once(") ")) {
+        Some((given, rest)) => (format!("({given})"), rest),
+        None => ("()".to_owned(), text),
+    };
+    let about = format!("{tool}{call}");
+    found.extend(rest.split("; ").map(|value| {
+        Found::new(Kind::Identifier, Speaker::Tool, index, &about, value).keyed(format!("{about} {value}"))
+    }));
+}
+
+fn said(text: &str, wanted: bool, index: usize, found: &mut Vec<Found>) {
+    for sentence in sentences(text) {
+        let kind = match () {
+            () if wanted => kind_of_request(&sentence, false),
+            () if cues::DECISIONS.is_in(&sentence) => Kind::Decision,
+            () if cues::DONE.is_in(&sentence) => Kind::Done,
+            () => Kind::Said,
+        };
+        let speaker = if wanted { Speaker::User } else { Speaker::Assistant };
+        let statement = Found::new(kind, speaker, index, "", sentence);
+        found.push(if matches!(kind, Kind::Done | Kind::Said) && !wanted { statement } else { statement.claiming() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_is_taken_apart_as_it_was_put_together() {
+        let text = "## Session intent\n- Fix the login. Keep it small.\n- Never touch the migrations.\n\n## Summary\n- `cargo test` → ok: 42 passed\n\n\
+                    ## Artifacts\n- Changed: src/a.rs, src/b.rs\n- get_user: (4711) user_id=mia; flights: HAT1\n- look:\n  (a) x=1\n  (b) y=2\n\n## Next steps\n- Go on.";
+        let turn =
+            Turn { index: 3, speaker: Speaker::Earlier, text: text.to_owned(), calls: Vec::new(), strays: Vec::new() };
+        let mut found = Vec::new();
+        by_earlier(&turn, &mut found);
+        let told: Vec<String> = found
+            .iter()
+            .map(|found| format!("{:?} {}|{}", found.entry.kind, found.entry.about, found.entry.text))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "Goal |Fix the login.",
+                "Rule |Keep it small.",
+                "Rule |Never touch the migrations.",
+                "Command cargo test|ok: 42 passed",
+                "File changed|src/a.rs",
+                "File changed|src/b.rs",
+                "Identifier get_user(4711)|user_id=mia",
+                "Identifier get_user(4711)|flights: HAT1",
+                "Identifier look(a)|x=1",
+                "Identifier look(b)|y=2",
+            ]
+        );
+        assert!(found.iter().all(|found| found.entry.earlier));
+    }
+}

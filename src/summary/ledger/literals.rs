@@ -1,0 +1,331 @@
+//! Literals of a text: addresses, files, errors, numbers with their units, identifiers. What cannot be said in other words.
+//!
+//! One pass over the bytes, by hand: a word is looked at once, and nothing is looked for behind it. It is no grammar of
+//! any language, and what it takes for an identifier may be a word that somebody wrote in camel case.
+
+use std::ops::Range;
+
+use super::numbers::{is_time, number};
+
+/// What a literal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(in crate::summary) enum Class {
+    Url,
+    Email,
+    Path,
+    Error,
+    Version,
+    Number,
+    Identifier,
+}
+
+/// A literal at its place in a text, in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::summary) struct Literal {
+    pub(in crate::summary) class: Class,
+    pub(in crate::summary) span: Range<usize>,
+}
+
+/// The literals of a text, in order.
+pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
+    let mut found = Vec::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !starts_word(bytes, at) {
+            at += 1;
+            continue;
+        }
+        let end = word_end(bytes, at);
+        // A word that cannot be one is most of a text, and is told by its bytes.
+        match () {
+            () if is_address(&bytes[at..]) => {
+                let end = address_end(bytes, at);
+                found.push(Literal { class: Class::Url, span: at..trimmed(bytes, at, end) });
+                at = end;
+                continue;
+            }
+            () if plain(&bytes[at..end]) => {}
+            () => classify(text, at, end, &mut found),
+        }
+        at = end;
+    }
+    found
+}
+
+/// Characters that words are made of; the rest, everything beyond ASCII included, stands between them.
+fn in_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'$' | b'%' | b'+' | b'#' | b'~' | b'-')
+}
+
+fn starts_word(bytes: &[u8], at: usize) -> bool {
+    in_word(bytes[at])
+}
+
+fn word_end(bytes: &[u8], start: usize) -> usize {
+    let mut end = start;
+    while end < bytes.len() {
+        let groups = || {
+            bytes[end] == b','
+                && end > start
+                && bytes[end - 1].is_ascii_digit()
+                && bytes.len() > end + 3
+                && bytes[end + 1..end + 4].iter().all(u8::is_ascii_digit)
+                && !bytes.get(end + 4).is_some_and(u8::is_ascii_digit)
+        };
+        if !in_word(bytes[end]) && !groups() {
+            break;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// Whether a word is only lower-case letters, perhaps with a capital first: nothing to look at.
+fn plain(word: &[u8]) -> bool {
+    let rest = word.strip_suffix(b".").or_else(|| word.strip_suffix(b":")).unwrap_or(word);
+    let error =
+        rest.len() > 5 && rest[0].is_ascii_uppercase() && ERRORS.iter().any(|end| rest.ends_with(end.as_bytes()));
+    !error
+        && rest.iter().enumerate().all(|(at, byte)| byte.is_ascii_lowercase() || at == 0 && byte.is_ascii_uppercase())
+}
+
+fn is_address(rest: &[u8]) -> bool {
+    rest.starts_with(b"https://") || rest.starts_with(b"http://")
+}
+
+fn address_end(bytes: &[u8], start: usize) -> usize {
+    let ends = |byte: u8| {
+        byte.is_ascii_whitespace()
+            || matches!(byte, b'<' | b'>' | b'"' | b'\'' | b'`' | b')' | b']' | b'}' | b'|' | b'\\')
+            || byte >= 0x80
+    };
+    bytes[start..].iter().position(|byte| ends(*byte)).map_or(bytes.len(), |length| start + length)
+}
+
+/// Where a word ends without the punctuation behind it.
+fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
+    let behind = bytes[start..end]
+        .iter()
+        .rev()
+        .take_while(|byte| matches!(byte, b'.' | b':' | b',' | b';' | b'!' | b'?' | b'-'));
+    end - behind.count()
+}
+
+const ERRORS: [&str; 4] = ["Error", "Exception", "Panic", "Fault"];
+/// Endings of names of files.
+const EXTENSIONS: [&str; 66] = [
+    "rs", "py", "pyi", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs",
+    "rb", "php", "swift", "sh", "bash", "zsh", "ps1", "sql", "html", "htm", "css", "scss", "md", "rst", "txt", "json",
+    "jsonl", "yaml", "yml", "toml", "ini", "cfg", "conf", "env", "lock", "xml", "csv", "tsv", "parquet", "proto",
+    "ipynb", "log", "patch", "diff", "zip", "gz", "tar", "whl", "so", "dll", "exe", "png", "jpg", "jpeg", "svg", "pdf",
+    "mod", "tf",
+];
+
+/// Finds out what a word is, and whether its parts are something where the whole is not.
+fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
+    let bytes = text.as_bytes();
+    let mut start = start;
+    while start < end
+        && matches!(bytes[start], b'.' | b':' | b'%' | b'+' | b'@')
+        && !bytes[start..end].starts_with(b"./")
+        && !bytes[start..end].starts_with(b"../")
+    {
+        start += 1;
+    }
+    let end = trimmed(bytes, start, end);
+    let word = &text[start..end];
+    if word.len() < 2 {
+        // A digit may stand before its unit.
+        if word.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+            number(text, start, end, found);
+        }
+        return;
+    }
+    let mut push = |class, span| found.push(Literal { class, span });
+    if is_email(word) {
+        return push(Class::Email, start..end);
+    }
+    if word.contains('/') {
+        let path = word.split(':').next().unwrap_or(word);
+        if is_path(path) {
+            push(Class::Path, start..start + path.len());
+            return rest(text, start + path.len(), end, found);
+        }
+        return parts(text, start, end, '/', found);
+    }
+    if word.contains("::") || is_time(word) || word.contains("_") && !word.contains(':') {
+        let class = if is_time(word) { Class::Number } else { Class::Identifier };
+        let class = if is_file(word) { Class::Path } else { class };
+        return push(class, start..end);
+    }
+    if word.contains(':') {
+        return parts(text, start, end, ':', found);
+    }
+    if is_file(word) {
+        return push(Class::Path, start..end);
+    }
+    if is_error(word) {
+        return push(Class::Error, start..end);
+    }
+    let first = word.as_bytes()[0];
+    let numeric = first.is_ascii_digit() || first == b'$' || first == b'v' && word.as_bytes()[1].is_ascii_digit();
+    if numeric && number(text, start, end, found) {
+        return;
+    }
+    if is_identifier(word) {
+        found.push(Literal { class: Class::Identifier, span: start..end });
+    }
+}
+
+/// What stands behind a path: its line and column.
+fn rest(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
+    if start < end {
+        parts(text, start, end, ':', found);
+    }
+}
+
+/// The parts of a word that is nothing as a whole.
+fn parts(text: &str, start: usize, end: usize, between: char, found: &mut Vec<Literal>) {
+    let mut at = start;
+    for part in text[start..end].split(between) {
+        if !part.is_empty() && !plain(part.as_bytes()) {
+            classify(text, at, at + part.len(), found);
+        }
+        at += part.len() + 1;
+    }
+}
+
+fn is_email(word: &str) -> bool {
+    word.split_once('@').is_some_and(|(name, host)| {
+        !name.is_empty()
+            && host.contains('.')
+            && !host.contains('@')
+            && host.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'.' || b == b'-')
+    }) && !word.contains(['/', ':', '$'])
+}
+
+/// Whether a word with slashes is a path: it starts like one, or its last part is a file.
+fn is_path(word: &str) -> bool {
+    let rooted = ["/", "./", "../", "~/"].iter().any(|root| word.starts_with(root));
+    let last = word.rsplit('/').find(|part| !part.is_empty()).unwrap_or("");
+    let named = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+    named && !word.contains("//") && (rooted && word.len() > 3 || !rooted && has_extension(last))
+}
+
+fn has_extension(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, extension)| {
+        !stem.is_empty()
+            && (1..=8).contains(&extension.len())
+            && extension.as_bytes()[0].is_ascii_alphabetic()
+            && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+    })
+}
+
+/// Whether a word without slashes is the name of a file.
+pub(in crate::summary) fn is_file(word: &str) -> bool {
+    word.rsplit_once('.').is_some_and(|(stem, extension)| {
+        stem.bytes().any(|byte| byte.is_ascii_alphanumeric())
+            && EXTENSIONS.contains(&extension)
+            && stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+    })
+}
+
+fn is_error(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let named = bytes[0].is_ascii_uppercase()
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'.')
+        && ERRORS.iter().any(|end| word.len() > end.len() && word.ends_with(end));
+    let code = bytes[0] == b'E' && word.len() == 5 && bytes[1..].iter().all(u8::is_ascii_digit);
+    let system = word.len() >= 5
+        && bytes.iter().all(u8::is_ascii_uppercase)
+        && (word.starts_with("SIG") || ERRNO.contains(&word));
+    named || code || system
+}
+
+const ERRNO: [&str; 14] = [
+    "EACCES",
+    "EPERM",
+    "ENOENT",
+    "EEXIST",
+    "EINVAL",
+    "ETIMEDOUT",
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "EADDRINUSE",
+    "ENOSPC",
+    "ENOMEM",
+    "EPIPE",
+    "EISDIR",
+    "ENOTDIR",
+];
+
+fn is_identifier(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    let letters = bytes.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    let digits = bytes.iter().filter(|b| b.is_ascii_digit()).count();
+    if bytes[0] == b'#' {
+        return digits > 0;
+    }
+    if bytes[0] == b'-' {
+        return letters > 2 && bytes.iter().all(|b| b.is_ascii_alphanumeric() || *b == b'-');
+    }
+    if letters == 0 {
+        return false;
+    }
+    let camel =
+        word.len() > 3 && bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
+    let code = word.len() >= 4 && digits > 0 && bytes.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let hash = word.len() >= 7 && digits > 0 && bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-'));
+    let underscored = bytes.contains(&b'_');
+    camel || code || hash || underscored
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(Class, &str)> {
+        literals(text).into_iter().map(|literal| (literal.class, &text[literal.span])).collect()
+    }
+
+    #[test]
+    fn literals_of_every_class() {
+        let text = "See https://a.b/c?d=1). Mail mia.kim6850@example.com, edit src/auth.rs:42 or main.py; E0308, KeyError: \
+                    v1.2.3 took 30 s for $1,234.50 on 2024-05-20 at 06:00, mia_kim_4397 booked HAT069 with --no-verify, fn getName #42.";
+        let expected = [
+            (Class::Url, "https://a.b/c?d=1"),
+            (Class::Email, "mia.kim6850@example.com"),
+            (Class::Path, "src/auth.rs"),
+            (Class::Path, "main.py"),
+            (Class::Error, "E0308"),
+            (Class::Error, "KeyError"),
+            (Class::Version, "v1.2.3"),
+            (Class::Number, "30 s"),
+            (Class::Number, "$1,234.50"),
+            (Class::Number, "2024-05-20"),
+            (Class::Number, "06:00"),
+            (Class::Identifier, "mia_kim_4397"),
+            (Class::Identifier, "HAT069"),
+            (Class::Identifier, "--no-verify"),
+            (Class::Identifier, "getName"),
+            (Class::Identifier, "#42"),
+        ];
+        assert_eq!(found(text), expected);
+    }
+
+    #[test]
+    fn words_are_no_literals() {
+        assert!(
+            found("Either and/or this: that. I have 2 of 3. Not e.g. here... -- ::").is_empty(),
+            "{:?}",
+            found("and/or e.g. 2")
+        );
+    }
+
+    #[test]
+    fn literals_stand_beside_any_script() {
+        assert_eq!(found("请把超时改为500毫秒，文件src/a.rs。"), [(Class::Number, "500"), (Class::Path, "src/a.rs")]);
+    }
+}

@@ -1,0 +1,139 @@
+//! Numbers with what they are numbers of: amounts with their units, dates, times, versions.
+
+use super::literals::{Class, Literal};
+
+/// Units that make a number of any size worth keeping, and that belong to it.
+const UNITS: [&str; 66] = [
+    "ns",
+    "us",
+    "ms",
+    "s",
+    "sec",
+    "secs",
+    "second",
+    "seconds",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
+    "hour",
+    "hours",
+    "h",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "years",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "KiB",
+    "MiB",
+    "GiB",
+    "TiB",
+    "byte",
+    "bytes",
+    "kbps",
+    "Mbps",
+    "Hz",
+    "kHz",
+    "MHz",
+    "GHz",
+    "token",
+    "tokens",
+    "line",
+    "lines",
+    "row",
+    "rows",
+    "file",
+    "files",
+    "test",
+    "tests",
+    "x",
+    "USD",
+    "EUR",
+    "dollar",
+    "dollars",
+    "euro",
+    "euros",
+    "km",
+    "kg",
+    "bag",
+    "bags",
+    "passenger",
+    "passengers",
+    "passed",
+    "failed",
+    "errors",
+    "warnings",
+];
+
+/// Whether a word is one of the units.
+pub(super) fn is_unit(word: &str) -> bool {
+    UNITS.contains(&word)
+}
+
+/// Takes a number with its unit, where it says something: a date, a version, an amount, or three digits.
+pub(super) fn number(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) -> bool {
+    let word = &text[start..end];
+    let bytes = word.as_bytes();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let body = word.trim_start_matches(['$', 'v']);
+    let number_end = body.bytes().take_while(|b| b.is_ascii_digit() || matches!(b, b'.' | b',')).count();
+    let (value, tail) = body.split_at(number_end);
+    if digits == 0 {
+        return false;
+    }
+    let dotted = value.matches('.').count();
+    let class = match () {
+        () if is_date(body) || dotted == 3 && tail.is_empty() => Class::Number,
+        () if dotted >= 2 || bytes[0] == b'v' => Class::Version,
+        () if tail.is_empty() && bytes[0] == b'$' => Class::Number,
+        () if tail == "%" || !tail.is_empty() && is_unit(tail) => Class::Number,
+        () if tail.is_empty() => {
+            if let Some(unit_end) = unit_behind(text, end) {
+                found.push(Literal { class: Class::Number, span: start..unit_end });
+                return true;
+            }
+            if dotted == 0 && digits < 3 {
+                return true;
+            }
+            Class::Number
+        }
+        () => return false,
+    };
+    found.push(Literal { class, span: start..end });
+    true
+}
+
+/// Where a unit ends that stands a space behind a number.
+fn unit_behind(text: &str, end: usize) -> Option<usize> {
+    let rest = text[end..].strip_prefix(' ')?;
+    let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
+    is_unit(&rest[..length]).then_some(end + 1 + length)
+}
+
+fn is_date(word: &str) -> bool {
+    let bytes = word.as_bytes();
+    bytes.len() >= 10
+        && bytes[..10]
+            .iter()
+            .enumerate()
+            .all(|(at, b)| if at == 4 || at == 7 { *b == b'-' } else { b.is_ascii_digit() })
+}
+
+/// Whether a word is a time of day.
+pub(super) fn is_time(word: &str) -> bool {
+    let mut parts = word.split(':');
+    let two = |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (hours, minutes) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    let date = hours.split_once('T').map_or(hours, |(_, hour)| hour);
+    two(date)
+        && minutes.len() == 2
+        && two(minutes)
+        && parts.all(|part| part.bytes().next().is_some_and(|b| b.is_ascii_digit()))
+}

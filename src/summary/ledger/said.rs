@@ -1,0 +1,158 @@
+//! What people and the model said: rules, goals, decisions, questions, what is done and what is next.
+
+use super::cues;
+use super::literals::{Class, literals};
+use super::reading::{Speaker, Turn};
+use super::sentences::sentences;
+use super::{Found, Kind};
+
+/// The sentences of a person.
+pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
+    /// Sentences of the first message that say what the conversation is for.
+    const OPENING: usize = 2;
+    let said = sentences(&turn.text);
+    let says = |sentence: &&String| !sentence.ends_with([':', '：']) || said.len() == 1;
+    for (place, sentence) in said.iter().filter(says).enumerate() {
+        let opens = first && place < OPENING;
+        for clause in clauses(without_chatter(sentence)).into_iter().filter(|clause| !cues::THANKS.is_in(clause)) {
+            let kind = kind_of_request(clause, opens);
+            // What comes late in a long message is more often material than a wish; a rule is one wherever it stands.
+            let late = if kind == Kind::Rule { 0.01 } else { 0.05 } * place as f64;
+            let weight = if opens { 1.5 } else { 1.0 / (1.0 + late) };
+            let statement = Found::new(kind, Speaker::User, turn.index, "", clause).weighing(weight);
+            // What gives no value and asks for nothing takes nothing back.
+            let states = !matches!(kind, Kind::Said | Kind::Identifier | Kind::Url);
+            found.push(if states { statement.claiming() } else { statement });
+        }
+    }
+}
+
+/// What a sentence of a person is; the one that opens a conversation says what it is for.
+pub(super) fn kind_of_request(clause: &str, opening: bool) -> Kind {
+    match () {
+        () if cues::RULES.is_in(clause) && !cues::LACKS.is_in(clause) => Kind::Rule,
+        // What somebody has not got is no rule, and tells what help is wanted.
+        () if opening || cues::LACKS.is_in(clause) => Kind::Goal,
+        () if cues::GOALS.is_in(clause) => Kind::Goal,
+        () if cues::DECISIONS.is_in(clause) => Kind::Decision,
+        () => kind_of_literals(clause),
+    }
+}
+
+fn kind_of_literals(text: &str) -> Kind {
+    let classes: Vec<Class> = literals(text).into_iter().map(|literal| literal.class).collect();
+    let kinds = [
+        (Class::Identifier, Kind::Identifier),
+        (Class::Email, Kind::Identifier),
+        (Class::Url, Kind::Url),
+        (Class::Version, Kind::Version),
+        (Class::Number, Kind::Number),
+    ];
+    kinds.into_iter().find(|(class, _)| classes.contains(class)).map_or(Kind::Said, |(_, kind)| kind)
+}
+
+/// The sentences of the model. Only of its last words is it known that they are still ahead.
+pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
+    let said = sentences(&turn.text);
+    let ahead = said.iter().rposition(|sentence| cues::AHEAD.is_in(sentence)).filter(|_| last);
+    for (place, sentence) in said.iter().enumerate() {
+        let text = without_chatter(sentence);
+        // What follows `Next:` is what is next.
+        let listed = ahead.is_some_and(|ahead| place > ahead && said[ahead].ends_with([':', '：']));
+        if Some(place) == ahead && text.ends_with([':', '：']) && place + 1 < said.len() {
+            continue;
+        }
+        let kind = match () {
+            () if Some(place) == ahead || listed => Kind::Next,
+            () if last && text.ends_with(['?', '？']) => Kind::Question,
+            // What it was about to do then is said by what it did.
+            () if text.ends_with([':', '?', '：', '？']) => Kind::Said,
+            () if cues::DECISIONS.is_in(text) => Kind::Decision,
+            () if cues::DONE.is_in(text) => Kind::Done,
+            () => Kind::Said,
+        };
+        let fragment = !text.ends_with(['.', '!', '?', '。', '！', '？', '…'])
+            && text.split_whitespace().count() < 4
+            && text.is_ascii()
+            || text.split_whitespace().count() < 4 && text.ends_with('!');
+        if fragment && literals(text).is_empty() {
+            continue;
+        }
+        // What it says before it acts is told by what it did.
+        let talk = text.ends_with([':', '：']) || cues::TALK.is_in(text);
+        if talk && matches!(kind, Kind::Said | Kind::Done) {
+            continue;
+        }
+        let statement = Found::new(kind, Speaker::Assistant, turn.index, "", text);
+        found.push(if kind == Kind::Decision { statement.claiming() } else { statement });
+    }
+}
+
+/// A sentence without the thanks and greetings before it.
+fn without_chatter(sentence: &str) -> &str {
+    let end = cues::CHATTER.places(sentence).next().map_or(0, |found| found.end);
+    let rest = sentence[end..].trim_start();
+    if rest.chars().filter(|c| c.is_alphanumeric()).count() < 4 { sentence } else { rest }
+}
+
+/// The clauses of a sentence that can hold by themselves: a later statement may replace one of them and not the others.
+fn clauses(sentence: &str) -> Vec<&str> {
+    const JOINTS: [&str; 12] = [
+        ", and ",
+        ", but ",
+        "; ",
+        "；",
+        " and my ",
+        " and the ",
+        " and I ",
+        " and never ",
+        " and do not ",
+        " and don't ",
+        " and always ",
+        "，但",
+    ];
+    let mut cuts: Vec<usize> = JOINTS
+        .iter()
+        .flat_map(|joint| {
+            sentence.match_indices(joint).map(|(at, _)| {
+                at + if joint.starts_with(' ') { 0 } else { joint.chars().next().map_or(0, char::len_utf8) }
+            })
+        })
+        .collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut found = Vec::new();
+    let mut start = 0;
+    for cut in cuts {
+        // A list is no row of clauses.
+        if sentence[start..cut].split_whitespace().count() >= 3 && sentence[cut..].split_whitespace().count() >= 4
+            || !sentence.is_ascii() && cut - start > 12
+        {
+            found.push(sentence[start..cut].trim());
+            start = cut;
+        }
+    }
+    found.push(sentence[start..].trim());
+    found.retain(|clause| !clause.is_empty());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_hold_by_themselves() {
+        assert_eq!(
+            clauses("My budget is $500, and I hate flying at night."),
+            ["My budget is $500,", "and I hate flying at night."]
+        );
+        assert_eq!(clauses("Buy apples, pears, and plums."), ["Buy apples, pears, and plums."]);
+    }
+
+    #[test]
+    fn chatter_goes() {
+        assert_eq!(without_chatter("Great, thanks! Can you book it?"), "Can you book it?");
+        assert_eq!(without_chatter("Yes."), "Yes.");
+    }
+}

@@ -1,0 +1,244 @@
+//! The ledger as a section of a summary: written within a budget, and read again word for word.
+//!
+//! A line a fact, below a line for its kind: `- [12] text`, with `[~12]` where an earlier summary carried the fact on and
+//! the index is one of its own source. What several facts of a message are about is said once: `about » text; text`.
+
+use std::collections::HashMap;
+
+use crate::tokens::Counter;
+
+use super::reading::Speaker;
+use super::{Entry, Found, Kind};
+
+/// The heading of the section.
+pub const HEADING: &str = "## Ledger";
+
+/// The lines above facts of a kind, in the order they are written in.
+const KINDS: [(Kind, &str); 13] = [
+    (Kind::Rule, "Rules:"),
+    (Kind::Goal, "Goals:"),
+    (Kind::Decision, "Decisions:"),
+    (Kind::File, "Files:"),
+    (Kind::Command, "Commands:"),
+    (Kind::Error, "Errors:"),
+    (Kind::Identifier, "Identifiers:"),
+    (Kind::Url, "Addresses:"),
+    (Kind::Version, "Versions:"),
+    (Kind::Number, "Numbers:"),
+    (Kind::Question, "Open questions:"),
+    (Kind::Done, "Done:"),
+    (Kind::Next, "Next:"),
+];
+
+/// Between what facts are about and the facts, and between facts about one thing.
+const ABOUT: &str = " » ";
+const BETWEEN: &str = "; ";
+
+/// Writes facts, given the most important first, as far as they fit.
+pub(super) fn write(entries: &[&Entry], counter: Counter, limit: u64) -> String {
+    /// Facts that a token may hold at most; of more there is no need to try.
+    const MOST_A_TOKEN: u64 = 64;
+    let most = usize::try_from(limit.saturating_mul(MOST_A_TOKEN)).unwrap_or(usize::MAX);
+    let entries = &entries[..entries.len().min(most)];
+    let all = composed(entries);
+    if counter.count_text(&all) <= limit {
+        return all;
+    }
+    // What a fact costs depends on what stands there already; a dozen tries find how many fit.
+    let (mut fits, mut too_many) = (0, entries.len());
+    let mut best = String::new();
+    while fits + 1 < too_many {
+        let middle = fits + (too_many - fits) / 2;
+        let text = composed(&entries[..middle]);
+        if counter.count_text(&text) <= limit {
+            (fits, best) = (middle, text);
+        } else {
+            too_many = middle;
+        }
+    }
+    best
+}
+
+fn composed(entries: &[&Entry]) -> String {
+    if entries.is_empty() {
+        return String::new();
+    }
+    let mut text = HEADING.to_owned();
+    for (kind, heading) in KINDS {
+        let of_kind: Vec<&&Entry> = entries.iter().filter(|entry| entry.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        text.push('\n');
+        text.push_str(heading);
+        let mut lines: Vec<(String, String)> = Vec::new();
+        let mut place: HashMap<String, usize> = HashMap::new();
+        for entry in of_kind {
+            let mark = format!("\n- [{}{}] ", if entry.earlier { "~" } else { "" }, entry.index);
+            if entry.about.is_empty() {
+                lines.push((mark, clean(&entry.text)));
+                continue;
+            }
+            let opening = format!("{mark}{}{ABOUT}", clean(&entry.about));
+            let fact = clean(&entry.text).replace(BETWEEN, ", ");
+            match place.get(&opening) {
+                Some(&at) => {
+                    lines[at].1.push_str(BETWEEN);
+                    lines[at].1.push_str(&fact);
+                }
+                None => {
+                    place.insert(opening.clone(), lines.len());
+                    lines.push((opening, fact));
+                }
+            }
+        }
+        for (opening, facts) in lines {
+            text.push_str(&opening);
+            text.push_str(&facts);
+        }
+    }
+    text
+}
+
+/// A text that cannot be taken for anything else when it is read again.
+fn clean(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('»', ">")
+}
+
+/// The lines of a summary's ledger: from its heading to the next one.
+fn lines(summary: &str) -> impl Iterator<Item = &str> {
+    let mut inside = false;
+    summary.lines().map(str::trim).filter(move |line| {
+        if line.starts_with("## ") {
+            inside = *line == HEADING;
+            return false;
+        }
+        inside
+    })
+}
+
+/// A summary without its ledger.
+pub fn without(summary: &str) -> String {
+    let mut inside = false;
+    let kept: Vec<&str> = summary
+        .lines()
+        .filter(|line| {
+            if line.trim().starts_with("## ") {
+                inside = line.trim() == HEADING;
+            }
+            !inside
+        })
+        .collect();
+    kept.join("\n")
+}
+
+/// Reads the facts of a summary's ledger.
+pub(super) fn parse(summary: &str) -> Vec<Entry> {
+    let mut kind = None;
+    let mut found = Vec::new();
+    for line in lines(summary) {
+        if let Some((known, _)) = KINDS.iter().find(|(_, heading)| *heading == line) {
+            kind = Some(*known);
+            continue;
+        }
+        let Some((kind, (index, fact))) = kind.zip(line.strip_prefix("- [").and_then(|rest| rest.split_once("] ")))
+        else {
+            continue;
+        };
+        let Ok(index) = index.trim_start_matches('~').parse() else { continue };
+        let mut push = |about: &str, text: &str| {
+            found.push(Entry {
+                kind,
+                about: about.to_owned(),
+                text: text.to_owned(),
+                index,
+                earlier: true,
+                weight: super::weight(kind),
+            });
+        };
+        match fact.split_once(ABOUT) {
+            Some((about, facts)) => facts.split(BETWEEN).for_each(|text| push(about, text)),
+            None => push("", fact),
+        }
+    }
+    found
+}
+
+/// A fact that is carried on, to be replaced like one that was just found.
+pub(super) fn found(entry: Entry) -> Found {
+    let speaker = match entry.kind {
+        Kind::Rule | Kind::Goal => Speaker::User,
+        Kind::Decision | Kind::Done | Kind::Next | Kind::Question => Speaker::Assistant,
+        _ => Speaker::Tool,
+    };
+    let key = match entry.kind {
+        Kind::File => Some(format!("file {}", entry.text)),
+        Kind::Command => Some(format!("command {}", entry.about)),
+        Kind::Done | Kind::Next => Some(format!("task {}", entry.text)),
+        _ if entry.about.is_empty() => None,
+        _ => Some(format!("{} {}", entry.about, entry.text)),
+    };
+    let mut found = Found::new(entry.kind, speaker, entry.index, &entry.about, &*entry.text);
+    found.entry = entry;
+    found.key = key;
+    let states = matches!(found.entry.kind, Kind::Rule | Kind::Goal | Kind::Decision | Kind::Number);
+    if states && found.entry.about.is_empty() { found.claiming() } else { found }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: Kind, about: &str, text: &str, index: usize) -> Entry {
+        Entry {
+            kind,
+            about: about.to_owned(),
+            text: text.to_owned(),
+            index,
+            earlier: false,
+            weight: super::super::weight(kind),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let entries = [
+            entry(Kind::Rule, "", "Never touch the migrations.", 0),
+            entry(Kind::Command, "cargo test", "exit 101: error[E0308]", 7),
+            entry(Kind::Identifier, "get_user(4711)", "user_id=mia_kim_4397", 6),
+            entry(Kind::Identifier, "get_user(4711)", "email=mia@example.com", 6),
+        ];
+        let text = write(&entries.iter().collect::<Vec<_>>(), Counter::DEFAULT, 1_000);
+        assert_eq!(
+            text,
+            "## Ledger\nRules:\n- [0] Never touch the migrations.\nCommands:\n- [7] cargo test » exit 101: error[E0308]\nIdentifiers:\n\
+             - [6] get_user(4711) » user_id=mia_kim_4397; email=mia@example.com"
+        );
+        let read = parse(&format!("## Summary\n- All is well.\n\n{text}\n\n## Other\n- [3] no"));
+        assert!(read.iter().all(|entry| entry.earlier));
+        assert_eq!(
+            read.iter().map(|entry| (&entry.about, &entry.text, entry.index)).collect::<Vec<_>>(),
+            entries.iter().map(|entry| (&entry.about, &entry.text, entry.index)).collect::<Vec<_>>()
+        );
+        // Carried on, it is the same but for the mark.
+        let again = write(&read.iter().collect::<Vec<_>>(), Counter::DEFAULT, 1_000);
+        assert_eq!(again.replace('~', ""), text);
+        assert_eq!(without(&format!("a\n{text}\n## Other\nb")), "a\n## Other\nb");
+    }
+
+    #[test]
+    fn never_over_the_limit() {
+        let entries: Vec<Entry> =
+            (0..50).map(|n| entry(Kind::Rule, "", &format!("Rule number {n} holds."), n)).collect();
+        let entries: Vec<&Entry> = entries.iter().collect();
+        for limit in 0..200 {
+            let text = write(&entries, Counter::DEFAULT, limit);
+            assert!(Counter::DEFAULT.count_text(&text) <= limit || text.is_empty());
+        }
+    }
+
+    #[test]
+    fn foreign_text_is_no_ledger() {
+        assert!(parse("- [1] a\nRules:\n- [x] b\n## Ledger\n- [1] c\nRules:\n- [one] d\n- e").is_empty());
+    }
+}

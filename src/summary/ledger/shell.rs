@@ -1,0 +1,73 @@
+//! Shell commands cut into their steps, as far as notes need it: no grammar of any shell.
+
+/// The steps of a command: its lines cut at `&&`, `;` and `||` outside of quotes, what is fed to them left out.
+pub(super) fn steps(command: &str) -> Vec<&str> {
+    /// Lines of a command that are looked at.
+    const MOST_LINES: usize = 400;
+    let mut found = Vec::new();
+    let mut fed: Option<String> = None;
+    let mut quote = None;
+    for line in command.lines().take(MOST_LINES) {
+        if let Some(end) = &fed {
+            if line.trim() == end {
+                fed = None;
+            }
+            continue;
+        }
+        // A line inside of quotes that an earlier one opened is a text.
+        let inside = quote.is_some();
+        let cut = cut_line(line, &mut quote);
+        if !inside {
+            found.extend(cut);
+            fed = quote.is_none().then(|| heredoc_end(line)).flatten();
+        }
+    }
+    found.into_iter().map(str::trim).filter(|step| !step.is_empty() && !step.starts_with('#')).collect()
+}
+
+fn cut_line<'l>(line: &'l str, quote: &mut Option<char>) -> Vec<&'l str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut before = ' ';
+    for (at, c) in line.char_indices() {
+        match (*quote, c) {
+            (Some(open), c) if c == open && before != '\\' => *quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"') if before != '\\' => *quote = Some(c),
+            (None, ';') => {
+                found.push(&line[start..at]);
+                start = at + 1;
+            }
+            (None, '&' | '|') if before == c => {
+                found.push(line[start..at].trim_end_matches(c));
+                start = at + 1;
+            }
+            _ => {}
+        }
+        before = c;
+    }
+    found.push(&line[start..]);
+    found
+}
+
+/// The word that ends what follows a line, where it opens such a text.
+fn heredoc_end(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("<<")?;
+    let word = rest.trim_start_matches(['-', ' ']).split_whitespace().next()?.trim_matches(['\'', '"']);
+    (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')).then(|| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_cut_into_steps() {
+        assert_eq!(
+            steps("cd /testbed && cat > a.py << 'EOF'\nx; y\nEOF\npython a.py 2>&1 | tail -3; echo \"a && b\""),
+            ["cd /testbed", "cat > a.py << 'EOF'", "python a.py 2>&1 | tail -3", "echo \"a && b\""]
+        );
+        assert_eq!(steps("git commit -m \"one\n\ntwo; three\""), ["git commit -m \"one"]);
+        assert!(steps("\n# nothing\n").is_empty());
+    }
+}

@@ -1,0 +1,145 @@
+//! JSON that a tool is given or brings, as values with their names: what is in it, without its braces.
+
+use serde_json::Value;
+
+/// A value of a JSON document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::summary) struct Cell {
+    /// The names around it, indices left out: `flights` of the price of every flight.
+    pub(in crate::summary) group: String,
+    /// Which of the list it belongs to, where there is a list: the values of one object have the same.
+    pub(in crate::summary) row: usize,
+    /// Its own name; empty in a list of bare values.
+    pub(in crate::summary) key: String,
+    pub(in crate::summary) value: String,
+    /// Whether it is a number or a truth value, which says nothing without its name.
+    pub(in crate::summary) bare: bool,
+}
+
+impl Cell {
+    /// The value with its name.
+    pub(in crate::summary) fn named(&self) -> String {
+        if self.key.is_empty() { self.value.clone() } else { format!("{}={}", self.key, self.value) }
+    }
+}
+
+/// Values that are looked at of one document: more would be a data set, and no notes on one.
+const MOST: usize = 2_000;
+/// Characters of a value that is kept as one; longer ones are text.
+pub(in crate::summary) const LONGEST_VALUE: usize = 120;
+
+/// The values of a JSON document in its order; nothing where it is none.
+pub(in crate::summary) fn cells(text: &str) -> Option<Vec<Cell>> {
+    let trimmed = text.trim();
+    if !trimmed.starts_with(['{', '[']) {
+        return None;
+    }
+    let value: Value = serde_json::from_str(trimmed).ok()?;
+    let mut found = Vec::new();
+    let mut rows = 0;
+    walk(&value, "", "", 0, &mut rows, &mut found);
+    Some(found)
+}
+
+fn walk(value: &Value, group: &str, key: &str, row: usize, rows: &mut usize, found: &mut Vec<Cell>) {
+    if found.len() >= MOST {
+        return;
+    }
+    let mut push = |value: String, bare| {
+        found.push(Cell { group: group.to_owned(), row, key: key.to_owned(), value, bare });
+    };
+    match value {
+        Value::Null => {}
+        Value::Bool(value) => push(value.to_string(), true),
+        Value::Number(number) => push(number.to_string(), true),
+        Value::String(text) => {
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            if !line.is_empty() {
+                push(line, false);
+            }
+        }
+        Value::Array(values) => {
+            let inside = joined(group, key);
+            for value in values {
+                // The values of a list of bare ones belong together.
+                if value.is_object() || value.is_array() {
+                    *rows += 1;
+                    walk(value, &inside, "", *rows, rows, found);
+                } else {
+                    walk(value, &inside, "", row, rows, found);
+                }
+            }
+        }
+        Value::Object(fields) => {
+            let inside = joined(group, key);
+            let row = if key.is_empty() {
+                row
+            } else {
+                *rows += 1;
+                *rows
+            };
+            for (name, value) in fields {
+                walk(value, &inside, name, row, rows, found);
+            }
+        }
+    }
+}
+
+fn joined(group: &str, key: &str) -> String {
+    match (group, key) {
+        (group, "") => group.to_owned(),
+        ("", key) => key.to_owned(),
+        (group, key) => format!("{group}.{key}"),
+    }
+}
+
+/// A value of the given names at the top of a JSON object, as text; lists of texts are joined.
+pub(in crate::summary) fn argument(given: &Value, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| match given.get(name)? {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            // `["bash", "-lc", "…"]` is the last of them.
+            match words.as_slice() {
+                [_, flag, command] if flag.starts_with('-') => Some((*command).to_owned()),
+                [] => None,
+                words => Some(words.join(" ")),
+            }
+        }
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_know_their_names() {
+        let text = r#"{"id": "H9ZU1C", "flights": [{"no": "HAT192", "price": 174}, {"no": "HAT166"}], "name": {"first": "Mia"}, "tags": ["a", "b"]}"#;
+        let found = cells(text).expect("JSON");
+        let told: Vec<String> =
+            found.iter().map(|cell| format!("{}/{}/{}", cell.group, cell.row, cell.named())).collect();
+        assert_eq!(
+            told,
+            [
+                "/0/id=H9ZU1C",
+                "flights/1/no=HAT192",
+                "flights/1/price=174",
+                "flights/2/no=HAT166",
+                "name/3/first=Mia",
+                "tags/0/a",
+                "tags/0/b"
+            ]
+        );
+        assert_eq!(cells("no JSON"), None);
+        assert_eq!(cells(&"[".repeat(100_000)), None);
+    }
+
+    #[test]
+    fn arguments_by_any_of_their_names() {
+        let given = serde_json::json!({"cmd": ["bash", "-lc", "cargo test"], "path": "a.rs"});
+        assert_eq!(argument(&given, &["command", "cmd"]).as_deref(), Some("cargo test"));
+        assert_eq!(argument(&given, &["file_path"]), None);
+    }
+}
