@@ -23,7 +23,7 @@ _tcompact() {
 
     case "${cmd}" in
         tcompact)
-            opts="-m -o -n -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --redact --timeout --retries --rate --cache --on-error --accept --output --emit --archive --report --dry-run --json --check --repair --exit-status --quiet --verbose --color --list --generate --help --version"
+            opts="-m -o -n -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output --emit --archive --report --dry-run --json --check --repair --exit-status --quiet --verbose --color --list --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -140,6 +140,10 @@ _tcompact() {
                     return 0
                     ;;
                 --summary-prefix)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ledger)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -41,6 +41,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --summary-tokens 'The size asked of the summary, in tokens; the embedded summarizer never exceeds it'
             cand --summary-role 'The role of the summary message, where the format''s provider accepts it'
             cand --summary-prefix 'What the summary message begins with; a blank line follows unless TEXT ends in white space. With the default, the summary stands between <summary> and </summary>; with another, there is nothing else around it'
+            cand --ledger 'Facts that a model''s summary must not lose (rules of the user''s, files, commands, errors, names, numbers) are found without a model, and those that it lacks are appended to it: in at most N tokens, or half of --summary-tokens (`on`)'
             cand --timeout 'Seconds a request or a command may take'
             cand --retries 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx'
             cand --rate 'Requests a minute, at most [default: as many as are wanted]'

@@ -23,6 +23,7 @@ complete -c tcompact -l summary-role -d 'The role of the summary message, where 
 system\t'As an instruction'
 assistant\t'As if the model had said it'"
 complete -c tcompact -l summary-prefix -d 'What the summary message begins with; a blank line follows unless TEXT ends in white space. With the default, the summary stands between <summary> and </summary>; with another, there is nothing else around it' -r
+complete -c tcompact -l ledger -d 'Facts that a model\'s summary must not lose (rules of the user\'s, files, commands, errors, names, numbers) are found without a model, and those that it lacks are appended to it: in at most N tokens, or half of --summary-tokens (`on`)' -r
 complete -c tcompact -l timeout -d 'Seconds a request or a command may take' -r
 complete -c tcompact -l retries -d 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx' -r
 complete -c tcompact -l rate -d 'Requests a minute, at most [default: as many as are wanted]' -r

@@ -145,6 +145,12 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", default_value = SUMMARY_PREFIX, help_heading = "Summaries")]
     pub summary_prefix: String,
 
+    /// Facts that a model's summary must not lose (rules of the user's, files, commands, errors, names, numbers) are found
+    /// without a model, and those that it lacks are appended to it: in at most N tokens, or half of --summary-tokens
+    /// (`on`).
+    #[arg(long, value_name = "on|off|N", default_value = "on", help_heading = "Summaries")]
+    pub ledger: Facts,
+
     /// Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is
     /// sent and in the summary, each by a placeholder such as [github-token-1].
     #[arg(long, help_heading = "Summaries")]
@@ -264,6 +270,29 @@ impl std::str::FromStr for TrimTokens {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "none" { Ok(TrimTokens(None)) } else { whole(text).map(|tokens| TrimTokens(Some(tokens))) }
+    }
+}
+
+/// Whether facts that a summary lacks are appended to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Facts {
+    /// As many as fit in half of what a summary may have.
+    On,
+    /// None.
+    Off,
+    /// As many as fit in so many tokens.
+    Within(u64),
+}
+
+impl std::str::FromStr for Facts {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "on" => Ok(Facts::On),
+            "off" => Ok(Facts::Off),
+            _ => whole(text).map(Facts::Within).map_err(|_| "expected on, off or a number of tokens".to_owned()),
+        }
     }
 }
 

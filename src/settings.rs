@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::cli::{Accept, Arguments, Emit, OnError, SUMMARY_PREFIX};
+use crate::cli::{Accept, Arguments, Emit, Facts, OnError, SUMMARY_PREFIX};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -75,6 +75,8 @@ pub struct Settings {
     pub writer_counter: Counter,
     /// US dollars that the model takes for a million tokens of input and of output, where known.
     pub prices: Option<(f64, f64)>,
+    /// Tokens that facts may have which are appended to a model's summary.
+    pub ledger: u64,
     /// Whether secrets are masked.
     pub redact: bool,
     /// Where summaries are kept.
@@ -179,6 +181,11 @@ impl Settings {
             most_tokens: writer.and_then(|writer| writer.max_output),
             writer_counter: writer.map_or(counter(arguments.counter, model, preset), |writer| writer.counter()),
             prices: writer.and_then(|writer| writer.input_price.zip(writer.output_price)),
+            ledger: match arguments.ledger {
+                Facts::On => asked_tokens / 2,
+                Facts::Off => 0,
+                Facts::Within(tokens) => tokens,
+            },
             redact: arguments.redact,
             cache: cache(&arguments)?,
             report: arguments.report.clone(),

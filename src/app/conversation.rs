@@ -21,7 +21,7 @@ use crate::transcript::{Transcript, framing};
 
 use super::account::Account;
 use super::archive::{self, Archived, MEDIA};
-use super::work::{Accepted, Work};
+use super::work::{Accepted, Work, Writer};
 use super::{files, policy};
 
 /// What was done to a conversation.
@@ -151,6 +151,7 @@ fn compacted(
             }
         };
         let Some(Accepted { text, by }) = accepted else { return Ok(None) };
+        let text = if by == Writer::Summarizer { work.with_facts(text) } else { text };
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);

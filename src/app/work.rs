@@ -16,6 +16,7 @@ use crate::run::input::spoken;
 use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::summary::acceptance::{self, Refusal};
+use crate::summary::ledger::{self, Ledger};
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, trim_messages};
@@ -171,6 +172,34 @@ impl Work<'_, '_> {
         self.judged(reply, true).map_err(NoSummary::from)?;
         let text = if self.settings.recipe.strips { python::strip(&reply.text) } else { &reply.text };
         Ok(Accepted { text: self.masked(text.to_owned()), by: Writer::Summarizer })
+    }
+
+    /// A model's summary with the facts that it lacks, as far as these may go and save something all the same.
+    pub(super) fn with_facts(&self, summary: String) -> String {
+        let most = self.settings.ledger;
+        if most == 0 || self.embedded() {
+            return summary;
+        }
+        let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
+        let ledger = ledger::collect(&messages, &self.summarized, &self.settings.policy.summary_prefix);
+        // A model that goes on with a ledger of its own has only to be believed where it is right.
+        let summary = ledger::without(&summary).trim_end().to_owned();
+        let lacking = ledger.lacking(&summary);
+        let spare = self.replaced_tokens().saturating_sub(self.message_tokens(&summary)).saturating_sub(1);
+        let mut limit = most.min(spare);
+        while limit > 0 {
+            let section = Ledger::section(&lacking, self.settings.counter, limit);
+            if section.is_empty() {
+                break;
+            }
+            let whole = format!("{summary}\n\n{section}");
+            if self.settings.accept == Accept::Any || self.message_tokens(&whole) < self.replaced_tokens() {
+                return whole;
+            }
+            // Escapes and seams can cost a few tokens more than the parts do.
+            limit = limit * 3 / 4;
+        }
+        summary
     }
 
     /// A text without secrets, where they are to be masked.

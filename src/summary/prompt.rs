@@ -10,6 +10,7 @@ use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 use super::buffer::escaped;
 use super::data::without_data;
 use super::fence::opened;
+use super::ledger::without;
 use super::python_format;
 use super::recipe::Fill;
 
@@ -230,7 +231,8 @@ impl Writer {
     fn notes(&mut self, content: &Content<'_>) {
         self.out.push_str("<earlier_notes>\n");
         let texts = content.texts().into_iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
-        self.line(opened(&texts));
+        // The ledger is carried on by code; a model would only wear it down.
+        self.line(without(opened(&texts)).trim_end());
         self.out.push_str("</earlier_notes>");
     }
 

@@ -13,7 +13,9 @@ pub(crate) const KEY: &str = "sk-test-7f3a9c";
 
 /// Compacts a fixture with the server as the summarizer.
 pub(crate) fn ask(server: &Server, more: &[&str]) -> Run {
-    let arguments = ["--model", "openai:test-model", "--base-url", &server.url, "--keep", "messages:2"];
+    // What the ledger appends is told elsewhere.
+    let arguments =
+        ["--model", "openai:test-model", "--base-url", &server.url, "--keep", "messages:2", "--ledger", "off"];
     let run = run(tcompact().args(arguments).args(more).arg("openai-chat/plain.json").env("OPENAI_API_KEY", KEY), b"");
     assert!(!format!("{run:?}").contains(KEY), "the key is shown: {run:?}");
     run
@@ -68,6 +70,8 @@ fn a_key_is_not_needed_on_ones_own_machine() {
         &format!("{}/", server.url),
         "--keep",
         "messages:2",
+        "--ledger",
+        "off",
         "openai-chat/plain.json",
     ]);
     assert!(summary_of(&run).ends_with("\nShort.\n</summary>"));
@@ -242,8 +246,9 @@ fn nothing_is_asked_where_nothing_is_done() {
 
 #[test]
 fn a_command_can_be_the_summarizer() {
-    let with_command =
-        |command: &str| with(&["--keep", "messages:2", "--summarizer-cmd", command, "openai-chat/plain.json"]);
+    let with_command = |command: &str| {
+        with(&["--keep", "messages:2", "--ledger", "off", "--summarizer-cmd", command, "openai-chat/plain.json"])
+    };
     let run = with_command("grep -c 'role=' | sed 's/$/ messages/'");
     assert!(summary_of(&run).ends_with("\n4 messages\n</summary>"), "{run:?}");
     assert_fails(&with_command("echo 'no luck' >&2; exit 3"), 4, &["exit status: 3", "no luck"]);

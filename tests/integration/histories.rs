@@ -24,8 +24,18 @@ fn conversation(turns: usize, words: usize) -> String {
 }
 
 fn ask(server: &Server, input: &str, more: &[&str]) -> Run {
-    let arguments =
-        ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:2", "--summary-tokens", "100"];
+    let arguments = [
+        "--model",
+        "openai:m",
+        "--base-url",
+        &server.url,
+        "--keep",
+        "messages:2",
+        "--summary-tokens",
+        "100",
+        "--ledger",
+        "off",
+    ];
     run(tcompact().args(arguments).args(more), input.as_bytes())
 }
 

@@ -7,6 +7,7 @@ mod contract;
 mod deerflow;
 mod endpoint;
 mod exact_tokens;
+mod facts;
 mod fixtures;
 mod generated;
 mod histories;

@@ -14,7 +14,7 @@ lines about errors and results. --half even|odd takes every other task. Standard
 """
 import argparse, glob, importlib.util, json, os, random, re, subprocess, sys, tempfile, time
 
-PREFIX = "Here is a summary of the conversation to date:"
+PREFIX = "Summary:"  # one of our own: with it nothing else stands around a summary
 EDITS = {"edit", "write", "multiedit", "notebookedit", "write_file", "edit_file", "str_replace", "create_file", "apply_patch"}
 SHELLS = {"bash", "shell", "execute_bash", "run_command", "terminal", "execute"}
 LOOKS = {"ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "which", "tree", "diff", "sleep", "cp", "mkdir", "rm", "export"}
@@ -116,6 +116,7 @@ def summarize(binary, head, tokens):
         json.dump(head + [message("user", "Go on.")], file, ensure_ascii=False)
         file.flush()
         done = subprocess.run([binary, "--from", "openai-chat", "--keep", "messages:1", "--accept", "any", "--pin", "none",
+                               "--summary-prefix", PREFIX,
                                "--summary-tokens", str(tokens), file.name], capture_output=True)
     if done.returncode:
         sys.exit(done.stderr.decode())

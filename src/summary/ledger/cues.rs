@@ -43,7 +43,7 @@ macro_rules! cue {
 
 cue! {
     /// A standing rule or a limit.
-    RULES = r"(?i)\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer\w*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is (?:fine|ok(?:ay)?|not (?:ok(?:ay)?|allowed)))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
+    RULES = r"(?i)\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer\w*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
     /// Somebody wants something.
     GOALS = r"(?i)\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
     /// A person has not got something, or does not know it: what is negated there is no rule.

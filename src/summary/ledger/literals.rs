@@ -276,7 +276,9 @@ fn is_identifier(word: &str) -> bool {
     }
     let camel =
         word.len() > 3 && bytes.windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-    let code = word.len() >= 4 && digits > 0 && bytes.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let code = word.len() >= 4
+        && digits > 0
+        && bytes.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'-');
     let hash = word.len() >= 7 && digits > 0 && bytes.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f' | b'-'));
     let underscored = bytes.contains(&b'_');
     camel || code || hash || underscored
@@ -293,7 +295,7 @@ mod tests {
     #[test]
     fn literals_of_every_class() {
         let text = "See https://a.b/c?d=1). Mail mia.kim6850@example.com, edit src/auth.rs:42 or main.py; E0308, KeyError: \
-                    v1.2.3 took 30 s for $1,234.50 on 2024-05-20 at 06:00, mia_kim_4397 booked HAT069 with --no-verify, fn getName #42.";
+                    v1.2.3 took 30 s for $1,234.50 on 2024-05-20 at 06:00, mia_kim_4397 booked HAT069 with --no-verify, fn getName #42, ACME-77213.";
         let expected = [
             (Class::Url, "https://a.b/c?d=1"),
             (Class::Email, "mia.kim6850@example.com"),
@@ -311,6 +313,7 @@ mod tests {
             (Class::Identifier, "--no-verify"),
             (Class::Identifier, "getName"),
             (Class::Identifier, "#42"),
+            (Class::Identifier, "ACME-77213"),
         ];
         assert_eq!(found(text), expected);
     }

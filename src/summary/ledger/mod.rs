@@ -145,8 +145,17 @@ fn weight(kind: Kind) -> f64 {
 /// begins with: the ledger in it is carried on, and what else it says is taken for said.
 pub fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Ledger {
     let turns = reading::read(messages, indices, prefix);
-    let found = gather(&turns).into_iter().map(|found| found.entry).filter(|entry| entry.kind != Kind::Said);
+    let found = gather(&turns).into_iter().map(by_literals).filter(|entry| entry.kind != Kind::Said);
     Ledger { entries: found.map(alone).collect() }
+}
+
+/// What the model said in passing is a fact by the names and numbers in it; a summary's notes weigh these by themselves.
+fn by_literals(found: Found) -> Entry {
+    let mut entry = found.entry;
+    if entry.kind == Kind::Said && found.speaker == Speaker::Assistant && entry.about.is_empty() {
+        entry.kind = said::kind_of_literals(&entry.text);
+    }
+    entry
 }
 
 /// A clause as it stands by itself, without what joins it to its neighbours.

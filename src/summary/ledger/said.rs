@@ -39,7 +39,8 @@ pub(super) fn kind_of_request(clause: &str, opening: bool) -> Kind {
     }
 }
 
-fn kind_of_literals(text: &str) -> Kind {
+/// What a statement is by the literals in it.
+pub(super) fn kind_of_literals(text: &str) -> Kind {
     let classes: Vec<Class> = literals(text).into_iter().map(|literal| literal.class).collect();
     let kinds = [
         (Class::Identifier, Kind::Identifier),
