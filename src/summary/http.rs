@@ -24,6 +24,8 @@ use super::{Bill, NoAnswer, Reply, shown};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an answer may pause once it has begun. Before that a model may think for as long as the whole may take.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+const SAME_MOMENT: Duration = Duration::from_millis(100);
+const TOO_SLOW: &str = "it took longer than --timeout";
 /// Bytes of an answer that are read; a summary has a few thousand.
 const LARGEST_ANSWER: usize = 16 << 20;
 /// Characters of an address that is not followed.
@@ -174,9 +176,13 @@ impl Wire {
             // Some servers send their headers before a model has begun to think.
             let pause = if body.is_empty() { left } else { left.min(self.idle) };
             let chunk = match chunks.recv_timeout(pause) {
+                // The client's own time for a read may end at the same moment.
+                Ok(Err(_)) if Instant::now() + SAME_MOMENT >= deadline => {
+                    return Err(failed(Kind::Passing, TOO_SLOW.to_owned()));
+                }
                 Ok(chunk) => chunk.map_err(|what| failed(Kind::Passing, what))?,
                 Err(RecvTimeoutError::Timeout) if pause == left => {
-                    return Err(failed(Kind::Passing, "it took longer than --timeout".to_owned()));
+                    return Err(failed(Kind::Passing, TOO_SLOW.to_owned()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let seconds = self.idle.as_secs_f64();
