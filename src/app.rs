@@ -71,10 +71,14 @@ pub fn run(settings: &Settings) -> Result<Exit> {
         output::write(&outcome.text, settings.output.as_deref().filter(|_| !settings.dry_run))?;
         Ok(outcome)
     });
-    if let Err(error) = &outcome {
-        reported.nothing_written(&error.to_string())?;
-    }
-    let outcome = outcome?;
+    let outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            // What went wrong first is what is told.
+            let _ = reported.nothing_written(&error.to_string());
+            return Err(error);
+        }
+    };
     if !settings.dry_run {
         said.disabled();
     }

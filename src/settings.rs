@@ -7,14 +7,14 @@ mod environment;
 mod file;
 mod keys;
 pub mod layers;
-mod summarizer;
+pub mod summarizer;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::cli::{Accept, Arguments, Emit, Facts, OnError, SUMMARY_PREFIX};
+use crate::cli::{Accept, Arguments, Emit, OnError, SUMMARY_PREFIX};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -23,20 +23,17 @@ use crate::presets::{self, Preset, Ways};
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::repair::Repair;
 use crate::run::input::plain;
-use crate::run::report::Billed;
+use crate::summary::Summarizer;
 use crate::summary::cache::Cache;
 use crate::summary::prompt::Template;
 use crate::summary::recipe::Recipe;
-use crate::summary::{Summarizer, Usage};
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model, NotFound};
 use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
-use summarizer::{
-    asked_tokens, cache, in_table, summarizer, summarizer_name, unencrypted, writer_provider, writer_window,
-};
+use summarizer::{Writer, cache, in_table, ledger, summarizer, summarizer_name, unencrypted, writer_provider};
 
 /// What is to be done, in values that have been checked.
 #[derive(Debug)]
@@ -69,12 +66,8 @@ pub struct Settings {
     pub summarizer_chosen: bool,
     /// What they are called in a report.
     pub summarizer_name: String,
-    /// The context window of the model that summarizes by tcompact's own recipe, in tokens, where it is known.
-    pub writer_window: Option<u64>,
-    /// How the tokens of that model are counted, as well as is known.
-    pub writer_counter: Counter,
-    /// US dollars that the model takes for a million tokens of input and of output, where known.
-    pub prices: Option<(f64, f64)>,
+    /// What is known of the model that summarizes.
+    pub writer: Writer,
     /// Tokens that facts may have which are appended to a model's summary.
     pub ledger: u64,
     /// Whether secrets are masked.
@@ -93,10 +86,6 @@ pub struct Settings {
     pub trim_tokens: Option<u64>,
     /// The size of a summary, in tokens.
     pub summary_tokens: u64,
-    /// The size that a model is asked for.
-    pub asked_tokens: u64,
-    /// The longest answer of the model, where it is known.
-    pub most_tokens: Option<u64>,
     /// The role of the summary message.
     pub summary_role: SummaryRole,
     /// What is done when the summarizer fails.
@@ -167,25 +156,18 @@ impl Settings {
         let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
         check_fractions(&triggers, arguments.keep, context_window)?;
         check_pins(&arguments.pins)?;
-        let writer_window = writer_window(&arguments, writer);
-        let asked_tokens = asked_tokens(arguments.summary_tokens, writer, writer_window);
-        let (template, template_from) = template(&arguments, asked_tokens, summary_prompt, &preset.recipe)?;
+        let counter = counter(arguments.counter, model, preset);
+        let writer_window = writer.map(|writer| writer.context_window);
+        let writer = Writer::new(&arguments, writer, counter);
+        let (template, template_from) = template(&arguments, writer.asked_tokens, summary_prompt, &preset.recipe)?;
         let provider = model.map(|model| model.provider).or_else(|| writer_provider(&arguments));
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
             summarizer: summarizer(&arguments, &preset.recipe, variable)?,
             summarizer_name: summarizer_name(&arguments),
-            writer_window,
-            asked_tokens,
-            most_tokens: writer.and_then(|writer| writer.max_output),
-            writer_counter: writer.map_or(counter(arguments.counter, model, preset), |writer| writer.counter()),
-            prices: writer.and_then(|writer| writer.input_price.zip(writer.output_price)),
-            ledger: match arguments.ledger {
-                Facts::On => asked_tokens / 2,
-                Facts::Off => 0,
-                Facts::Within(tokens) => tokens,
-            },
+            writer,
+            ledger: ledger(arguments.ledger, writer.asked_tokens),
             redact: arguments.redact,
             cache: cache(&arguments)?,
             report: arguments.report.clone(),
@@ -207,14 +189,11 @@ impl Settings {
                 rules: preset.rules,
                 provider,
             },
-            counter: counter(arguments.counter, model, preset),
+            counter,
             recipe: preset.recipe,
             // Who writes the words around a summary writes all of them.
             ways: Ways { fences: preset.ways.fences && arguments.summary_prefix == SUMMARY_PREFIX, ..preset.ways },
-            summarizer_window: arguments
-                .context_window
-                .or(writer.map(|writer| writer.context_window))
-                .or(context_window),
+            summarizer_window: arguments.context_window.or(writer_window).or(context_window),
             truncation: truncation(arguments.truncate_args, preset, context_window),
             archive_chosen: arguments.archive.is_some(),
             archive: arguments.archive.or_else(|| preset.ways.files.then(|| archive_of(arguments.path.as_deref()))),
@@ -236,21 +215,6 @@ impl Settings {
             disabled: None,
             said: vec![],
         })
-    }
-}
-
-impl Settings {
-    /// What tokens cost: as the provider says, or by the table.
-    pub fn billed(&self, usage: Usage) -> Billed {
-        const MILLION: f64 = 1e6;
-        let priced =
-            |(input, output): (f64, f64)| (usage.input as f64 * input + usage.output as f64 * output) / MILLION;
-        Billed {
-            input_tokens: usage.input,
-            output_tokens: usage.output,
-            reasoning_tokens: usage.reasoning,
-            cost_usd: usage.cost.or(self.prices.map(priced)),
-        }
     }
 }
 

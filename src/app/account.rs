@@ -64,7 +64,7 @@ impl Account {
             summary_tokens: self.summary_tokens,
             tokens_after: self.tokens_after.or(before).filter(|_| !failed),
             provider: provider.map(str::to_owned),
-            usage: self.bill.usage.map(|usage| settings.billed(usage)),
+            usage: self.bill.usage.map(|usage| settings.writer.billed(usage)),
             requests: self.bill.requests,
             retries: self.bill.retries,
             cached: self.bill.cached,

@@ -25,7 +25,7 @@ impl Work<'_, '_> {
         if settings.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
         }
-        let request = Request { system: settings.recipe.system, prompt, limit: settings.asked_tokens };
+        let request = Request { system: settings.recipe.system, prompt, limit: settings.writer.asked_tokens };
         let Some(cache) = &settings.cache else { return Ok(self.corrected(&request, for_all)) };
         let identity = self.answers.identity(&request);
         match cache.get(&identity) {
@@ -67,7 +67,7 @@ impl Work<'_, '_> {
         }
         Said::new(settings).asked_again(self.source, &refusal);
         let (said, limit) = refusal.correction(request.limit);
-        let limit = limit.min(settings.most_tokens.unwrap_or(u64::MAX));
+        let limit = limit.min(settings.writer.most_tokens.unwrap_or(u64::MAX));
         let prompt = format!("{}\n\n{said}", request.prompt);
         answer(&Request { prompt, limit, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
             message: format!("{} (asked once more, since {refusal})", none.message),
@@ -134,16 +134,16 @@ impl Work<'_, '_> {
     }
 
     fn measure(&self) -> Measure {
-        Measure { counter: self.settings.writer_counter }
+        Measure { counter: self.settings.writer.counter }
     }
 
     /// Tokens that a part may have, where the summarizer's window is known.
     fn room(&self) -> Result<Option<u64>, NoSummary> {
         let settings = self.settings;
-        let Some(window) = settings.writer_window else { return Ok(None) };
+        let Some(window) = settings.writer.window else { return Ok(None) };
         let around = settings.template.fill("").unwrap_or_default();
         let around = [settings.recipe.system.unwrap_or_default(), &around].concat();
-        match self.measure().room(window, settings.asked_tokens, &around) {
+        match self.measure().room(window, settings.writer.asked_tokens, &around) {
             room if room < SMALLEST_PART => Err(no_room(window)),
             room => Ok(Some(room)),
         }

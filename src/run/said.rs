@@ -104,7 +104,7 @@ impl<'s> Said<'s> {
     /// What was put in the place of the history, and what the provider counts.
     pub fn summarized(self, source: &str, messages: usize, tokens: u64, bill: &Bill) {
         if self.settings.verbose {
-            let counted = bill.usage.map(|usage| self.settings.billed(usage)).map(|billed| {
+            let counted = bill.usage.map(|usage| self.settings.writer.billed(usage)).map(|billed| {
                 let cost = billed.cost_usd.map(|cost| format!(", ${cost:.6}")).unwrap_or_default();
                 format!(
                     "; the provider counts {} tokens in and {} out{cost}",

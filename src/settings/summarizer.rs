@@ -5,17 +5,19 @@ use std::time::Duration;
 use anyhow::Result;
 use reqwest::Url;
 
-use crate::cli::Arguments;
+use crate::cli::{Arguments, Facts};
 use crate::exit::Failure;
 use crate::run::input::plain;
+use crate::run::report::Billed;
 use crate::run::said;
-use crate::summary::Summarizer;
 use crate::summary::attempts::Patience;
 use crate::summary::cache::Cache;
 use crate::summary::http::{Secret, Tell, Wire};
 use crate::summary::pace::Pace;
 use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
 use crate::summary::recipe::Recipe;
+use crate::summary::{Summarizer, Usage};
+use crate::tokens::Counter;
 use crate::tokens::models::Model;
 
 /// The name of the embedded summarizer.
@@ -138,24 +140,64 @@ pub(super) fn in_table(name: &str) -> String {
 
 /// The provider of the model that summarizes, which need not be in the table.
 pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
-    let name = arguments.model.as_deref()?.split_once(':')?.0;
-    provider::by_name(name).map(|provider| provider.name)
+    let name = in_table(arguments.model.as_deref()?);
+    provider::by_name(name.split_once(':')?.0).map(|provider| provider.name)
 }
 
-/// The size asked of a summary: no larger than what the model can write, and than what leaves room to read in a small
-/// window.
-pub(super) fn asked_tokens(wanted: u64, writer: Option<Model>, window: Option<u64>) -> u64 {
-    let most = writer.and_then(|writer| writer.max_output).unwrap_or(u64::MAX);
-    let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
-    wanted.min(most).min(quarter)
+/// What is known of the model that summarizes, by tcompact's own recipe.
+#[derive(Debug, Clone, Copy)]
+pub struct Writer {
+    /// Its context window in tokens, where that is known.
+    pub window: Option<u64>,
+    /// How its tokens are counted, as well as is known.
+    pub counter: Counter,
+    /// The size that it is asked for, in tokens.
+    pub asked_tokens: u64,
+    /// The longest answer that it can write, in tokens, where that is known.
+    pub most_tokens: Option<u64>,
+    /// US dollars that it takes for a million tokens of input and of output, where these are known.
+    pub prices: Option<(f64, f64)>,
 }
 
-/// The context window of the model that summarizes. A window that the user gives is the reader's where they name one, and
-/// the table's is better; a command reads what it is given.
-pub(super) fn writer_window(arguments: &Arguments, writer: Option<Model>) -> Option<u64> {
-    let given =
-        arguments.context_window.filter(|_| arguments.for_model.is_none() && arguments.summarizer_cmd.is_none());
-    writer.map(|writer| writer.context_window).or(given)
+impl Writer {
+    /// What the table has of a model, or else what the flags say; `reader` is how the reader's tokens are counted. A window
+    /// that the user gives is the reader's where they name one, and a command reads what it is given.
+    pub(super) fn new(arguments: &Arguments, model: Option<Model>, reader: Counter) -> Self {
+        let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
+        let window = model.map(|model| model.context_window).or(arguments.context_window.filter(|_| its_own));
+        let most_tokens = model.and_then(|model| model.max_output);
+        // A small window must leave room to read.
+        let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
+        Writer {
+            window,
+            counter: model.map_or(reader, |model| model.counter()),
+            asked_tokens: arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter),
+            most_tokens,
+            prices: model.and_then(|model| model.input_price.zip(model.output_price)),
+        }
+    }
+
+    /// What tokens cost: as the provider says, or by the table.
+    pub fn billed(&self, usage: Usage) -> Billed {
+        const MILLION: f64 = 1e6;
+        let priced =
+            |(input, output): (f64, f64)| (usage.input as f64 * input + usage.output as f64 * output) / MILLION;
+        Billed {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            reasoning_tokens: usage.reasoning,
+            cost_usd: usage.cost.or(self.prices.map(priced)),
+        }
+    }
+}
+
+/// Tokens that facts may have which are appended to a summary of so many.
+pub(super) fn ledger(facts: Facts, asked_tokens: u64) -> u64 {
+    match facts {
+        Facts::On => asked_tokens / 2,
+        Facts::Off => 0,
+        Facts::Within(tokens) => tokens,
+    }
 }
 
 /// Where summaries are kept, which is found out before any is paid for.
