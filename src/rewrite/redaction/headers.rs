@@ -1,197 +1,132 @@
-//! The secrets in authorization and cookie headers, and in the arguments of commands that take a name and a password.
+//! The secrets in authorization and cookie headers, and in the few commands and files that give a password no name.
 //!
-//! The scheme, the names of cookies and what else a header says stay.
+//! The scheme of a header stays, and what is not given away by what stands behind it.
 
-use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use regex::Regex;
 
-use super::assignments::placeholder_at;
 use super::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
 use super::{Found, breaks, values};
 
-/// Schemes that have a secret behind them, in small letters.
-const SCHEMES: [&str; 12] = [
-    "apikey",
-    "api-key",
-    "basic",
-    "bearer",
-    "bot",
-    "githubtoken",
-    "jwt",
-    "key",
-    "negotiate",
-    "sso-key",
-    "token",
-    "zoho-oauthtoken",
-];
-/// What a cookie's attributes are called, in small letters.
-const ATTRIBUTES: [&str; 10] =
-    ["comment", "domain", "expires", "httponly", "max-age", "partitioned", "path", "priority", "samesite", "version"];
-/// Bytes of a command that are looked at.
-const LONGEST_COMMAND: usize = 2048;
+/// Bytes of a header that are looked at.
+const LONGEST_HEADER: usize = 8192;
+/// Bytes before a flag that are looked at for the command.
+const LONGEST_COMMAND: usize = 256;
 
-/// A command that takes a password as an argument.
-struct Command {
-    name: &'static str,
-    /// Flags with the password behind them.
-    flags: &'static [&'static str],
-    /// Whether a name and a colon stand before the password.
-    named: bool,
-    /// Whether the password stands right behind the flag.
-    glued: bool,
+/// Schemes that have one secret behind them, which ends at white space.
+static SCHEMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new("^(?i:api-?key|basic|bearer|bot|digest|githubtoken|jwt|key|negotiate|oauth|sharedkey|sso-key|token)$")
+        .ok()
+});
+/// A name and a password behind a flag of `curl`, a password behind one of others, a password in `.netrc`.
+static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let value = r#"\\*(?:["']([^"'\\\n]{3,256})["'\\]|([^\s"'\\]{3,256}))"#;
+    let netrc = r"(?m:^|machine\s+\S+)\s*login\s+\S+\s+password\s+(\S{3,256})";
+    Regex::new(&format!(r"[ \t](-u|--user|-U|--proxy-user|-p)[ =]?{value}|{netrc}")).ok()
+});
+
+fn is_scheme(word: &str) -> bool {
+    // The tests see that it compiles.
+    SCHEMES.as_ref().is_some_and(|regex| regex.is_match(word))
 }
 
-const COMMANDS: [Command; 4] = [
-    Command { name: "curl", flags: &["-u", "--user", "-U", "--proxy-user"], named: true, glued: false },
-    Command { name: "sshpass", flags: &["-p"], named: false, glued: true },
-    Command { name: "redis-cli", flags: &["-a"], named: false, glued: false },
-    Command { name: "mysql", flags: &["-p"], named: false, glued: true },
-];
+/// Where the value of a header ends that begins at `start`: at the end of the line, or at a quote, unless a parameter's
+/// value begins there.
+fn header_end(text: &str, start: usize) -> usize {
+    let bytes = text.as_bytes();
+    let most = bytes.len().min(start + LONGEST_HEADER);
+    let mut in_parameter = false;
+    let mut at = start;
+    while at < most {
+        match bytes[at] {
+            b'\n' | b'\r' => break,
+            b'\\' if matches!(bytes.get(at + 1), Some(b'n' | b'r')) => break,
+            b'"' | b'\'' | b'`' => {
+                let before = text[start..at].trim_end_matches('\\');
+                let begins = before.ends_with('=') && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric);
+                if !in_parameter && !begins {
+                    return start + before.len();
+                }
+                in_parameter = !in_parameter;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    (start..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(start)
+}
 
-/// What ends a credential.
-fn ends(byte: u8) -> bool {
-    breaks(byte) || matches!(byte, b',' | b';' | b'<' | b'>' | b'(' | b')' | b'\\' | b'}')
+/// The secret in the value of an authorization header. It is `given` where nothing else can stand there, as on a line of
+/// its own or in quotes; elsewhere it may be a sentence or code.
+pub(super) fn authorization(text: &str, start: usize, given: impl Fn(&str, usize) -> bool) -> Option<Found> {
+    let value = text.get(start..header_end(text, start))?;
+    let start = start + value.len() - value.trim_start().len();
+    let (first, rest) = value.trim().split_once(char::is_whitespace).unwrap_or((value.trim(), ""));
+    let has_scheme = first.starts_with(|c: char| c.is_ascii_alphabetic())
+        && first.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let credential = rest.trim_start();
+    let (credential, is_secret) = if rest.is_empty() || !has_scheme {
+        let credential = first.trim_end_matches(['.', ',', ';', ':', ')', '}']);
+        let is_given = given(credential, start + credential.len()) && !is_scheme(credential) && !value.ends_with(' ');
+        let is_drawn = values::is_random(credential, 8) && !values::is_code(credential);
+        (credential, is_drawn || (is_given && !values::is_call(credential)))
+    } else {
+        let has_parameters = credential.contains('=') && credential.contains(char::is_whitespace);
+        let is_one = !credential.contains(char::is_whitespace);
+        let credential = if has_parameters { credential } else { credential.split_whitespace().next()? };
+        let credential = credential.trim_end_matches(['.', ',', ';', ':', ')', '}']);
+        let is_word = credential.bytes().all(|byte| byte.is_ascii_lowercase());
+        let is_secret = has_parameters || is_one || !is_word || (is_scheme(first) && credential.len() > 4);
+        let is_call = values::is_call(credential) && !credential.contains(':');
+        (credential, is_secret && credential.len() >= 3 && !is_call)
+    };
+    let start = credential.as_ptr() as usize - text.as_ptr() as usize;
+    let range = start..start + credential.len();
+    (is_secret && !values::is_nothing(credential)).then_some(Found { range, kind: AUTHORIZATION })
 }
 
 /// The secret behind the word `bearer`, which ends at `at`, where no header's name says what it is.
-pub(super) fn bearer(text: &str, at: usize, kept: &[Range<usize>]) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let start = at + bytes[at..].iter().take(4).take_while(|byte| **byte == b' ').count();
-    if start == at || placeholder_at(kept, start).is_some() {
-        return None;
-    }
-    let end = start + bytes[start..].iter().take(8192).take_while(|byte| !ends(**byte)).count();
-    let range = start..trimmed(bytes, start, end);
-    let credential = text.get(range.clone())?;
-    let is_secret = values::is_random(credential, 16)
-        && !values::is_no_secret("token", credential)
-        && !values::is_code(credential)
-        && credential.is_ascii();
-    is_secret.then_some(range)
+pub(super) fn bearer(text: &str, at: usize) -> Option<Found> {
+    let ends =
+        |c: char| !c.is_ascii() || breaks(c as u8) || matches!(c, ',' | ';' | '<' | '>' | '(' | ')' | '\\' | '}');
+    let rest = text[at..].trim_start_matches(' ');
+    let start = text.len() - rest.len();
+    let credential = &rest[..rest.find(ends).unwrap_or(rest.len()).min(LONGEST_HEADER)];
+    let credential = credential.trim_end_matches(['.', ':']);
+    let is_secret = start > at && (values::is_random(credential, 12) || credential.len() >= 24);
+    let is_secret = is_secret && !values::is_nothing(credential) && !values::is_code(credential);
+    is_secret.then(|| Found { range: start..start + credential.len(), kind: AUTHORIZATION })
 }
 
-/// The end without the full stop or colon of a sentence.
-fn trimmed(bytes: &[u8], start: usize, mut end: usize) -> usize {
-    while end > start && matches!(bytes[end - 1], b'.' | b':') {
-        end -= 1;
-    }
-    end
+/// The value of a cookie header, whole.
+pub(super) fn cookies(text: &str, start: usize) -> Option<Found> {
+    let value = text.get(start..header_end(text, start))?.trim_end();
+    let is_secret = value.contains('=') && !values::is_nothing(value) && !values::is_code(value);
+    is_secret.then(|| Found { range: start..start + value.len(), kind: COOKIE })
 }
 
-/// The secret in the value of an authorization header.
-pub(super) fn authorization(text: &str, value: Range<usize>) -> Option<Found> {
-    let bytes = &text.as_bytes()[..value.end];
-    let word = |at: usize| {
-        let start = at + bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        let end = start + bytes[start..].iter().take_while(|byte| !ends(**byte)).count();
-        start..trimmed(bytes, start, end)
-    };
-    let first = word(value.start);
-    let scheme = text.get(first.clone())?.to_ascii_lowercase();
-    let has_scheme = SCHEMES.contains(&scheme.as_str());
-    let range = if has_scheme { word(first.end) } else { first };
-    let credential = text.get(range.clone())?;
-    let is_word = credential.bytes().all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_'));
-    let is_long = credential.len() >= if is_word { 16 } else { 4 };
-    let is_secret = if has_scheme { is_long && !values::is_code(credential) } else { values::is_random(credential, 8) };
-    let is_secret = is_secret && !values::is_no_secret("token", credential);
-    is_secret.then_some(Found { range, kind: AUTHORIZATION })
-}
-
-/// The secrets in the value of a cookie header.
-pub(super) fn cookies(text: &str, value: Range<usize>, found: &mut Vec<Found>) {
-    let mut at = value.start;
-    let Some(header) = text.get(value) else { return };
-    for pair in header.split(';') {
-        let start = at;
-        at += pair.len() + 1;
-        let Some((name, content)) = pair.split_once('=') else { continue };
-        let start = start + name.len() + 1;
-        let name = name.trim().to_ascii_lowercase();
-        let content = content.trim_end();
-        let is_session = ["sess", "token", "auth", "sid", "jwt", "csrf", "xsrf"].iter().any(|part| name.contains(part));
-        let is_secret = !ATTRIBUTES.contains(&name.as_str())
-            && !content.contains(char::is_whitespace)
-            && !values::is_no_secret(&name, content)
-            && (values::is_random(content, 8) || (is_session && content.len() >= 6));
-        if is_secret {
-            found.push(Found { range: start..start + content.len(), kind: COOKIE });
-        }
-    }
-}
-
-/// The passwords that commands are given.
+/// The passwords that commands are given, and those in `.netrc`.
 pub(super) fn commands(text: &str, found: &mut Vec<Found>) {
-    for command in &COMMANDS {
-        let finder = memmem::Finder::new(command.name);
-        let mut at = 0;
-        while let Some(start) = finder.find(&text.as_bytes()[at..]).map(|next| at + next + command.name.len()) {
-            at = start;
-            if text.as_bytes().get(start).is_some_and(|byte| matches!(byte, b' ' | b'd')) {
-                at = command_end(text.as_bytes(), start);
-                arguments(text, start..at, command, found);
+    for captures in COMMANDS.iter().flat_map(|regex| regex.captures_iter(text)) {
+        let Some(mut value) = captures.get(2).or(captures.get(3)).or(captures.get(4)).map(|value| value.range()) else {
+            continue;
+        };
+        if let Some(flag) = captures.get(1) {
+            let window = &text.as_bytes()[flag.start().saturating_sub(LONGEST_COMMAND)..flag.start()];
+            let line = memchr::memrchr(b'\n', window).map_or(window, |line| &window[line + 1..]);
+            let names = |command: &str| memchr::memmem::find(line, command.as_bytes()).is_some();
+            let is_glued = value.start == flag.end();
+            let colon = text[value.clone()].find(':').filter(|_| names("curl"));
+            match (flag.as_str(), colon) {
+                ("-p", _) if names("sshpass") || names(" login") || (is_glued && names("mysql")) => {}
+                ("-p", _) | (_, None) => continue,
+                (_, Some(colon)) => value.start += colon + 1,
             }
         }
-    }
-}
-
-/// Where a command ends that goes on at `start`: with its line, unless that ends with a backslash.
-fn command_end(bytes: &[u8], start: usize) -> usize {
-    let most = bytes.len().min(start + LONGEST_COMMAND);
-    let mut at = start;
-    while at < most && (bytes[at] != b'\n' || bytes[at - 1] == b'\\') {
-        at += 1;
-    }
-    at
-}
-
-/// Adds the passwords among the arguments of one command.
-fn arguments(text: &str, range: Range<usize>, command: &Command, found: &mut Vec<Found>) {
-    let bytes = &text.as_bytes()[..range.end];
-    for flag in command.flags {
-        for hit in memmem::find_iter(&bytes[range.clone()], flag) {
-            let flag_start = range.start + hit;
-            let mut at = flag_start + flag.len();
-            let spaces = bytes[at..].iter().take(4).take_while(|byte| matches!(byte, b' ' | b'=')).count();
-            if bytes[flag_start - 1] != b' '
-                || (spaces == 0 && !command.glued)
-                || (spaces > 0 && command.name == "mysql")
-            {
-                continue;
-            }
-            at += spaces;
-            at += bytes[at..].iter().take(4).take_while(|byte| **byte == b'\\').count();
-            let quote = bytes.get(at).copied().filter(|byte| matches!(byte, b'"' | b'\''));
-            at += usize::from(quote.is_some());
-            // A string around the command ends before the argument does.
-            let is_end = |byte: u8| match byte {
-                b'\\' | b'"' | b'\'' | b'\n' => true,
-                _ => quote.is_none() && breaks(byte),
-            };
-            let end = at + bytes[at..].iter().take_while(|byte| !is_end(**byte)).count();
-            if quote.is_some_and(|quote| bytes[at..end].contains(&b' ') && !closes(&bytes[end..], quote)) {
-                continue;
-            }
-            let colon = memchr::memchr(b':', &bytes[at..end]).map(|colon| at + colon + 1);
-            let start = if command.named { colon } else { Some(at) };
-            let password = start.and_then(|start| Some((start, text.get(start..end)?)));
-            if let Some((start, _)) = password.filter(|(_, password)| is_password(password)) {
-                found.push(Found { range: start..end, kind: PASSWORD });
-            }
+        let password = &text[value.clone()];
+        if password.len() >= 3 && !values::is_reference(password) && password.contains(char::is_alphanumeric) {
+            found.push(Found { range: value, kind: PASSWORD });
         }
     }
-}
-
-/// Whether a quote closes there.
-fn closes(bytes: &[u8], quote: u8) -> bool {
-    bytes.iter().take(4).find(|byte| **byte != b'\\') == Some(&quote)
-}
-
-/// Whether an argument is a password and not the name of one.
-fn is_password(argument: &str) -> bool {
-    argument.chars().any(char::is_alphanumeric)
-        && argument.chars().count() >= 3
-        && !values::is_reference(argument)
-        && !values::is_stand_in(argument)
 }

@@ -159,7 +159,7 @@ impl Redactor {
         shapes::find(text, &mut found);
         if member != Member::Structural {
             if let Member::Named(name) = member {
-                assignments::in_member(name, text, &mut found);
+                found.extend(assignments::in_member(name, text));
             }
             assignments::find(text, &kept, &mut found);
             headers::commands(text, &mut found);

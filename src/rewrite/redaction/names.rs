@@ -1,7 +1,11 @@
 //! Whether a name says that a secret stands behind it.
 //!
-//! A name is taken apart into words, and its last word decides: `db_password` and `accessToken` say secret, `password_hash`,
-//! `secret_name` and `max_tokens` do not. What the value then is, [`super::values`] knows.
+//! A name is taken apart into words: `db_password` and `accessToken` end in one that says secret, and with a word such as
+//! `hash`, `name` or `max` no name does. What the value then is, [`super::values`] knows.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 /// What a name says of the value behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,209 +16,88 @@ pub(super) enum Says {
     Key,
     /// No more than `token`, `auth` or `pass`, which have other meanings: what stands there must look like a key.
     Perhaps,
-    /// The words that a wallet is made of.
-    Phrase,
-    /// An address with the secret among its parts.
-    Connection,
-    /// An authorization header: a scheme and a secret.
+    /// An authorization header: a scheme and a secret, or a secret alone.
     Authorization,
     /// A cookie header: names and values.
     Cookie,
 }
 
-/// Words behind the one that counts that change nothing.
-const QUALIFIERS: [&str; 22] = [
-    "again",
-    "b64",
-    "base64",
-    "confirm",
-    "confirmation",
-    "dev",
-    "development",
-    "live",
-    "main",
-    "new",
-    "old",
-    "plain",
-    "plaintext",
-    "prd",
-    "primary",
-    "prod",
-    "production",
-    "secondary",
-    "staging",
-    "test",
-    "val",
-    "value",
-];
-/// Words before `key` with which it is a secret.
-const KEYS: [&str; 63] = [
-    "access",
-    "account",
-    "admin",
-    "ai",
-    "anthropic",
-    "api",
-    "app",
-    "application",
-    "auth",
-    "aws",
-    "azure",
-    "cipher",
-    "client",
-    "cohere",
-    "consumer",
-    "cookie",
-    "crypto",
-    "dashscope",
-    "datadog",
-    "deepseek",
-    "deploy",
-    "elevenlabs",
-    "encryption",
-    "exa",
-    "fireworks",
-    "function",
-    "functions",
-    "gemini",
-    "github",
-    "google",
-    "groq",
-    "hmac",
-    "integration",
-    "jwt",
-    "license",
-    "mailgun",
-    "master",
-    "mistral",
-    "model",
-    "openai",
-    "openrouter",
-    "perplexity",
-    "pinecone",
-    "private",
-    "project",
-    "rapidapi",
-    "resend",
-    "role",
-    "secret",
-    "security",
-    "sendgrid",
-    "serper",
-    "service",
-    "session",
-    "shared",
-    "signing",
-    "storage",
-    "stripe",
-    "subscription",
-    "tavily",
-    "twilio",
-    "webhook",
-    "xai",
-];
-/// Words before `token` with which it is none: pieces of text, pages of a list.
-const NO_TOKENS: [&str; 32] = [
-    "bos",
-    "cancel",
-    "cancellation",
-    "class",
-    "cls",
-    "completion",
-    "continuation",
-    "current",
-    "end",
-    "eos",
-    "first",
-    "image",
-    "input",
-    "last",
-    "mask",
-    "max",
-    "min",
-    "next",
-    "output",
-    "pad",
-    "page",
-    "per",
-    "prev",
-    "previous",
-    "prompt",
-    "sep",
-    "special",
-    "start",
-    "stop",
-    "sync",
-    "top",
-    "unk",
-];
+/// Words with which a name says no secret: what a secret is of, or what is told of one.
+static DENIED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let kinds = "public|pub|publishable|primary|foreign|partition|sort|cache|routing|idempotency|hot|index|keyboard";
+    let about = "hash|hashed|hint|name|file|path|dir|url|uri|host|port|ids?|types?|mode|expir\\w*|ttl|age|days|minutes|\
+        seconds|timeout|enabled|required|algorithm|prefix|suffix|header|policy|endpoint|sock|user|username|email|method|\
+        provider|domain|bucket|version|region|column|field|format|regex|pattern|rotation|error|errors|msg|message|label|\
+        title|text|description|placeholder|invalid|reset|length|len|size|count|counts|limit|budget|usage|rate|cost";
+    let tokens = "max|min|next|prev|previous|page|pad|eos|bos|unk|cls|sep|mask|special|first|last|start|stop|end|input|\
+        output|prompt|completion|continuation|current|image|cancel|cancellation|class|per|sync|top|total|csrfmiddleware";
+    Regex::new(&format!("(?:^|_)(?:{kinds}|{about}|{tokens})(?:_|$)|^(?:old_?)?pwd$")).ok()
+});
+/// Names of passwords; words behind the one that counts that change nothing may follow.
+static PASSWORDS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| ending("(?:pass(?:word|wd|phrase|code|wort)|pwd|secret|dbpass|credential)s?"));
+/// Names of keys.
+static KEYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let keys = "(?:api|secret|access|private|auth|master|sign(?:ing)?|encryption|account|client|service|shared|license|\
+        app|subscription)_?keys?";
+    ending(&format!("{keys}|_token|(?:api|access|auth|bot|bearer|refresh)token|_pass|_pw"))
+});
+/// Names of environment variables that say secret with a word that says nothing elsewhere.
+static VARIABLES: LazyLock<Option<Regex>> =
+    LazyLock::new(|| ending("(?:^|_)(?:pass|token)|_(?:key|pat|salt|pin|dsn|auth|pw)|pass|apikey"));
+/// Names that may say secret.
+static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        "(?:^|_)(?:token|auth|pass|pw|secret)(?:_|$)|(?:_key|passw(?:or)?d|passphrase|secret|credential)(?:_|s?$)",
+    )
+    .ok()
+});
+/// The names of headers with a secret, as they are spelled.
+static HEADERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new("^(?i:(?:proxy-)?authorization|api-key|x-(?:[a-z]+-)*(?:api-?key|key|token|secret|auth|authorization))$")
+        .ok()
+});
+
+fn ending(words: &str) -> Option<Regex> {
+    let unimportant = r"\d+|b64|base|base64|confirm|confirmation|data|dev|live|new|old|plain|prod|staging|test|value";
+    Regex::new(&format!("(?:{words})(?:_?\\d+|_(?:{unimportant}))*$")).ok()
+}
 
 /// What a name says, if it says secret.
 pub(super) fn says(name: &str) -> Option<Says> {
-    let mut words = words(name);
-    while words.len() > 1 && words.last().is_some_and(|last| is_qualifier(last)) {
-        words.pop();
+    // The tests see that they compile.
+    let fits = |regex: &Option<Regex>, name: &str| regex.as_ref().is_some_and(|regex| regex.is_match(name));
+    if fits(&HEADERS, name) {
+        return Some(Says::Authorization);
     }
-    let last = words.pop()?;
-    let before = words.pop();
-    let before = before.as_deref();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| last.ends_with(ending));
-    match last.as_str() {
-        // The working directory.
-        "pwd" | "oldpwd" if before.is_none() && !name.contains(|c: char| c.is_ascii_lowercase()) => None,
-        "passcode" | "credential" | "credentials" => Some(Says::Key),
-        "pass" | "token" | "auth" | "pw" => match before {
-            Some(word) if last == "token" && NO_TOKENS.contains(&word) => None,
-            Some(_) if last != "auth" => Some(Says::Key),
-            _ => Some(Says::Perhaps),
-        },
-        "key" => before.filter(|word| KEYS.contains(word)).map(|_| Says::Key),
-        // What Kubernetes and Rails call theirs.
-        "data" | "base" => matches!(before, Some("key")).then_some(Says::Key),
-        "authorization" => Some(Says::Authorization),
-        "cookie" => Some(Says::Cookie),
-        "mnemonic" => Some(Says::Phrase),
-        "phrase" => matches!(before, Some("seed" | "recovery" | "secret" | "backup")).then_some(Says::Phrase),
-        "string" | "str" => matches!(before, Some("connection" | "conn")).then_some(Says::Connection),
-        "connectionstring" | "connstring" | "connstr" | "connection" => {
-            (last != "connection").then_some(Says::Connection)
-        }
-        _ if ends(&["password", "passwd", "passphrase", "pwd", "secret", "dbpass", "passwort"]) => Some(Says::Password),
-        _ if ends(&["apikey", "secretkey", "accesskey", "privatekey", "authkey", "masterkey", "signingkey"]) => {
-            Some(Says::Key)
-        }
-        _ if ends(&["accesstoken", "authtoken", "apitoken", "refreshtoken", "bottoken", "bearertoken"]) => {
-            Some(Says::Key)
-        }
+    let words = words(name);
+    match words.as_str() {
+        "cookie" | "set_cookie" => Some(Says::Cookie),
+        words if fits(&DENIED, words) => None,
+        words if fits(&PASSWORDS, words) => Some(Says::Password),
+        words if is_environment(name) && fits(&VARIABLES, words) => Some(Says::Password),
+        words if fits(&KEYS, words) => Some(Says::Key),
+        words if fits(&OTHERS, words) => Some(if is_environment(name) { Says::Key } else { Says::Perhaps }),
         _ => None,
     }
 }
 
-fn is_qualifier(word: &str) -> bool {
-    QUALIFIERS.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The words of a name in small letters: parted by what is no letter, and where small letters meet capitals.
-fn words(name: &str) -> Vec<String> {
+/// The words of a name in small letters with `_` between: parted by what is no letter, and where small letters meet capitals.
+fn words(name: &str) -> String {
     let bytes = name.as_bytes();
-    let mut words = vec![String::new()];
+    let mut words = String::with_capacity(name.len() + 8);
     for (index, byte) in bytes.iter().enumerate() {
-        if !byte.is_ascii_alphanumeric() {
-            words.push(String::new());
-            continue;
-        }
         let before = index.checked_sub(1).map(|before| bytes[before]);
-        let after = bytes.get(index + 1);
-        let turns = before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit())
-            || (before.is_some_and(|before| before.is_ascii_uppercase()) && after.is_some_and(u8::is_ascii_lowercase));
-        if byte.is_ascii_uppercase() && turns {
-            words.push(String::new());
+        let meets = before.is_some_and(|before| before.is_ascii_lowercase() || before.is_ascii_digit())
+            || (before.is_some_and(|before| before.is_ascii_uppercase())
+                && bytes.get(index + 1).is_some_and(u8::is_ascii_lowercase));
+        if !byte.is_ascii_alphanumeric() || (byte.is_ascii_uppercase() && meets) {
+            words.push('_');
         }
-        if let Some(word) = words.last_mut() {
-            word.push(char::from(byte.to_ascii_lowercase()));
+        if byte.is_ascii_alphanumeric() {
+            words.push(char::from(byte.to_ascii_lowercase()));
         }
     }
-    words.retain(|word| !word.is_empty());
     words
 }
 
@@ -228,29 +111,9 @@ pub(super) fn is_environment(name: &str) -> bool {
 /// Whether a member of that name says how a message is built rather than what is said in it, so that only what is spelled
 /// as a secret is one there.
 pub(super) fn is_structural(name: &str) -> bool {
-    const STRUCTURAL: [&str; 20] = [
-        "call_id",
-        "callId",
-        "event",
-        "finish_reason",
-        "id",
-        "index",
-        "kind",
-        "mime_type",
-        "model",
-        "name",
-        "object",
-        "role",
-        "stop_reason",
-        "status",
-        "timestamp",
-        "toolCallId",
-        "tool_call_id",
-        "tool_use_id",
-        "type",
-        "uuid",
-    ];
-    STRUCTURAL.contains(&name)
+    const STRUCTURAL: &str = "call_id callId event finish_reason id index kind mime_type model name object role \
+        stop_reason status timestamp toolCallId tool_call_id tool_use_id type uuid";
+    STRUCTURAL.split_whitespace().any(|structural| structural == name)
 }
 
 /// Whether a member of that name is for machines alone: a provider's own bytes, which it checks.
@@ -264,56 +127,35 @@ mod tests {
 
     #[test]
     fn the_last_word_decides() {
-        for (name, expected) in [
-            ("password", Says::Password),
-            ("DB_PASSWORD", Says::Password),
-            ("PGPASSWORD", Says::Password),
-            ("spring.datasource.password", Says::Password),
-            ("client_secret", Says::Password),
-            ("clientSecret", Says::Password),
-            ("password_confirmation", Says::Password),
-            ("OPENAI_API_KEY", Says::Key),
-            ("apiKey", Says::Key),
-            ("APIKey", Says::Key),
-            ("x-api-key", Says::Key),
-            ("API_KEY_2", Says::Key),
-            ("STRIPE_SECRET_KEY_LIVE", Says::Key),
-            ("SecretAccessKey", Says::Key),
-            ("SECRET_KEY_BASE", Says::Key),
-            ("client-key-data", Says::Key),
-            ("access_token", Says::Key),
-            ("_authToken", Says::Key),
-            ("SMTP_PASS", Says::Key),
-            ("token", Says::Perhaps),
-            ("_auth", Says::Perhaps),
-            ("Proxy-Authorization", Says::Authorization),
-            ("Set-Cookie", Says::Cookie),
-            ("connectionString", Says::Connection),
+        for (expected, names) in [
+            (
+                Some(Says::Password),
+                "password DB_PASSWORD PGPASSWORD spring.datasource.password clientSecret AZURE_DEVOPS_PAT",
+            ),
+            (
+                Some(Says::Password),
+                "password_confirmation OPENAI_API_KEY API_KEY_2 SECRET_KEY_BASE SMTP_PASS AUTH_SALT",
+            ),
+            (
+                Some(Says::Key),
+                "apiKey APIKey SecretAccessKey client-key-data access_token _authToken STRIPE_SECRET_KEY_EU",
+            ),
+            (Some(Says::Perhaps), "token _auth algolia_key password_again"),
+            (Some(Says::Authorization), "Proxy-Authorization authorization x-api-key Api-Key X-Auth-Token"),
+            (Some(Says::Cookie), "Set-Cookie cookie"),
+            (
+                None,
+                "max_tokens total_tokens tokenizer next_page_token eos_token password_hash PASSWORD_FILE secret_name PWD",
+            ),
+            (
+                None,
+                "primary_key public_key cache_key key author compass aws_access_key_id private_key_id secretary KEYBOARD",
+            ),
+            (None, "TOKEN_LIMIT STRIPE_PUBLISHABLE_KEY GIT_AUTHOR_NAME SSH_AUTH_SOCK TOKENIZERS_PARALLELISM"),
         ] {
-            assert_eq!(says(name), Some(expected), "{name}");
-        }
-        for name in [
-            "max_tokens",
-            "total_tokens",
-            "tokenizer",
-            "next_page_token",
-            "eos_token",
-            "password_hash",
-            "PASSWORD_FILE",
-            "secret_name",
-            "PWD",
-            "primary_key",
-            "public_key",
-            "cache_key",
-            "key",
-            "author",
-            "compass",
-            "aws_access_key_id",
-            "private_key_id",
-            "database_connection",
-            "secretary",
-        ] {
-            assert_eq!(says(name), None, "{name}");
+            for name in names.split(' ') {
+                assert_eq!(says(name), expected, "{name}");
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! One regular expression of literals finds where something may begin, and a look at the bytes from there on tells whether
 //! it does. Nothing that was looked at is looked at again from another beginning, so the time is linear. What is secret
-//! by the name before it is found in [`super::names`].
+//! by the name before it is found in [`super::assignments`].
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,40 +12,60 @@ use memchr::memmem;
 use regex::Regex;
 
 use super::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
-use super::values;
-use super::{Found, breaks};
+use super::{Found, breaks, values};
 
 /// Where a JSON web token begins: the Base64 of `{"`.
 const JWT_BEGINS: &str = "eyJ";
 /// The fewest characters of a part of a JSON web token.
 const JWT_PART: usize = 10;
-/// Bytes of a URL's authority that are looked at.
-const LONGEST_AUTHORITY: usize = 512;
+/// Bytes of a URL that are looked at for the end of a password.
+const LONGEST_AUTHORITY: usize = 4096;
 /// Characters of Base64 in a row that make something the body of a key.
 const KEY_LINE: usize = 16;
 
 /// Where something may begin, the longer beginning first.
 static BEGINNINGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let mut prefixes: Vec<&str> = SHAPES.iter().map(|shape| shape.prefix).chain([JWT_BEGINS]).collect();
+    let mut prefixes: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.prefixes.iter().copied()).collect();
+    prefixes.push(JWT_BEGINS);
     prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.len()));
     let literals: Vec<String> = prefixes.into_iter().map(regex::escape).collect();
-    // The tests see that it compiles.
     Regex::new(&literals.join("|")).ok()
+});
+/// The lines of a private key without its last one: headers, whole lines of Base64, and the last of them.
+static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let between = r"(?:[\s>|]|\\+[nr])+";
+    let header = r#"[A-Za-z-]{2,40}: [^\n\\"]{0,128}"#;
+    let (line, last) = ("[A-Za-z0-9+/=]{16,}", "[A-Za-z0-9+/=]{4,15}");
+    Regex::new(&format!("^(?:{between}{header})*((?:{between}{line})+)({between}{last})?")).ok()
+});
+/// The private lines of a PuTTY key; the last may have the first word of `Private-MAC` behind it.
+static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"Private-Lines: [0-9]+(?:\s|\\+[nr])+([A-Za-z0-9+/]{4,}={0,2}(?:(?:\s|\\+[nr])+[A-Za-z0-9+/]{4,}={0,2})*)",
+    )
+    .ok()
 });
 
 /// All of them in a text, in no order.
 pub(super) fn find(text: &str, found: &mut Vec<Found>) {
     keys(text, found);
     private_keys(text, found);
-    url_passwords(text, found);
+    for captures in PUTTY.iter().flat_map(|regex| regex.captures_iter(text)) {
+        let Some(lines) = captures.get(1) else { continue };
+        let end = lines.start() + lines.as_str().trim_end_matches("Private").trim_end().len();
+        found.push(Found { range: lines.start()..end, kind: PRIVATE_KEY });
+    }
+    urls(text, found);
 }
 
 /// Provider keys and JSON web tokens.
 fn keys(text: &str, found: &mut Vec<Found>) {
+    // The tests see that it compiles.
     let Some(beginnings) = BEGINNINGS.as_ref() else { return };
     let mut at = 0;
     // As far as one was looked for in vain, where a later beginning would be in vain too.
-    let (mut no_jwt, mut no_weak) = (0, 0);
+    let mut no_jwt = 0;
+    let mut vain = [0; SHAPES.len()];
     while let Some(hit) = beginnings.find_at(text, at) {
         let start = hit.start();
         at = start + 1;
@@ -58,28 +78,29 @@ fn keys(text: &str, found: &mut Vec<Found>) {
             no_jwt = end;
             continue;
         }
-        let shapes = SHAPES.iter().filter(|shape| text[start..].starts_with(shape.prefix));
-        for shape in shapes {
-            if shape.weak && start < no_weak {
+        for (shape, vain) in SHAPES.iter().zip(&mut vain) {
+            let Some(prefix) = shape.prefixes.iter().find(|prefix| text[start..].starts_with(**prefix)) else {
+                continue;
+            };
+            if start < *vain {
                 continue;
             }
-            match key(text, start, shape) {
+            match key(text, start, prefix, shape) {
                 Ok(range) => {
                     at = range.end;
                     found.push(Found { range, kind: shape.kind });
                     break;
                 }
-                Err(end) if shape.weak => no_weak = end,
-                Err(_) => {}
+                Err(end) => *vain = end,
             }
         }
     }
 }
 
-/// The key of that shape that begins at `start`, or has its mark there; or as far as was looked.
-fn key(text: &str, start: usize, shape: &Shape) -> Result<Range<usize>, usize> {
+/// The key of that shape that begins at `start`, or has its mark there; or as far as none is.
+fn key(text: &str, start: usize, prefix: &str, shape: &Shape) -> Result<Range<usize>, usize> {
     let bytes = text.as_bytes();
-    let body = start + shape.prefix.len();
+    let body = start + prefix.len();
     let mut first = start;
     if let Some((class, least, most)) = shape.before {
         let before = bytes[..start].iter().rev().take(most + 1).take_while(|byte| class.has(**byte)).count();
@@ -90,25 +111,17 @@ fn key(text: &str, start: usize, shape: &Shape) -> Result<Range<usize>, usize> {
     } else if !shape.stays && !begins(text, start) {
         return Err(start);
     }
-    if values::begins_as_stand_in(&text[body..]) {
+    let ran = body + shape.class.run(&bytes[body..]);
+    let end = body + text[body..ran].trim_end_matches(['.', '-', '/', '~']).len();
+    let value = &text[body..end];
+    if values::is_reference(value) || (shape.weak && !is_dense(value.as_bytes())) {
+        return Err(ran);
+    }
+    let has_digits = shape.class != Class::Hex || value.bytes().any(|byte| byte.is_ascii_digit());
+    if !has_digits || !(shape.least..=shape.most).contains(&value.len()) {
         return Err(start);
     }
-    let ran = body + run(&bytes[body..], shape.class);
-    let mut end = ran;
-    while end > body && matches!(bytes[end - 1], b'.' | b'-' | b'/' | b'~') {
-        end -= 1;
-    }
-    let length = end - body;
-    let is_key = (shape.least..=shape.most).contains(&length)
-        && !values::is_stand_in(&text[body..end])
-        && (!shape.weak || is_dense(&bytes[body..end]))
-        && (shape.class != Class::Hex || bytes[body..end].iter().any(u8::is_ascii_digit));
-    if is_key { Ok(if shape.stays { body..end } else { first..end }) } else { Err(ran) }
-}
-
-/// Bytes of a class at the start of some.
-fn run(bytes: &[u8], class: Class) -> usize {
-    bytes.iter().take_while(|byte| class.has(**byte)).count()
+    Ok(if shape.stays { body..end } else { first..end })
 }
 
 /// Whether something has letters and digits in a row as no word does.
@@ -137,7 +150,7 @@ fn jwt(bytes: &[u8], start: usize) -> (usize, bool) {
     let mut end = start;
     let mut parts = 0;
     loop {
-        let length = run(&bytes[end..], Class::Word);
+        let length = Class::Word.run(&bytes[end..]);
         // The signature of an unsigned token is empty, and a token with five parts has an empty one.
         if length < JWT_PART && parts < 2 {
             return (end + length, false);
@@ -186,88 +199,50 @@ fn marker_end(text: &str, start: usize, word: &str) -> Option<usize> {
 /// Whether something between the first and the last line of a key may be one, and not dots or words in its place.
 fn is_key_body(body: &str) -> bool {
     // With brackets it would be several values of some JSON.
-    if body.contains(['{', '}', '[', ']']) {
-        return false;
-    }
-    let longest = body.as_bytes().split(|byte| !Class::Base64.has(*byte)).map(<[u8]>::len).max().unwrap_or_default();
-    longest >= KEY_LINE || (longest >= 4 && !body.contains(' ') && !values::is_stand_in(body.trim()))
+    !body.contains(['{', '}', '[', ']'])
+        && body.split(|c: char| !c.is_ascii_alphanumeric() && c != '+' && c != '/').any(|run| run.len() >= KEY_LINE)
 }
 
 /// Where a key ends that was cut off before its last line: behind the last line of Base64.
 fn cut_key_end(text: &str, body: usize) -> Option<usize> {
-    let bytes = text.as_bytes();
-    let mut at = body;
-    let mut end = None;
-    loop {
-        let between = separators(&bytes[at..]);
-        // From one string into another, or in one; but not out of strings.
-        let quotes = bytes[at..at + between].iter().filter(|byte| matches!(byte, b'"' | b'\'' | b'`')).count();
-        let joins = bytes[at..at + between].contains(&b',');
-        at += between;
-        if quotes != if joins { 2 } else { quotes & 2 } {
-            return end;
-        }
-        let length = run(&bytes[at..], Class::Base64);
-        let line = &bytes[at..at + length];
-        // A header, such as `DEK-Info: …`, ends with its line.
-        if line.len() < KEY_LINE
-            && end.is_none()
-            && let Some(header) = header(&bytes[at..])
-        {
-            at += header;
-            continue;
-        }
-        let is_last = length >= 4 && bytes.get(at + length).is_none_or(|byte| breaks(*byte) && *byte != b' ');
-        let mixes = line.iter().any(|byte| !byte.is_ascii_lowercase());
-        let is_name = bytes[at + length..].iter().find(|byte| !matches!(byte, b'\\' | b'"' | b' ')) == Some(&b':');
-        if is_name {
-            return end;
-        }
-        if length >= KEY_LINE || (is_last && mixes) {
-            at += length;
-            end = Some(at);
-        } else {
-            return end;
-        }
-    }
+    let captures = CUT_KEY.as_ref()?.captures(&text[body..])?;
+    let ends =
+        |end: &usize| text.as_bytes().get(*end).is_none_or(|byte| (breaks(*byte) && *byte != b' ') || *byte == b'\\');
+    let last = captures.get(2).map(|last| body + last.end()).filter(ends);
+    last.or_else(|| captures.get(1).map(|lines| body + lines.end()))
 }
 
-/// What stands between the lines of a key: line breaks, also spelled out, and what quotes, joins or marks lines.
-fn separators(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        at += match byte {
-            b'\\' if matches!(bytes.get(at + 1), Some(b'n' | b'r' | b't' | b'\\' | b'"')) => 2,
-            b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'+' | b',' | b'>' | b'|' | b'\\' => 1,
-            _ => return at,
-        };
-    }
-    at
-}
-
-/// The length of a header's line, where one begins here.
-fn header(bytes: &[u8]) -> Option<usize> {
-    let name = run(bytes, Class::Word);
-    if name == 0 || !bytes[name..].starts_with(b": ") {
-        return None;
-    }
-    Some(bytes.iter().take(256).take_while(|byte| !matches!(byte, b'\n' | b'\\' | b'"')).count())
-}
-
-/// The passwords in `scheme://user:password@host`.
-fn url_passwords(text: &str, found: &mut Vec<Found>) {
+/// The passwords in `scheme://user:password@host`, and tokens in the place of the user.
+fn urls(text: &str, found: &mut Vec<Found>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(start) = memmem::find(&bytes[at..], b"://").map(|next| at + next + 3) {
-        let ends = |byte: &u8| matches!(byte, b'/' | b'?' | b'#' | b'\\' | b'<' | b'>') || breaks(*byte);
-        let authority = bytes[start..].iter().take(LONGEST_AUTHORITY).take_while(|byte| !ends(byte)).count();
+        let ends = |at: usize| {
+            breaks(bytes[at]) || matches!(bytes[at], b'\\' | b'<' | b'>') || bytes[at..].starts_with(b"://")
+        };
+        let most = bytes.len().min(start + LONGEST_AUTHORITY);
+        let end = (start..most).find(|at| ends(*at)).unwrap_or(most);
         at = start;
-        let authority = &bytes[start..start + authority];
-        let Some(host) = memchr::memrchr(b'@', authority) else { continue };
-        let Some(colon) = memchr::memchr(b':', &authority[..host]) else { continue };
-        let range = start + colon + 1..start + host;
-        if text.get(range.clone()).is_some_and(|password| !password.is_empty() && !values::is_reference(password)) {
-            found.push(Found { range, kind: URL_PASSWORD });
+        let rest = &bytes[start..end];
+        let Some(last) = memchr::memrchr(b'@', rest) else { continue };
+        let authority = rest.iter().position(|byte| matches!(byte, b'/' | b'?' | b'#')).unwrap_or(rest.len());
+        let colon = memchr::memchr(b':', &rest[..authority.min(last)]);
+        // Without `@` before the first slash it is a host, a port and a path, unless there is no port.
+        let has_user = rest[..authority].contains(&b'@');
+        let is_port = |colon: usize| rest[colon + 1..authority].iter().all(u8::is_ascii_digit);
+        let is_scope =
+            |last: usize| rest[last - 1] == b'/' || !rest.get(last + 1).is_some_and(u8::is_ascii_alphanumeric);
+        if !has_user && (rest.starts_with(b"[") || colon.is_none_or(is_port) || is_scope(last)) {
+            continue;
+        }
+        let before_host = memchr::memchr(b'@', &rest[..authority]).filter(|_| colon.is_none()).unwrap_or(last);
+        let user = start..start + colon.unwrap_or(before_host).min(before_host);
+        if text.get(user.clone()).is_some_and(|user| values::is_dense(user, 16) && !values::is_reference(user)) {
+            found.push(Found { range: user, kind: URL_PASSWORD });
+        }
+        let Some(password) = colon.map(|colon| start + colon + 1..start + last) else { continue };
+        if text.get(password.clone()).is_some_and(|value| !value.is_empty() && !values::is_reference(value)) {
+            found.push(Found { range: password, kind: URL_PASSWORD });
         }
     }
 }
