@@ -291,7 +291,9 @@ impl std::str::FromStr for Facts {
         match text {
             "on" => Ok(Facts::On),
             "off" => Ok(Facts::Off),
-            _ => whole(text).map(Facts::Within).map_err(|_| "expected on, off or a number of tokens".to_owned()),
+            _ => {
+                whole_or_none(text).map(Facts::Within).map_err(|_| "expected on, off or a number of tokens".to_owned())
+            }
         }
     }
 }

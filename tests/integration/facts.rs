@@ -123,6 +123,8 @@ fn the_ledger_keeps_to_what_it_may_have() {
         assert_eq!(run.code, 0, "{run:?}");
         assert!(!run.stdout.contains("## Ledger"), "{preset} knows no ledger");
     }
+    let none = summary_of(&compact(&messages, &["--ledger", "0"]));
+    assert_eq!(none, off);
     let refused = compact(&messages, &["--ledger", "some"]);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("expected on, off or a number of tokens"), "{refused:?}");
