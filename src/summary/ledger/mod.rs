@@ -161,7 +161,7 @@ fn by_literals(found: Found) -> Entry {
 /// A clause as it stands by itself, without what joins it to its neighbours.
 fn alone(mut entry: Entry) -> Entry {
     if entry.about.is_empty() {
-        let text = entry.text.trim_end_matches([',', ';', '；']);
+        let text = entry.text.trim_end_matches([',', ';', '；', '，']);
         let text = ["and ", "but "].iter().find_map(|joint| text.strip_prefix(joint)).unwrap_or(text);
         entry.text = text.to_owned();
     }

@@ -120,6 +120,7 @@ fn clauses(sentence: &str) -> Vec<&str> {
             })
         })
         .collect();
+    cuts.extend(between_rules(sentence));
     cuts.sort_unstable();
     cuts.dedup();
     let mut found = Vec::new();
@@ -138,6 +139,22 @@ fn clauses(sentence: &str) -> Vec<&str> {
     found
 }
 
+/// The commas of a Chinese sentence between two clauses that rule each: others may join a condition to what it is for.
+fn between_rules(sentence: &str) -> Vec<usize> {
+    const COMMA: &str = "，";
+    let commas: Vec<usize> = sentence.match_indices(COMMA).map(|(at, _)| at).collect();
+    let ends = commas.iter().skip(1).copied().chain([sentence.len()]);
+    let starts = [0].into_iter().chain(commas.iter().map(|comma| comma + COMMA.len()));
+    let rules = |clause: &str| cues::RULES.is_in(clause);
+    let sides = commas.iter().zip(starts.zip(ends));
+    sides
+        .filter(|(comma, (start, end))| {
+            rules(&sentence[*start..**comma]) && rules(&sentence[**comma + COMMA.len()..*end])
+        })
+        .map(|(comma, _)| comma + COMMA.len())
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +165,8 @@ mod tests {
             clauses("My budget is $500, and I hate flying at night."),
             ["My budget is $500,", "and I hate flying at night."]
         );
+        assert_eq!(clauses("预算是 500 元，截止日期是 12 月 3 日。"), ["预算是 500 元，", "截止日期是 12 月 3 日。"]);
+        assert_eq!(clauses("如果太贵，不要买。"), ["如果太贵，不要买。"]);
         assert_eq!(clauses("Buy apples, pears, and plums."), ["Buy apples, pears, and plums."]);
     }
 
