@@ -182,8 +182,7 @@ impl Work<'_, '_> {
         }
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
         let ledger = ledger::collect(&messages, &self.summarized, &self.settings.policy.summary_prefix);
-        // A model that goes on with a ledger of its own has only to be believed where it is right.
-        let summary = ledger::without(&summary).trim_end().to_owned();
+        let summary = ledger::beside_another(&summary);
         let lacking = ledger.lacking(&summary);
         let spare = self.replaced_tokens().saturating_sub(self.message_tokens(&summary)).saturating_sub(1);
         let mut limit = most.min(spare);

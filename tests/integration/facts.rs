@@ -109,6 +109,17 @@ fn what_a_summary_has_is_not_repeated() {
     assert!(summary.contains("ACME-77213"), "{summary}");
 }
 
+/// Bookkeepers have ledgers as well.
+#[test]
+fn a_section_of_that_name_by_the_model_stays() {
+    let mut messages = beginning();
+    messages.extend(chatter(1));
+    let books = "cat > /dev/null; printf '## Ledger\\n- Cash is 4711 and rising.\\n'";
+    let arguments = ["-q", "--keep", "messages:2", "--summarizer-cmd", books];
+    let summary = summary_of(&run(tcompact().args(arguments), Value::from(messages).to_string().as_bytes()));
+    assert!(summary.contains("\n### Ledger\n- Cash is 4711 and rising.\n\n## Ledger\nRules:"), "{summary}");
+}
+
 #[test]
 fn the_ledger_keeps_to_what_it_may_have() {
     let mut messages = beginning();

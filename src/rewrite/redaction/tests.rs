@@ -426,32 +426,3 @@ proptest! {
         prop_assert_eq!(edited(&masked, &[0, 1, 2]).0, masked);
     }
 }
-
-/// Not for every day: `cargo test --release --lib redaction -- --ignored --nocapture`.
-#[test]
-#[ignore = "measures"]
-#[expect(clippy::print_stdout, reason = "what it is for")]
-fn speed() {
-    let secrets: String = of_shapes().iter().map(|(_, secret)| format!("x = {secret}\n")).collect();
-    let prose =
-        "The token count of the author's key: see `api_key = settings.key` in https://host/path, password: str\n"
-            .repeat(60);
-    let repeated =
-        ["sk-", "sk-ant-your-", "eyJ", "eyJabcdefghi.", "password=\"", "a_token='b_token=\"c_token=`", "a://b:"];
-    let more =
-        ["-----BEGIN RSA PRIVATE KEY-----", "curl -u ", "[a", "Cookie: a=", "Authorization: "].map(str::to_owned);
-    let mixed = [prose.clone(), format!("{secrets}{prose}"), random(1000)];
-    for piece in mixed.into_iter().chain(repeated.map(str::to_owned)).chain(more) {
-        let text = piece.repeat(10_000_000 / piece.len());
-        let begun = std::time::Instant::now();
-        let mut redactor = Redactor::new();
-        let length = redactor.mask(&text).len();
-        println!(
-            "{:?}: {} ms, {} bytes to {length}, {} places",
-            &piece[..piece.len().min(20)],
-            begun.elapsed().as_millis(),
-            text.len(),
-            redactor.counts().values().sum::<u64>()
-        );
-    }
-}

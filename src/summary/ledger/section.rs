@@ -132,6 +132,17 @@ pub fn without(summary: &str) -> String {
     kept.join("\n")
 }
 
+/// A summary to which a ledger is appended: a section of its own by that name, whatever is in it, is set one lower, so
+/// that it is not taken for the ledger when that is read again.
+pub fn beside_another(summary: &str) -> String {
+    let lines: Vec<String> = summary
+        .trim_end()
+        .lines()
+        .map(|line| if line.trim() == HEADING { format!("#{HEADING}") } else { line.to_owned() })
+        .collect();
+    lines.join("\n")
+}
+
 /// Reads the facts of a summary's ledger.
 pub(super) fn parse(summary: &str) -> Vec<Entry> {
     let mut kind = None;

@@ -48,6 +48,17 @@ pub struct Api {
     response: fn(Json<'_>) -> Result<Reply, String>,
 }
 
+impl Api {
+    /// One whose key stands in the usual place.
+    const fn with_bearer(
+        path: fn(&str) -> String,
+        request: fn(&Endpoint, &Request) -> Value,
+        response: fn(Json<'_>) -> Result<Reply, String>,
+    ) -> Api {
+        Api { path, key_header: "authorization", key_prefix: "Bearer ", headers: &[], request, response }
+    }
+}
+
 /// Every provider. Addresses and variables are those of the providers' own documentation.
 pub const PROVIDERS: &[Provider] = &[
     row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API),

@@ -6,14 +6,7 @@ use super::{Api, Endpoint, string, tokens};
 use crate::summary::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
 
-pub(super) const API: Api = Api {
-    path: |_| "/api/chat".to_owned(),
-    key_header: "authorization",
-    key_prefix: "Bearer ",
-    headers: &[],
-    request,
-    response,
-};
+pub(super) const API: Api = Api::with_bearer(|_| "/api/chat".to_owned(), request, response);
 
 /// Windows are asked for in steps of so many tokens: each other size has the server load the model anew.
 const STEP: u64 = 4096;

@@ -6,14 +6,7 @@ use super::{Api, Endpoint, string, tokens};
 use crate::summary::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
 
-pub(super) const API: Api = Api {
-    path: |_| "/chat/completions".to_owned(),
-    key_header: "authorization",
-    key_prefix: "Bearer ",
-    headers: &[],
-    request,
-    response,
-};
+pub(super) const API: Api = Api::with_bearer(|_| "/chat/completions".to_owned(), request, response);
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
     let system = request.system.map(|text| json!({"role": "system", "content": text}));

@@ -6,14 +6,7 @@ use super::{Api, Endpoint, items, string, tokens};
 use crate::summary::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
 
-pub(super) const API: Api = Api {
-    path: |_| "/responses".to_owned(),
-    key_header: "authorization",
-    key_prefix: "Bearer ",
-    headers: &[],
-    request,
-    response,
-};
+pub(super) const API: Api = Api::with_bearer(|_| "/responses".to_owned(), request, response);
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
     // Stored answers are the default there; nobody here would ever ask for one again.
