@@ -23,7 +23,7 @@ _tcompact() {
 
     case "${cmd}" in
         tcompact)
-            opts="-m -o -n -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output --emit --archive --report --dry-run --json --check --repair --exit-status --quiet --verbose --color --list --generate --help --version"
+            opts="-m -o -O -i -n -j -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output --output-dir --in-place --emit --archive --report --dry-run --json --check --repair --jobs --resume --exit-status --quiet --verbose --color --progress --list --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -204,6 +204,28 @@ _tcompact() {
                     fi
                     return 0
                     ;;
+                --output-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -O)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --in-place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -i)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --emit)
                     COMPREPLY=($(compgen -W "messages update" -- "${cur}"))
                     return 0
@@ -242,7 +264,19 @@ _tcompact() {
                     COMPREPLY=($(compgen -W "drop synthesize" -- "${cur}"))
                     return 0
                     ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                --progress)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;

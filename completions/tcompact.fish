@@ -1,5 +1,5 @@
 complete -c tcompact -l from -d 'The format of the transcript, one of `--list formats`; `auto` looks at all messages' -r
-complete -c tcompact -l lines -d 'How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given' -r -f -a "messages\t'One message a line: the file is one conversation'
+complete -c tcompact -l lines -d 'How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given. Conversations are written as they are done, in order' -r -f -a "messages\t'One message a line: the file is one conversation'
 conversations\t'One conversation a line: a list of messages, or an object around one'"
 complete -c tcompact -l trigger -d 'Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k). Repeat for "or". Always, if not given' -r
 complete -c tcompact -l keep -d 'How much of the end stays as it is' -r
@@ -35,13 +35,19 @@ embed\t'Put the text of the error in the summary; the history is lost'"
 complete -c tcompact -l accept -d 'Which summaries are taken' -r -f -a "smaller\t'Those that are not empty, not cut off by their length limit, and smaller than what they replace'
 any\t'All'"
 complete -c tcompact -s o -l output -d 'Write to FILE instead of standard output, whole or not at all' -r -F
+complete -c tcompact -s O -l output-dir -d 'Write what becomes of several files or of directories to the same tree under DIR; files that need nothing are copied' -r -f -a "(__fish_complete_directories)"
+complete -c tcompact -s i -l in-place -d 'Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, after a copy of it with SUFFIX at the end of its name is made' -r
 complete -c tcompact -l emit -d 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
 complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were; `.md`: for reading)' -r -F
 complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs' -r -F
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"
+complete -c tcompact -s j -l jobs -d 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]' -r
 complete -c tcompact -l color -d 'When messages on standard error are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c tcompact -l list -d 'Print a table and exit' -r -f -a "formats\t'The formats that are read and written'
@@ -56,9 +62,10 @@ powershell\t'For PowerShell'
 elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]'
-complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced'
+complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a tab and the index'
 complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation'
 complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
+complete -c tcompact -l resume -d 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished'
 complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'
 complete -c tcompact -s q -l quiet -d 'Say nothing but errors'
 complete -c tcompact -s v -l verbose -d 'Say what is decided and done, on standard error'

@@ -4,8 +4,10 @@
 mod account;
 mod archive;
 mod asking;
+mod batch;
 mod check;
 mod conversation;
+mod file;
 mod files;
 mod work;
 
@@ -19,13 +21,15 @@ use crate::interrupt;
 use crate::plan::{Policy, Rules, mark_summaries};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{self, Input};
-use crate::run::output;
-use crate::run::report::{self, DryRun, Report};
+use crate::run::inputs::{self, Inputs};
+use crate::run::journal::Journal;
+use crate::run::report::{self, Conversation, DryRun};
 use crate::run::said::Said;
-use crate::settings::Settings;
-use crate::summary::{Answers, Summarizer};
+use crate::settings::{Destination, Settings};
+use crate::summary::Answers;
+use crate::summary::cache::Cache;
 use crate::transcript::format::{Place, SummaryMessage};
-use crate::transcript::framing::{self, Document, ReadError};
+use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::{Transcript, coercion};
 
 pub use archive::Archived;
@@ -37,56 +41,84 @@ use work::{introduced, message_tokens};
 /// Does what the settings say.
 ///
 /// # Errors
-/// What stopped it. Nothing has been written then.
-pub fn run(settings: &Settings) -> Result<Exit> {
-    let said = Said::new(settings);
-    said.settings();
-    output::check(settings.path.as_deref(), settings.output.as_deref().filter(|_| !settings.dry_run))?;
+/// What stopped it. Nothing has been written then, but for lines of a stream.
+pub fn run(mut settings: Settings) -> Result<Exit> {
+    Said::new(&settings).settings();
+    let inputs = inputs::find(&settings)?;
+    file::check(&settings, &inputs)?;
+    check_places(&settings, &inputs)?;
+    let journal = inputs.home.as_ref().map(|home| Journal::open(home, &settings.rules)).transpose()?;
+    if let Some(home) = &inputs.home {
+        remember(&mut settings, home)?;
+        inputs.tidy();
+    }
+    if !settings.embedded() || settings.destination != Destination::Stdout {
+        interrupt::end_at_once();
+    }
+    let (exit, totals) = batch::run(&settings, &inputs, journal)?;
+    let said = Said::new(&settings);
+    if !settings.dry_run && !settings.check {
+        said.disabled();
+        if totals.compacted > 0 {
+            said.default_summarizer();
+            said.prompt_not_used();
+        }
+        if inputs.many {
+            said.totals(&totals);
+        }
+    }
+    let nothing = settings.exit_status && totals.compacted == 0;
+    Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
+}
+
+/// Refuses places for what is written besides, before anything is done or paid for.
+fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
+    let named: Vec<Option<&Path>> =
+        inputs.entries.iter().flat_map(|entry| [entry.path.as_deref(), entry.output.as_deref()]).collect();
     if settings.archive_chosen {
-        archive::check(settings)?;
+        archive::check(settings, &named)?;
     }
-    if let Some(report) = &settings.report {
-        let own = [&settings.path, &settings.output, &settings.archive];
-        let others: Vec<&Path> =
-            own.into_iter().flatten().chain(&settings.read_besides).map(PathBuf::as_path).collect();
-        report::check(report, &others)?;
+    let Some(report) = &settings.report else { return Ok(()) };
+    let besides = settings.archive.iter().chain(&settings.read_besides).map(PathBuf::as_path);
+    let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
+    report::check(report, &others)
+}
+
+/// Has summaries that are paid for kept beside the results, so that none is asked for twice.
+fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
+    if settings.cache.is_none() && !settings.embedded() {
+        let folder = home.join(inputs::OWN_FOLDER).join("summaries");
+        let unusable =
+            |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), input::plain(&error)));
+        settings.cache = Some(Cache::open(&folder).map_err(unusable)?);
     }
-    let mut input = input::read(settings.path.as_deref())?;
+    Ok(())
+}
+
+/// What is made of an input, or of lines of one, before it is written.
+///
+/// # Errors
+/// It cannot be read or mended, or there is no summary and the settings do not say what to put in its place.
+fn made(
+    settings: &Settings,
+    mut input: Input,
+    answers: &dyn Answers,
+    conversations: &mut Vec<Conversation>,
+) -> Result<Outcome> {
     if settings.check {
-        return check::check(settings, &input);
+        let breaches = check::check(settings, &input)?;
+        return Ok(Outcome { breaches, ..Outcome::unchanged(String::new()) });
     }
+    let before = settings.repair.map(|_| input.text.clone());
     if let Some(how) = settings.repair {
         check::repair(settings, &mut input, how)?;
     }
     if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
-        archive::check(settings)?;
+        archive::check(settings, &[])?;
     }
-    if !matches!(settings.summarizer, Summarizer::Extractive) {
-        interrupt::end_at_once();
-    }
-    let mut reported = Report::begun(settings.report.as_deref())?;
-    let outcome = process(settings, &input, &settings.summarizer, &mut reported).and_then(|outcome| {
-        // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
-        archive::write(settings, &outcome.archived)?;
-        output::write(&outcome.text, settings.output.as_deref().filter(|_| !settings.dry_run))?;
-        Ok(outcome)
-    });
-    let outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            // What went wrong first is what is told.
-            let _ = reported.nothing_written(&error.to_string());
-            return Err(error);
-        }
-    };
-    if !settings.dry_run {
-        said.disabled();
-    }
-    if outcome.compacted && !settings.dry_run {
-        said.default_summarizer();
-        said.prompt_not_used();
-    }
-    Ok(if settings.exit_status && !outcome.compacted { Exit::NothingCompacted } else { Exit::Success })
+    let outcome = process(settings, &input, answers, conversations)?;
+    let changed = outcome.text != *before.as_ref().unwrap_or(&input.text);
+    Ok(Outcome { changed, ..outcome })
 }
 
 /// Whether anything in an input would be cut.
@@ -100,35 +132,64 @@ fn cuts(settings: &Settings, input: &Input) -> Result<bool> {
 }
 
 fn read<'a>(settings: &Settings, input: &'a Input) -> Result<Document<'a>> {
-    let unreadable = |error: ReadError| Failure::unreadable(format!("{} {error}", input::spoken(&input.name)));
-    let mut document = framing::read(&input.text, settings.from, settings.lines).map_err(unreadable)?;
-    document.transcripts.iter_mut().for_each(|transcript| mark_summaries(transcript, &settings.policy));
+    let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
+    let mut document = framing::read(&input.text, settings.from, lines).map_err(|error| {
+        let other_file = match &error {
+            ReadError::Empty | ReadError::NoTranscript { .. } => true,
+            ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
+            ReadError::Ambiguous { .. } => false,
+        };
+        let error = error.after(input.lines_before);
+        Failure::unreadable(format!("{} {error}", input::spoken(&input.name))).of_other_file(other_file)
+    })?;
+    for transcript in &mut document.transcripts {
+        transcript.line = transcript.line.map(|line| line + input.lines_before);
+        mark_summaries(transcript, &settings.policy);
+    }
     Ok(document)
 }
 
 /// What is made of an input.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// What is to be written: the result, or where the cuts would fall.
     pub text: String,
     /// Whether any conversation was compacted, or would be.
     pub compacted: bool,
+    /// Whether it is another text than the input.
+    pub changed: bool,
+    /// Whether a breach of a provider's rules was found, where that is looked for.
+    pub breaches: bool,
     /// What is to be kept elsewhere.
     pub archived: Archived,
+    /// What became of each conversation.
+    pub conversations: Vec<Conversation>,
+}
+
+impl Outcome {
+    /// A text that is left as it is.
+    fn unchanged(text: String) -> Self {
+        Outcome { text, ..Outcome::default() }
+    }
 }
 
 /// Makes the result of an input; writes nothing. `answers` writes the summaries, unless the settings name the embedded
-/// summarizer. What became of each conversation is added to `reported`, also of one that failed.
+/// summarizer. What became of each conversation is added to `conversations`, also where another fails.
 ///
 /// # Errors
 /// The input cannot be read, or there is no summary and the settings do not say what to put in its place.
-pub fn process(settings: &Settings, input: &Input, answers: &dyn Answers, reported: &mut Report) -> Result<Outcome> {
+pub fn process(
+    settings: &Settings,
+    input: &Input,
+    answers: &dyn Answers,
+    conversations: &mut Vec<Conversation>,
+) -> Result<Outcome> {
     let document = read(settings, input)?;
     check_messages(settings, &input.name, &document)?;
     document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
         true => Ok(dry_run(settings, input, &document)),
-        false => compact(settings, input, &document, answers, reported),
+        false => compact(settings, input, &document, answers, conversations),
     }
 }
 
@@ -184,13 +245,15 @@ fn check_emit(settings: &Settings, document: &Document<'_>) -> Result<()> {
 
 /// Says where each conversation would be cut.
 fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Outcome {
-    let mut outcome = Outcome { text: String::new(), compacted: false, archived: Archived::default() };
+    let several = settings.paths.len() > 1 || settings.paths.iter().any(|path| path.is_dir());
+    let mut outcome = Outcome::default();
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
         conversation::look(settings, transcript, |transcript, tally, plan| {
             outcome.compacted |= plan.cutoff > 0;
             outcome.text.push_str(&match settings.json {
                 true => DryRun::new(&source, transcript, plan, tally, settings).to_line(),
+                false if several => format!("{source}\t{}\n", plan.cutoff),
                 false => format!("{}\n", plan.cutoff),
             });
             Said::new(settings).planned(&source, transcript, plan, tally);
@@ -206,7 +269,7 @@ fn compact(
     input: &Input,
     document: &Document<'_>,
     answers: &dyn Answers,
-    reported: &mut Report,
+    conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     let mut edits: Vec<Edit> = Vec::new();
     let mut updates = String::new();
@@ -217,7 +280,7 @@ fn compact(
         let mut account = Account::new();
         let task = Task { settings, source: &source, transcript, answers };
         let done = conversation::conversation(task, &mut account);
-        reported.add(account.closed(settings, done.is_err()))?;
+        conversations.push(account.closed(settings, done.is_err()));
         let Some(done) = done? else {
             updates.push_str(&rewrite::no_update());
             continue;
@@ -235,7 +298,7 @@ fn compact(
         Emit::Messages => rewrite::apply(document.source, &edits),
         Emit::Update => updates,
     };
-    Ok(Outcome { text, compacted, archived })
+    Ok(Outcome { text, compacted, archived, ..Outcome::default() })
 }
 
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
@@ -244,7 +307,7 @@ const SMALLEST_SUMMARY: &str = ".";
 /// The planner's rules for a conversation.
 fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
     // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
-    let embedded = matches!(settings.summarizer, Summarizer::Extractive) && settings.policy.rules == Rules::OWN;
+    let embedded = settings.embedded() && settings.policy.rules == Rules::OWN;
     let smallest_summary = if settings.accept == Accept::Smaller || embedded {
         let place = archive::place(settings, transcript);
         let text = introduced(settings, place.as_ref(), SMALLEST_SUMMARY);

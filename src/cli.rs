@@ -20,7 +20,8 @@ Examples:
   cat chat.json | tcompact --keep messages:20 > short.json
   tcompact --trigger tokens:4000 --trigger messages:50 --model openai:gpt-4o-mini chat.jsonl > short.jsonl
   cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
-  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff";
+  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff
+  tcompact --jobs 16 --resume --output-dir compacted/ logs/";
 
 /// What a summary message begins with.
 pub const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
@@ -34,19 +35,21 @@ fn after_help() -> String {
 /// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
 /// and no tool call is parted from its result.
 ///
-/// Reads a conversation as JSON or JSONL from PATH or standard input and writes it to standard output in its own format.
+/// Reads conversations as JSON or JSONL from each PATH or standard input and writes them in their own format: to standard
+/// output, to a directory (--output-dir), or in place (--in-place).
 #[derive(Debug, Parser)]
 #[command(name = "tcompact", version, after_long_help = after_help(), max_term_width = 100)]
 pub struct Arguments {
-    /// The transcript; `-` or nothing is standard input.
-    #[arg(value_hint = ValueHint::FilePath)]
-    pub path: Option<PathBuf>,
+    /// A transcript, or a directory to be searched for transcripts; `-` or nothing is standard input.
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub paths: Vec<PathBuf>,
 
     /// The format of the transcript, one of `--list formats`; `auto` looks at all messages.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = "Input")]
     pub from: String,
 
     /// How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given.
+    /// Conversations are written as they are done, in order.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Input")]
     pub lines: Option<Lines>,
 
@@ -185,6 +188,21 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub output: Option<PathBuf>,
 
+    /// Write what becomes of several files or of directories to the same tree under DIR; files that need nothing are copied.
+    #[arg(
+        short = 'O', long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output",
+        help_heading = "Output"
+    )]
+    pub output_dir: Option<PathBuf>,
+
+    /// Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, after a copy of it with SUFFIX at
+    /// the end of its name is made.
+    #[arg(
+        short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = "",
+        conflicts_with_all = ["output", "output_dir"], help_heading = "Output"
+    )]
+    pub in_place: Option<String>,
+
     /// What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done).
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
     pub emit: Emit,
@@ -202,7 +220,8 @@ pub struct Arguments {
     )]
     pub report: Option<PathBuf>,
 
-    /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced.
+    /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a
+    /// tab and the index.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub dry_run: bool,
 
@@ -213,7 +232,7 @@ pub struct Arguments {
     /// Only look whether the transcript keeps its provider's rules for calls, results and turns; print each breach with
     /// the index of its message, and exit with 6 if there is any.
     #[arg(
-        long, conflicts_with_all = ["dry_run", "output", "emit", "archive", "report", "exit_status", "repair"],
+        long, conflicts_with_all = ["dry_run", "output", "output_dir", "in_place", "emit", "archive", "report", "exit_status", "repair"],
         help_heading = "Output"
     )]
     pub check: bool,
@@ -223,6 +242,14 @@ pub struct Arguments {
     /// place moves.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Output")]
     pub repair: Option<Repair>,
+
+    /// How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked].
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Output")]
+    pub jobs: Option<u32>,
+
+    /// Leave out what an earlier run into the same directory, with the same input and the same rules, has finished.
+    #[arg(long, help_heading = "Output")]
+    pub resume: bool,
 
     /// Exit with 3 when nothing was compacted.
     #[arg(short = 'e', long, help_heading = "Output")]
@@ -239,6 +266,11 @@ pub struct Arguments {
     /// When messages on standard error are coloured.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub color: When,
+
+    /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless
+    /// --quiet is given.
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
+    pub progress: When,
 
     /// Print a table and exit.
     #[arg(long, value_enum, value_name = "TABLE", exclusive = true, help_heading = "Output")]

@@ -20,12 +20,14 @@ pub enum Exit {
     SummaryRefused = 5,
     /// `--check` found breaches.
     Breaches = 6,
+    /// A batch or a stream ended, and some of it failed.
+    SomeFailed = 7,
     /// Interrupted, by Ctrl-C or another signal to end.
     Interrupted = 130,
 }
 
 /// What each code means, for `--help` and the manual page.
-pub const MEANINGS: [(Exit, &str); 8] = [
+pub const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Success, "done, or nothing to do"),
     (Exit::Unreadable, "a file could not be read or written, or the input is no transcript"),
     (Exit::Usage, "wrong usage or configuration"),
@@ -33,6 +35,7 @@ pub const MEANINGS: [(Exit, &str); 8] = [
     (Exit::SummarizerFailed, "the summarizer failed after its retries"),
     (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
     (Exit::Breaches, "--check found breaches"),
+    (Exit::SomeFailed, "a batch ended and some of its inputs failed, or a stream broke off; --report has each"),
     (Exit::Interrupted, "interrupted; everything written until then is whole"),
 ];
 
@@ -47,18 +50,26 @@ impl From<Exit> for ExitCode {
 pub struct Failure {
     /// How the program ends.
     pub exit: Exit,
+    /// Whether a file is something else than a transcript, and not a transcript that something is wrong with.
+    pub other_file: bool,
     message: String,
 }
 
 impl Failure {
     /// An error that ends the program with `exit`.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into() }
+        Failure { exit, other_file: false, message: message.into() }
     }
 
     /// A flag, its value or a setting that cannot be used.
     pub fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, message)
+    }
+
+    /// The same, where the file may be something else than a transcript.
+    #[must_use]
+    pub fn of_other_file(self, other_file: bool) -> Self {
+        Failure { other_file, ..self }
     }
 
     /// A file that cannot be read or written, or holds no transcript.

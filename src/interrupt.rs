@@ -1,7 +1,10 @@
-//! What an interrupt does: it ends the program at once, and the commands that it runs, which a terminal would not tell:
-//! each is in a process group of its own.
+//! What an interrupt does: it ends the program at once, takes its unfinished files away, and ends the commands that it
+//! runs, which a terminal would not tell: each is in a process group of its own.
 
 use std::collections::BTreeSet;
+#[cfg(unix)]
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 #[cfg(unix)]
 use std::thread;
@@ -11,6 +14,8 @@ use crate::exit::Exit;
 
 /// The process groups of the commands that run.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+/// The files that are not in their place yet.
+static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Has an interrupt, or another signal to end, end the program with the code for it, whatever it waits for. Files are
 /// replaced whole or not at all, so what was written is. A terminal that closes is left to whoever started the program:
@@ -24,6 +29,8 @@ pub fn end_at_once() {
         if signals.forever().next().is_some() {
             let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
             running.iter().copied().for_each(kill_group);
+            let temporary = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+            temporary.iter().for_each(|file| drop(fs::remove_file(file)));
             std::process::exit(Exit::Interrupted as i32);
         }
     });
@@ -48,6 +55,24 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// A file that goes with the program if that is interrupted; no longer when this is dropped.
+#[derive(Debug)]
+pub struct Temporary(PathBuf);
+
+impl Temporary {
+    /// A file that is not in its place yet.
+    pub fn new(file: &Path) -> Self {
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).insert(file.to_owned());
+        Temporary(file.to_owned())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
     }
 }
 

@@ -1,7 +1,6 @@
 //! Parses the arguments, calls the app, turns an error into a message and an exit code.
 
 use std::io::{ErrorKind, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use tcompact::app;
@@ -46,20 +45,19 @@ fn complain(message: &str) {
 }
 
 fn run() -> anyhow::Result<Exit> {
-    const STDOUT: Option<&Path> = None;
     let command_line = CommandLine::parse(std::env::args_os())?;
     colour(command_line.arguments.color);
     if let Some(table) = command_line.arguments.list {
-        output::write(&tables::draw(table), STDOUT)?;
+        output::print(&tables::draw(table))?;
         return Ok(Exit::Success);
     }
     if let Some(generated) = command_line.arguments.generate {
-        output::write(generated.file().1, STDOUT)?;
+        output::print(generated.file().1)?;
         return Ok(Exit::Success);
     }
     let resolved = command_line.resolve(&presets::values, |name| std::env::var_os(name))?;
     colour(resolved.arguments.color);
-    app::run(&Settings::new(resolved, |name| std::env::var(name).ok())?)
+    app::run(Settings::new(resolved, |name| std::env::var(name).ok())?)
 }
 
 fn colour(when: When) {

@@ -9,12 +9,14 @@ mod keys;
 pub mod layers;
 pub mod summarizer;
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::cli::{Accept, Arguments, Emit, OnError, SUMMARY_PREFIX};
+use crate::cli::{Accept, Arguments, Emit, OnError, SUMMARY_PREFIX, When};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -36,11 +38,11 @@ use layers::Resolved;
 use summarizer::{Writer, cache, in_table, ledger, summarizer, summarizer_name, unencrypted, writer_provider};
 
 /// What is to be done, in values that have been checked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where the transcript is; standard input if nothing.
-    pub path: Option<PathBuf>,
-    /// Its format, where the user said.
+    /// Where the transcripts are: files, and directories to be searched; standard input if nothing.
+    pub paths: Vec<PathBuf>,
+    /// Their format, where the user said.
     pub from: Option<&'static dyn Format>,
     /// How its lines are read, where the user said.
     pub lines: Option<Lines>,
@@ -61,7 +63,7 @@ pub struct Settings {
     /// Whether the user said where.
     pub archive_chosen: bool,
     /// Who writes summaries.
-    pub summarizer: Summarizer,
+    pub summarizer: Arc<Summarizer>,
     /// Whether the user said who.
     pub summarizer_chosen: bool,
     /// What they are called in a report.
@@ -92,8 +94,16 @@ pub struct Settings {
     pub on_error: OnError,
     /// Which summaries are taken.
     pub accept: Accept,
-    /// Where the result goes; standard output if nothing.
-    pub output: Option<PathBuf>,
+    /// Where results go.
+    pub destination: Destination,
+    /// How many conversations are worked on at once.
+    pub jobs: usize,
+    /// Leave out what an earlier run has finished.
+    pub resume: bool,
+    /// When progress is shown.
+    pub progress: When,
+    /// All that decides a result besides its input, as a text.
+    pub rules: String,
     /// What is written.
     pub emit: Emit,
     /// Only print where the cut is.
@@ -116,6 +126,19 @@ pub struct Settings {
     pub said: Vec<String>,
 }
 
+/// Where results go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Destination {
+    /// Standard output.
+    Stdout,
+    /// A file.
+    File(PathBuf),
+    /// Files of the same names in this directory.
+    Folder(PathBuf),
+    /// The files that they are made of, perhaps after a copy with this at the end of its name.
+    InPlace(Option<String>),
+}
+
 impl Settings {
     /// Checks what the layers resolved to, reads the prompt file, and takes the key from the environment through
     /// `variable`.
@@ -123,9 +146,10 @@ impl Settings {
     /// # Errors
     /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let Resolved { arguments, summary_prompt, disabled, said, given } = resolved;
+        let Resolved { arguments, summary_prompt, disabled, said, given, rules } = resolved;
         let settings = Self::checked(arguments, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::blamed(&given, error))?;
+        settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.template);
         settings.said = said;
         settings.disabled = disabled;
         if settings.policy.never() && settings.disabled.is_none() && !settings.quiet {
@@ -140,6 +164,19 @@ impl Settings {
                 .push("the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
         }
         Ok(settings)
+    }
+
+    /// The settings for one of several inputs: the presets that have an archive without being told have one for each.
+    pub fn of_input(&self, path: Option<&Path>) -> Cow<'_, Settings> {
+        if self.archive.is_none() || self.archive_chosen {
+            return Cow::Borrowed(self);
+        }
+        Cow::Owned(Settings { archive: Some(archive_of(path)), ..self.clone() })
+    }
+
+    /// Whether summaries are written by the embedded summarizer.
+    pub fn embedded(&self) -> bool {
+        matches!(*self.summarizer, Summarizer::Extractive)
     }
 
     fn checked(
@@ -161,10 +198,13 @@ impl Settings {
         let writer = Writer::new(&arguments, writer, counter);
         let (template, template_from) = template(&arguments, writer.asked_tokens, summary_prompt, &preset.recipe)?;
         let provider = model.map(|model| model.provider).or_else(|| writer_provider(&arguments));
+        let archive = arguments.archive.clone();
+        let archive = archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(&arguments))));
+        let (destination, jobs) = (destination(&arguments)?, jobs(&arguments));
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
-            summarizer: summarizer(&arguments, &preset.recipe, variable)?,
+            summarizer: Arc::new(summarizer(&arguments, &preset.recipe, variable)?),
             summarizer_name: summarizer_name(&arguments),
             writer,
             ledger: ledger(arguments.ledger, writer.asked_tokens),
@@ -196,14 +236,18 @@ impl Settings {
             summarizer_window: arguments.context_window.or(writer_window).or(context_window),
             truncation: truncation(arguments.truncate_args, preset, context_window),
             archive_chosen: arguments.archive.is_some(),
-            archive: arguments.archive.or_else(|| preset.ways.files.then(|| archive_of(arguments.path.as_deref()))),
-            path: arguments.path.filter(|path| path.as_os_str() != "-"),
+            archive,
+            destination,
+            jobs,
+            resume: arguments.resume,
+            progress: arguments.progress,
+            rules: String::new(),
+            paths: arguments.paths,
             trim_tokens: arguments.trim_tokens.0,
             summary_tokens: arguments.summary_tokens,
             summary_role: arguments.summary_role,
             on_error: arguments.on_error,
             accept: arguments.accept,
-            output: arguments.output.filter(|path| path.as_os_str() != "-"),
             emit: arguments.emit,
             dry_run: arguments.dry_run,
             json: arguments.json,
@@ -270,12 +314,49 @@ fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>
     Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) })
 }
 
+fn first_path(arguments: &Arguments) -> Option<&Path> {
+    arguments.paths.first().map(PathBuf::as_path)
+}
+
 /// Where `DeepAgents` would keep the history of a conversation, seen from the folder it works in.
 fn archive_of(path: Option<&Path>) -> PathBuf {
     let name = path.and_then(Path::file_stem).filter(|stem| *stem != "-").unwrap_or("session".as_ref());
     let mut file = name.to_owned();
     file.push(".md");
     Path::new("conversation_history").join(file)
+}
+
+/// Where results go, and whether they can go there at all.
+fn destination(arguments: &Arguments) -> Result<Destination> {
+    let destination = match (&arguments.output, &arguments.output_dir, &arguments.in_place) {
+        (_, Some(folder), _) => Destination::Folder(folder.clone()),
+        (_, _, Some(suffix)) => Destination::InPlace(Some(suffix.clone()).filter(|suffix| !suffix.is_empty())),
+        (Some(file), ..) if file.as_os_str() != "-" => Destination::File(file.clone()),
+        _ => Destination::Stdout,
+    };
+    let wrong = |message: &str| Err(Failure::usage(message).into());
+    match &destination {
+        Destination::InPlace(Some(suffix)) if suffix.contains(['/', '\\']) => {
+            wrong(&format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak"))
+        }
+        Destination::InPlace(_) if arguments.emit == Emit::Update => {
+            wrong("--emit update: with --in-place it would take the place of the transcript; write it to --output-dir")
+        }
+        Destination::Stdout | Destination::File(_) if arguments.resume => {
+            wrong("--resume: it goes on with --output-dir or --in-place; name one of them")
+        }
+        _ => Ok(destination),
+    }
+}
+
+/// How many conversations are worked on at once: as many as there are cores, or more where others do the work.
+fn jobs(arguments: &Arguments) -> usize {
+    const OF_OTHERS: usize = 8;
+    let asks = arguments.summarizer_cmd.is_some()
+        || arguments.model.as_ref().is_some_and(|model| model != summarizer::EXTRACTIVE);
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let usual = || if asks { OF_OTHERS } else { cores() };
+    arguments.jobs.map_or_else(usual, |jobs| usize::try_from(jobs).unwrap_or(1))
 }
 
 fn check_fractions(triggers: &[Vec<Size>], keep: Size, context_window: Option<u64>) -> Result<()> {

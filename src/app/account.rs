@@ -29,6 +29,8 @@ pub(super) struct Account {
     pub(super) redacted: Option<BTreeMap<&'static str, u64>>,
     /// What went wrong.
     pub(super) error: Option<String>,
+    /// Tokens that the summary has less than what it replaced.
+    pub(super) saved: u64,
 }
 
 impl Account {
@@ -42,6 +44,7 @@ impl Account {
             by: None,
             redacted: None,
             error: None,
+            saved: 0,
         }
     }
 
@@ -71,6 +74,7 @@ impl Account {
             redacted: self.redacted,
             elapsed_ms: whole_milliseconds(self.started.elapsed()),
             error: self.error,
+            saved: self.saved,
             plan: self.plan,
         }
     }

@@ -80,29 +80,25 @@ pub(super) fn place(settings: &Settings, transcript: &Transcript<'_>) -> Option<
     settings.archive.clone().map(|file| Place { file, wraps: settings.ways.files, line: transcript.line })
 }
 
-/// Refuses an archive that cannot be written, or that is the input or the output, before anything is done or paid for.
+/// Refuses an archive that cannot be written, or that is one of `others`, before anything is done or paid for.
 ///
 /// # Errors
 /// Which of these, and what to do.
-pub(super) fn check(settings: &Settings) -> Result<()> {
+pub(super) fn check(settings: &Settings, others: &[Option<&Path>]) -> Result<()> {
     match &settings.archive {
-        Some(file) if !settings.dry_run && settings.disabled.is_none() => {
-            append::check(file, &[settings.path.as_deref(), settings.output.as_deref()])
-        }
+        Some(file) if !settings.dry_run && settings.disabled.is_none() => append::check(file, others),
         _ => Ok(()),
     }
 }
 
-/// Writes what is to be kept elsewhere, the files before the histories that name them.
+/// Writes what is to be kept elsewhere, as private as the input, the files before the histories that name them.
 ///
 /// # Errors
 /// It cannot be written.
-pub(super) fn write(settings: &Settings, archived: &Archived) -> Result<()> {
-    append::files(&archived.files, settings.path.as_deref())?;
+pub(super) fn write(settings: &Settings, archived: &Archived, input: Option<&Path>) -> Result<()> {
+    append::files(&archived.files, input)?;
     match &settings.archive {
-        Some(archive) if !archived.sections.is_empty() => {
-            append::sections(archive, &archived.sections, settings.path.as_deref())
-        }
+        Some(archive) if !archived.sections.is_empty() => append::sections(archive, &archived.sections, input),
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::Failure;
 use crate::plan::breaches::breaches;
 use crate::rewrite::repair::{Repair, mended, without_way};
 use crate::rewrite::{self, Edit};
@@ -17,21 +17,21 @@ use super::{read, source_name};
 /// one makes the next as many as it is long.
 const ROUNDS: usize = 256;
 
-/// Says every breach of an input.
+/// Says every breach of an input, and whether there is any.
 ///
 /// # Errors
 /// The input cannot be read.
-pub(super) fn check(settings: &Settings, input: &Input) -> Result<Exit> {
+pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
     let document = read(settings, input)?;
     let said = Said::new(settings);
-    let mut exit = Exit::Success;
+    let mut found = false;
     for transcript in &document.transcripts {
         for breach in breaches(transcript) {
             said.breach(&source_name(input, transcript), &breach);
-            exit = Exit::Breaches;
+            found = true;
         }
     }
-    Ok(exit)
+    Ok(found)
 }
 
 /// Mends every breach of an input: its text is then the mended one.

@@ -154,6 +154,7 @@ fn compacted(
         let text = if by == Writer::Summarizer { work.with_facts(text) } else { text };
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
+        account.saved = work.replaced_tokens().saturating_sub(tokens);
         Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
         Ok(Some((work.archived(source), work.placed(text))))
     });

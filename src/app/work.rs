@@ -20,7 +20,7 @@ use crate::summary::ledger::{self, Ledger};
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, trim_messages};
-use crate::summary::{Answers, Bill, NoAnswer, Reply, Summarizer, extractive, fence, middle, prompt, trim};
+use crate::summary::{Answers, Bill, NoAnswer, Reply, extractive, fence, middle, prompt, trim};
 use crate::tokens::{Counter, Tally, python};
 use crate::transcript::format::{Entry, Format, SummaryMessage};
 use crate::transcript::json::Object;
@@ -123,7 +123,7 @@ impl Work<'_, '_> {
     }
 
     fn embedded(&self) -> bool {
-        matches!(self.settings.summarizer, Summarizer::Extractive)
+        self.settings.embedded()
     }
 
     /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
@@ -305,7 +305,7 @@ impl Work<'_, '_> {
     }
 
     /// Tokens of what a summary takes the place of.
-    fn replaced_tokens(&self) -> u64 {
+    pub(super) fn replaced_tokens(&self) -> u64 {
         self.tally.sum(&self.plan.replaced())
     }
 

@@ -1,14 +1,32 @@
 //! Compressed files: told by their first bytes where they are read, by their name where they are written.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
+
+/// Something that compresses what is written to it, and is told where that ends.
+pub(super) trait Packing: Write + Send {
+    /// Writes what is left.
+    fn end(self: Box<Self>) -> io::Result<()>;
+}
+
+impl<W: Write + Send> Packing for GzEncoder<W> {
+    fn end(self: Box<Self>) -> io::Result<()> {
+        self.finish().map(drop)
+    }
+}
+
+impl<W: Write + Send> Packing for zstd::Encoder<'_, W> {
+    fn end(self: Box<Self>) -> io::Result<()> {
+        self.finish().map(drop)
+    }
+}
 
 /// A way of compressing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
+pub enum Compression {
     /// `.gz`
     Gzip,
     /// `.zst`
@@ -42,34 +60,26 @@ impl Compression {
         }
     }
 
-    /// What was compressed, of all members or frames.
-    ///
-    /// # Errors
-    /// The bytes are damaged or end early.
-    pub(super) fn unpack(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
-        match self {
-            Compression::Gzip => {
-                let mut out = Vec::new();
-                MultiGzDecoder::new(bytes).read_to_end(&mut out)?;
-                Ok(out)
-            }
-            Compression::Zstandard => zstd::decode_all(bytes),
-        }
-    }
-
-    /// The compressed bytes: the same for the same bytes, with no time in them.
+    /// What was compressed, as it is read.
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(super) fn pack(self, bytes: &[u8]) -> io::Result<Vec<u8>> {
-        match self {
-            Compression::Gzip => {
-                let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::default());
-                encoder.write_all(bytes)?;
-                encoder.finish()
-            }
-            Compression::Zstandard => zstd::encode_all(bytes, zstd::DEFAULT_COMPRESSION_LEVEL),
-        }
+    pub(super) fn reader(self, from: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Compression::Gzip => Box::new(MultiGzDecoder::new(from)),
+            Compression::Zstandard => Box::new(zstd::Decoder::with_buffer(from)?),
+        })
+    }
+
+    /// Compresses what is written: the same for the same bytes, with no time in it.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub(super) fn writer<'w>(self, to: impl Write + Send + 'w) -> io::Result<Box<dyn Packing + 'w>> {
+        Ok(match self {
+            Compression::Gzip => Box::new(GzEncoder::new(to, flate2::Compression::default())),
+            Compression::Zstandard => Box::new(zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?),
+        })
     }
 }
 
@@ -77,15 +87,23 @@ impl Compression {
 mod tests {
     use super::*;
 
+    fn unpacked(compression: Compression, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        compression.reader(io::Cursor::new(bytes))?.read_to_end(&mut out)?;
+        Ok(out)
+    }
+
     #[test]
     fn there_and_back() {
         for (compression, name) in [(Compression::Gzip, "a.json.gz"), (Compression::Zstandard, "a.jsonl.zst")] {
             assert_eq!(Compression::of_name(Path::new(name)), Some(compression));
-            let packed = compression.pack(b"text").expect("packed");
+            let mut packed = Vec::new();
+            let mut packing = compression.writer(&mut packed).expect("a writer");
+            packing.write_all(b"text").and_then(|()| packing.end()).expect("packed");
             assert_eq!(Compression::of_bytes(&packed), Some(compression));
             let twice = [packed.clone(), packed.clone()].concat();
-            assert_eq!(compression.unpack(&twice).expect("unpacked"), b"texttext");
-            assert!(compression.unpack(&packed[..packed.len() - 1]).is_err());
+            assert_eq!(unpacked(compression, twice).expect("unpacked"), b"texttext");
+            assert!(unpacked(compression, packed[..packed.len() - 1].to_vec()).is_err());
         }
         assert_eq!(Compression::of_bytes(b"{}"), None);
         assert_eq!(Compression::of_name(Path::new("a.json")), None);

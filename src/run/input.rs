@@ -1,23 +1,30 @@
-//! Reading a transcript's text.
+//! Reading a transcript's text: whole, or line by line where each line is a conversation.
 
 use std::borrow::Cow;
-use std::fs;
-use std::io::{self, IsTerminal, Read};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
 
 use anyhow::Result;
 
 use crate::exit::Failure;
+use crate::transcript::framing;
 
 use super::compression::Compression;
 
 /// A text and where it comes from.
-#[derive(Debug)]
+#[derive(Debug, Default, Clone)]
 pub struct Input {
     /// The name that reports give: the path, or `-`.
     pub name: String,
     /// The text, to the byte, unpacked if it was compressed.
     pub text: String,
+    /// Whether each line is a conversation.
+    pub as_lines: bool,
+    /// Lines of the same file that stand before it.
+    pub lines_before: usize,
+    /// How the file is compressed.
+    pub compression: Option<Compression>,
 }
 
 /// A source's name, with its line if it has one, as it stands in a sentence.
@@ -35,44 +42,167 @@ pub fn visible(text: &str) -> String {
     text.chars().filter(|c| !obeyed(c)).collect()
 }
 
-/// Reads a file, or standard input where there is no path, compressed or not.
+/// An input that has been opened, and is read whole or line by line.
+pub enum Opened {
+    /// One document.
+    Whole(Input),
+    /// One conversation a line.
+    Lines(Lines),
+    /// It does not begin as JSON does.
+    Other,
+}
+
+/// How an input is to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// What the user said of its lines.
+    pub lines: Option<framing::Lines>,
+    /// Whether it may turn out to be something else than a transcript, which its first bytes tell.
+    pub may_be_other: bool,
+}
+
+/// Opens a file, or standard input where there is no path, compressed or not.
 ///
 /// # Errors
 /// It cannot be read, is damaged or is not UTF-8; or nobody would type into it: standard input is a terminal.
-pub fn read(path: Option<&Path>) -> Result<Input> {
+pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    let unreadable = |what: String| Failure::unreadable(format!("{} cannot be read: {what}", spoken(&name)));
-    let bytes = match path {
-        Some(path) if path.is_dir() => return Err(unreadable("it is a directory; name a file in it".to_owned()).into()),
-        Some(path) => fs::read(path).map_err(|error| unreadable(plain(&error)))?,
-        None => {
-            let mut stdin = io::stdin().lock();
-            if stdin.is_terminal() {
-                let message = "no transcript: name a file, or send one to standard input (tcompact --help shows how)";
-                return Err(Failure::usage(message).into());
+    let (mut reader, compression) = unpacking(path, &name)?;
+    let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
+    let first = reader.fill_buf().map_err(damaged)?;
+    if reading.may_be_other && !begins_as_json(first) {
+        return Ok(Opened::Other);
+    }
+    let mut head = Vec::new();
+    let mut lines = 0;
+    while reading.lines != Some(framing::Lines::Messages) {
+        let start = head.len();
+        if reader.read_until(b'\n', &mut head).map_err(damaged)? == 0 {
+            break;
+        }
+        lines += 1;
+        // One line alone is a document like any other.
+        let mut is_last = || Ok::<_, io::Error>(reader.fill_buf()?.iter().all(u8::is_ascii_whitespace));
+        let told = match reading.lines {
+            Some(lines) => Some(lines),
+            None if head[start..].trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
+            None => str::from_utf8(&head[start..]).map_or(Some(framing::Lines::Messages), framing::told_by),
+        };
+        match told {
+            None => {}
+            Some(framing::Lines::Messages) => break,
+            Some(framing::Lines::Conversations) => {
+                return Ok(Opened::Lines(Lines { name, compression, reader, head, done: 0 }));
             }
-            let mut bytes = Vec::new();
-            stdin.read_to_end(&mut bytes).map_err(|error| unreadable(plain(&error)))?;
-            bytes
         }
-    };
-    let bytes = match Compression::of_bytes(&bytes) {
-        None => bytes,
-        Some(compression) => {
-            let damaged = |error| unreadable(format!("its {} data is damaged: {}", compression.name(), plain(&error)));
-            compression.unpack(&bytes).map_err(damaged)?
-        }
-    };
-    let text = String::from_utf8(bytes).map_err(|error| unreadable(not_utf8(&error)))?;
-    Ok(Input { name, text })
+    }
+    if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
+        // Grown step by step, the text would be there twice for a while.
+        head.reserve_exact((usize::try_from(length.len()).unwrap_or(0) + 1).saturating_sub(head.len()));
+    }
+    reader.read_to_end(&mut head).map_err(damaged)?;
+    let text = String::from_utf8(head).map_err(|error| {
+        let lines = error.as_bytes();
+        unreadable(&name, &not_utf8(lines, error.utf8_error().valid_up_to(), 0))
+    })?;
+    Ok(Opened::Whole(Input { name, text, as_lines: false, lines_before: 0, compression }))
 }
 
-fn not_utf8(error: &std::string::FromUtf8Error) -> String {
-    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-    if error.as_bytes().starts_with(b"\xff\xfe") || error.as_bytes().starts_with(b"\xfe\xff") {
+/// A reader of what a file holds, unpacked.
+fn unpacking(path: Option<&Path>, name: &str) -> Result<(Reader, Option<Compression>)> {
+    let raw: Box<dyn Read + Send> = match path {
+        Some(path) => Box::new(File::open(path).map_err(|error| unreadable(name, &plain(&error)))?),
+        None if io::stdin().is_terminal() => {
+            let message = "no transcript: name a file, or send one to standard input (tcompact --help shows how)";
+            return Err(Failure::usage(message).into());
+        }
+        None => Box::new(io::stdin()),
+    };
+    let mut raw = BufReader::with_capacity(AT_ONCE, raw);
+    let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &plain(&error)))?);
+    let reader = match compression {
+        None => raw,
+        Some(compression) => {
+            let unpacked = compression.reader(raw).map_err(|error| unreadable(name, &plain(&error)))?;
+            BufReader::with_capacity(AT_ONCE, unpacked)
+        }
+    };
+    Ok((reader, compression))
+}
+
+type Reader = BufReader<Box<dyn Read + Send>>;
+
+/// Bytes that are read at once, and that short lines are handed on in.
+const AT_ONCE: usize = 1 << 18;
+
+fn begins_as_json(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
+}
+
+/// An input that holds one conversation a line, as it is read.
+pub struct Lines {
+    /// The name of the input.
+    pub name: String,
+    /// How it is compressed.
+    pub compression: Option<Compression>,
+    reader: Reader,
+    /// What was read to tell what it is.
+    head: Vec<u8>,
+    /// Lines that were handed on.
+    done: usize,
+}
+
+impl Lines {
+    /// The next line, or with `several` as many as have been read already and are short; nothing at the end.
+    ///
+    /// # Errors
+    /// It cannot be read, is damaged or is not UTF-8.
+    pub fn next(&mut self, several: bool) -> Result<Option<Input>> {
+        let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
+        let mut bytes = std::mem::take(&mut self.head);
+        if bytes.is_empty() && self.reader.read_until(b'\n', &mut bytes).map_err(damaged)? == 0 {
+            return Ok(None);
+        }
+        while several && bytes.len() < AT_ONCE {
+            let Some(end) = memchr::memchr(b'\n', self.reader.buffer()) else { break };
+            bytes.extend_from_slice(&self.reader.buffer()[..=end]);
+            self.reader.consume(end + 1);
+        }
+        let lines_before = self.done;
+        self.done += memchr::memchr_iter(b'\n', &bytes).count();
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            unreadable(&self.name, &not_utf8(error.as_bytes(), valid, lines_before))
+        })?;
+        Ok(Some(Input { name: self.name.clone(), text, as_lines: true, lines_before, compression: self.compression }))
+    }
+}
+
+/// Whether a file says by its name that it holds JSON.
+pub fn is_json_by_name(name: &str) -> bool {
+    let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
+}
+
+fn unreadable(name: &str, what: &str) -> Failure {
+    Failure::unreadable(format!("{} cannot be read: {what}", spoken(name)))
+}
+
+fn damage(error: &io::Error, compression: Option<Compression>) -> String {
+    match compression {
+        Some(compression) => format!("its {} data is damaged: {}", compression.name(), plain(error)),
+        None => plain(error),
+    }
+}
+
+/// What is wrong with bytes of which only so many are UTF-8, after so many lines of the same file.
+fn not_utf8(bytes: &[u8], valid: usize, lines_before: usize) -> String {
+    let before = &bytes[..valid];
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         return "it is UTF-16; convert it to UTF-8 first, as with iconv -f UTF-16 -t UTF-8".to_owned();
     }
-    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let line = lines_before + memchr::memchr_iter(b'\n', before).count() + 1;
     let column = before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1) + 1;
     format!("it is not UTF-8 (line {line} column {column})")
 }

@@ -1,9 +1,13 @@
 //! The outside: what is read and written, and what is said while it happens.
 
 pub mod append;
-mod compression;
+pub mod compression;
 pub mod input;
+pub mod inputs;
+pub mod journal;
 pub mod output;
+pub mod progress;
 pub mod report;
 pub mod said;
 pub mod tables;
+pub mod turns;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::exit::Failure;
 use crate::plan::{Plan, total};
@@ -111,6 +111,8 @@ pub enum Status {
     Unchanged,
     /// There is no result.
     Failed,
+    /// It was not looked at: it is finished already, or no transcript.
+    Skipped,
 }
 
 /// A conversation as `--report` tells it: the keys of the dry run, and what came of it.
@@ -142,6 +144,39 @@ pub struct Conversation {
     pub elapsed_ms: u64,
     /// What went wrong.
     pub error: Option<String>,
+    /// Tokens that it has less now.
+    #[serde(skip)]
+    pub saved: u64,
+}
+
+impl Conversation {
+    /// An input that no conversation of became anything.
+    pub fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
+        Conversation {
+            plan: json!({"source": source}),
+            status,
+            summary_tokens: None,
+            tokens_after: None,
+            provider: None,
+            usage: None,
+            requests: 0,
+            retries: 0,
+            cached: 0,
+            redacted: None,
+            elapsed_ms: 0,
+            error,
+            saved: 0,
+        }
+    }
+
+    /// The same, if its file could not be written.
+    #[must_use]
+    pub fn not_written(self, why: &str) -> Self {
+        match self.status {
+            Status::Failed => self,
+            _ => Conversation { status: Status::Failed, error: Some(format!("nothing was written: {why}")), ..self },
+        }
+    }
 }
 
 /// Tokens that a provider counts, and what they cost.
@@ -174,49 +209,30 @@ pub fn check(file: &Path, others: &[&Path]) -> Result<()> {
 }
 
 /// What became of the conversations of a run, an object a line; nothing where no file is named.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Report {
-    file: Option<(PathBuf, File)>,
-    conversations: Vec<Conversation>,
+    path: Option<PathBuf>,
+    file: Option<File>,
 }
 
 impl Report {
-    /// An empty report in a file.
+    /// A report in a file, which takes the place of what is there when there is something to report.
+    pub fn new(path: Option<&Path>) -> Self {
+        Report { path: path.map(Path::to_owned), file: None }
+    }
+
+    /// Adds conversations as soon as it is known what became of them.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn begun(file: Option<&Path>) -> Result<Self> {
-        let open = |path: &Path| {
-            Ok::<_, Failure>((path.to_owned(), File::create(path).map_err(|error| unwritable(path, &error))?))
+    pub fn add(&mut self, conversations: &[Conversation]) -> Result<()> {
+        let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(()) };
+        let lines: String = conversations.iter().map(line).collect();
+        let mut write = || match &mut self.file {
+            Some(file) => file.write_all(lines.as_bytes()),
+            none => none.insert(File::create(path)?).write_all(lines.as_bytes()),
         };
-        Ok(Report { file: file.map(open).transpose()?, conversations: Vec::new() })
-    }
-
-    /// Adds a conversation as soon as it is known what became of it.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn add(&mut self, conversation: Conversation) -> Result<()> {
-        if let Some((path, file)) = &mut self.file {
-            file.write_all(line(&conversation).as_bytes()).map_err(|error| unwritable(path, &error))?;
-            self.conversations.push(conversation);
-        }
-        Ok(())
-    }
-
-    /// Has no conversation reported as done whose file was not written.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn nothing_written(&mut self, why: &str) -> Result<()> {
-        let Some((path, file)) = &mut self.file else { return Ok(()) };
-        for conversation in self.conversations.iter_mut().filter(|conversation| conversation.status != Status::Failed) {
-            conversation.status = Status::Failed;
-            conversation.error = Some(format!("nothing was written: {why}"));
-        }
-        let lines: String = self.conversations.iter().map(line).collect();
-        let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(lines.as_bytes()));
-        Ok(written.map_err(|error| unwritable(path, &error))?)
+        Ok(write().map_err(|error| unwritable(path, &error))?)
     }
 }
 

@@ -8,10 +8,11 @@ use crate::cli::{Accept, OnError};
 use crate::plan::breaches::Breach;
 use crate::plan::{Parted, Plan};
 use crate::run::input::{plain, spoken, visible};
+use crate::run::progress::{Totals, beside_the_bar};
 use crate::run::report::DryRun;
 use crate::settings::Settings;
+use crate::summary::Bill;
 use crate::summary::acceptance::Refusal;
-use crate::summary::{Bill, Summarizer};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 
@@ -222,10 +223,7 @@ impl<'s> Said<'s> {
 
     /// That nobody said who was to write the summary.
     pub fn default_summarizer(self) {
-        if !self.settings.quiet
-            && !self.settings.summarizer_chosen
-            && matches!(self.settings.summarizer, Summarizer::Extractive)
-        {
+        if !self.settings.quiet && !self.settings.summarizer_chosen && self.settings.embedded() {
             self.line(
                 "summarized by the embedded summarizer; --model names another, and --model extractive silences this line",
             );
@@ -236,11 +234,30 @@ impl<'s> Said<'s> {
     pub fn prompt_not_used(self) {
         if !self.settings.quiet
             && let Some(from) = self.settings.template_from
-            && matches!(self.settings.summarizer, Summarizer::Extractive)
+            && self.settings.embedded()
         {
             self.line(&format!(
                 "the embedded summarizer takes no prompt, so {from} is not used; name a model with --model"
             ));
+        }
+    }
+
+    /// What became of one of several inputs.
+    pub fn became(self, source: &str, what: &str) {
+        if self.settings.verbose {
+            self.line(&format!("{}: {what}", spoken(source)));
+        }
+    }
+
+    /// That one of several inputs has no result.
+    pub fn input_failed(self, message: &str) {
+        self.line(message);
+    }
+
+    /// What came of all inputs.
+    pub fn totals(self, totals: &Totals) {
+        if !self.settings.quiet {
+            self.line(&totals.sentence());
         }
     }
 
@@ -264,5 +281,5 @@ pub fn waiting_long(why: &str, pause: Duration) {
 
 fn say(text: &str) {
     // Where nobody can be told, the work goes on.
-    let _ = writeln!(anstream::stderr(), "tcompact: {}", visible(text));
+    beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", visible(text))));
 }

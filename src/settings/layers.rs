@@ -142,7 +142,32 @@ pub struct Resolved {
     pub said: Vec<String>,
     /// What is not typed but given by a layer.
     pub(super) given: Vec<Given>,
+    /// The values of all flags that decide what becomes of a transcript, a line each.
+    pub(super) rules: String,
 }
+
+/// Flags that do not decide what becomes of a transcript.
+const UNDECIDING: [&str; 19] = [
+    "api-key-env",
+    "cache",
+    "check",
+    "color",
+    "dry-run",
+    "exit-status",
+    "in-place",
+    "jobs",
+    "json",
+    "output",
+    "output-dir",
+    "progress",
+    "quiet",
+    "rate",
+    "report",
+    "resume",
+    "retries",
+    "timeout",
+    "verbose",
+];
 
 impl CommandLine {
     /// Understands the words of the command line, the program's name first.
@@ -300,8 +325,20 @@ impl CommandLine {
         if !self.arguments.quiet {
             said.extend(given.iter().filter_map(|given| given.note.clone()));
         }
-        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given })
+        let mut rules = rules(&self.keys, &self.matches);
+        rules.extend(summary_prompt.iter().map(|(text, _)| text.as_str()));
+        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given, rules })
     }
+}
+
+/// The values of all flags that decide what becomes of a transcript, and the version that understands them.
+fn rules(keys: &Keys, matches: &ArgMatches) -> String {
+    let mut rules = format!("tcompact {}\n", env!("CARGO_PKG_VERSION"));
+    for (name, arg) in keys.all().filter(|(name, _)| !UNDECIDING.contains(name)) {
+        let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
+        rules.push_str(&format!("{name} = {values:?}\n"));
+    }
+    rules
 }
 
 /// A line for each value that is no default, and one for the defaults.

@@ -27,7 +27,7 @@ pub enum Kept {
 }
 
 /// A folder of summaries.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cache {
     folder: PathBuf,
 }

@@ -75,6 +75,20 @@ impl fmt::Display for ReadError {
     }
 }
 
+impl ReadError {
+    /// The same error in a text that stands after so many lines of its file.
+    #[must_use]
+    pub fn after(mut self, lines: usize) -> Self {
+        match &mut self {
+            ReadError::Empty | ReadError::Ambiguous { line: None, .. } => {}
+            ReadError::Syntax(SyntaxError { line, .. })
+            | ReadError::NoTranscript { line, .. }
+            | ReadError::Ambiguous { line: Some(line), .. } => *line += lines,
+        }
+        self
+    }
+}
+
 /// Reads a text. `from` and `lines` are what the user said of it; without, the text itself tells.
 ///
 /// # Errors
@@ -117,7 +131,7 @@ pub fn read<'a>(
         }
         transcripts
     };
-    if transcripts.is_empty() {
+    if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     let broken_off = broken.as_ref().map(|error| error.line);
@@ -190,6 +204,22 @@ fn are_messages(values: &[Json<'_>], from: Option<&'static dyn Format>) -> bool 
         .filter(|value| value.kind() == Kind::Object)
         .find_map(|value| if is_message(*value) { Some(true) } else { List::in_object(*value, None).map(|_| false) });
     told.unwrap_or_else(|| from.is_some_and(|format| format.grows()))
+}
+
+/// What the line of a file tells of how its lines are read; nothing where it could be either.
+pub fn told_by(line: &str) -> Option<Lines> {
+    let mark = if line.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let Ok(values) = syntax::values(line, mark) else { return Some(Lines::Messages) };
+    match values.first() {
+        Some(first) if first.kind() == Kind::Object => match (is_message(*first), List::in_object(*first, None)) {
+            (true, _) => Some(Lines::Messages),
+            (false, Some(_)) => Some(Lines::Conversations),
+            (false, None) => None,
+        },
+        Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
+        // Read as a document, it says what is wrong with it.
+        _ => Some(Lines::Messages),
+    }
 }
 
 /// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.

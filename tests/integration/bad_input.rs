@@ -55,7 +55,7 @@ fn bytes_that_are_no_utf8() {
 #[test]
 fn files_that_cannot_be_read() {
     assert_fails(&with(&["missing.json"]), 1, &["missing.json cannot be read: no such file or directory"]);
-    assert_fails(&with(&["openai-chat"]), 1, &["openai-chat cannot be read: it is a directory"]);
+    assert_fails(&with(&["openai-chat"]), 2, &["the directory openai-chat: --output-dir DIR or --in-place"]);
 }
 
 #[test]

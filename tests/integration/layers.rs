@@ -187,7 +187,7 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
         ("zzz = 1", "c.toml: there is no setting \"zzz\"; settings have the names of the flags, as --help shows them"),
         ("config = 'x'", "c.toml: config is for the command line and cannot be set here"),
         ("list = 'models'", "c.toml: list is for the command line"),
-        ("path = 'chat.json'", "c.toml: path is for the command line"),
+        ("paths = 'chat.json'", "c.toml: paths is for the command line"),
         ("quiet = true\nverbose = true", "c.toml: quiet and c.toml: verbose exclude each other; leave one out"),
         ("model = 'openai:x'\nsummarizer-cmd = 'y'", "c.toml: model and c.toml: summarizer-cmd exclude each other"),
         ("[summarization]\nenabled = true", "c.toml: there is no setting \"summarization\""),

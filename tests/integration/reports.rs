@@ -82,9 +82,12 @@ fn nothing_is_reported_as_done_that_was_not_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
     let server = Server::start(vec![completion("Short.", "stop"), status(401, "no")]);
-    let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--accept", "any"];
-    let run = run(tcompact().args(arguments).args(["--report", &file, "openai-chat/conversations.jsonl"]), b"");
-    assert_eq!((run.code, run.stdout.as_str()), (4, ""));
+    let result = path(folder.path(), "result.jsonl");
+    let arguments =
+        ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--accept", "any", "-j1"];
+    let output = ["--report", &file, "-o", &result, "openai-chat/conversations.jsonl"];
+    assert_eq!(run(tcompact().args(arguments).args(output), b"").code, 4);
+    assert!(!std::path::Path::new(&result).exists());
     let report = reported(&file);
     assert_eq!(report.len(), 2, "{report:?}");
     assert!(report.iter().all(|conversation| conversation["status"] == "failed"), "{report:?}");
@@ -202,7 +205,8 @@ fn a_report_is_written_as_conversations_are_done() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = path(folder.path(), "report.jsonl");
     let server = Server::start(vec![completion("Short.", "stop"), crate::server::Step::Silence]);
-    let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--accept", "any"];
+    let arguments =
+        ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--accept", "any", "--jobs", "1"];
     let mut child = tcompact()
         .args(arguments)
         .args(["--report", &file, "openai-chat/conversations.jsonl"])

@@ -213,7 +213,8 @@ impl<'a> Case<'a> {
             Some("anthropic") => "anthropic",
             _ => "openai",
         });
-        settings.summarizer = Summarizer::Command("is not run".to_owned(), std::time::Duration::from_secs(1), None);
+        settings.summarizer =
+            Summarizer::Command("is not run".to_owned(), std::time::Duration::from_secs(1), None).into();
         let prompt = text(self.given("summary_prompt")).unwrap_or("{messages}".to_owned());
         settings.template = Template::parse(&prompt, settings.recipe.template).map_err(|error| error.to_string())?;
         Ok(settings)

@@ -14,7 +14,6 @@ use tcompact::app::process;
 use tcompact::exit::{Exit, Failure};
 use tcompact::presets;
 use tcompact::run::input::Input;
-use tcompact::run::report::Report;
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::tokens::Counter;
@@ -39,8 +38,8 @@ fn differences(case: &Case<'_>, in_state: bool) -> String {
     let (source, before) = case.source(in_state, &settings);
     compare_plan(case, &settings, &source, before, &mut out);
     let script = case.script(&settings);
-    let input = Input { name: "case".to_owned(), text: source.clone() };
-    let outcome = process(&settings, &input, &script, &mut Report::default());
+    let input = Input { name: "case".to_owned(), text: source.clone(), ..Input::default() };
+    let outcome = process(&settings, &input, &script, &mut Vec::new());
     let outcome = match (outcome, case.expected("error")) {
         (Ok(outcome), None) => Some(outcome),
         (Err(error), Some(expected)) => {

@@ -1,0 +1,354 @@
+//! All inputs of a run, several at once: each goes its own way, and one that fails stops no other.
+//!
+//! Workers take what is next from the feed: an input, or a line of one that holds a conversation a line. They compute
+//! while they hold a core, and write when it is their turn: results that go to standard output come in the order of the
+//! inputs, and lines in the order of their file.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope, scope};
+
+use anyhow::Result;
+
+use crate::cli::OnError;
+use crate::exit::{Exit, Failure};
+use crate::run::input::{self, Input, Lines, Opened, Reading};
+use crate::run::inputs::Inputs;
+use crate::run::journal::Journal;
+use crate::run::progress::{Progress, Totals};
+use crate::run::report::{Conversation, Report, Status};
+use crate::run::said::Said;
+use crate::run::turns::{Aside, Cores, Turns};
+use crate::settings::Settings;
+
+use super::file::{Fate, Job};
+use super::{Outcome, made};
+
+/// What all workers share.
+pub(super) struct Batch<'b> {
+    pub(super) settings: &'b Settings,
+    pub(super) inputs: &'b Inputs,
+    pub(super) journal: Option<Journal>,
+    cores: Cores,
+    feed: Mutex<Feed<'b>>,
+    /// Whose turn it is on standard output.
+    turns: Turns,
+    /// Nobody reads standard output any longer.
+    closed: AtomicBool,
+    report: Mutex<Report>,
+    totals: Mutex<Totals>,
+    progress: Progress,
+    /// What the only input failed with.
+    failure: Mutex<Option<anyhow::Error>>,
+    /// A breach of a provider's rules was found.
+    pub(super) breaches: AtomicBool,
+}
+
+/// What is to be done next.
+struct Feed<'b> {
+    /// The inputs that nobody has taken yet.
+    entries: Range<usize>,
+    /// Inputs that are read line by line, in order.
+    streams: VecDeque<Stream<'b>>,
+    workers: usize,
+}
+
+struct Stream<'b> {
+    job: Arc<Job<'b>>,
+    lines: Lines,
+    next: usize,
+}
+
+enum Task<'b> {
+    Open(usize),
+    /// Lines with their place among those of the file; nothing at its end.
+    Piece(Arc<Job<'b>>, usize, Result<Option<Input>>),
+}
+
+/// Why there is no result, and what is known of the conversations that it would be made of.
+struct Failed {
+    error: anyhow::Error,
+    conversations: Vec<Conversation>,
+}
+
+impl Failed {
+    /// Has an input know of its conversations.
+    fn kept_in(self, job: &Job<'_>) -> anyhow::Error {
+        job.remember(self.conversations);
+        self.error
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Works through all inputs.
+///
+/// # Errors
+/// What the only input failed with. Where there are several, their errors are said and reported.
+pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>) -> Result<(Exit, Totals)> {
+    let batch = Batch {
+        settings,
+        inputs,
+        journal,
+        cores: Cores::of_machine(),
+        feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
+        turns: Turns::from(0),
+        closed: AtomicBool::new(false),
+        report: Mutex::new(Report::new(settings.report.as_deref())),
+        totals: Mutex::new(Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() }),
+        progress: Progress::begun(settings, inputs.entries.len()),
+        failure: Mutex::new(None),
+        breaches: AtomicBool::new(false),
+    };
+    batch.before()?;
+    scope(|scope| {
+        batch.hire(scope, inputs.entries.len());
+        batch.work(scope);
+    });
+    let Batch { totals, failure, progress, breaches, .. } = batch;
+    drop(progress);
+    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(failure) => Err(failure),
+        None if totals.failed > 0 => Ok((Exit::SomeFailed, totals)),
+        None if breaches.into_inner() => Ok((Exit::Breaches, totals)),
+        None => Ok((Exit::Success, totals)),
+    }
+}
+
+impl<'b> Batch<'b> {
+    /// Tells of what was found and is not read.
+    fn before(&self) -> Result<()> {
+        let said = Said::new(self.settings);
+        for path in &self.inputs.passed_over {
+            said.became(&path.display().to_string(), "left out, since it is no file of its own");
+        }
+        for message in &self.inputs.unsearched {
+            said.input_failed(message);
+            locked(&self.totals).failed += 1;
+            locked(&self.report).add(&[Conversation::without_plan("", Status::Failed, Some(message.clone()))])?;
+        }
+        Ok(())
+    }
+
+    /// Has others work too, as many as are allowed and wanted.
+    fn hire<'s>(&'s self, scope: &'s Scope<'s, '_>, wanted: usize) {
+        // What is said of breaches comes in the order of the inputs.
+        let most = if self.settings.check { 1 } else { self.settings.jobs };
+        let mut feed = locked(&self.feed);
+        while feed.workers < most.min(wanted) {
+            // Where no thread can be had, those that are there do the work.
+            if Builder::new().spawn_scoped(scope, move || self.work(scope)).is_err() {
+                break;
+            }
+            feed.workers += 1;
+        }
+    }
+
+    fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+        while let Some(task) = self.next() {
+            match task {
+                Task::Open(at) => self.open(at, scope),
+                Task::Piece(job, place, lines) => self.piece(&job, place, lines),
+            }
+        }
+    }
+
+    fn next(&self) -> Option<Task<'b>> {
+        let mut feed = locked(&self.feed);
+        let task = if self.closed.load(Ordering::Relaxed) { None } else { feed.next(self.takes_several()) };
+        if task.is_none() {
+            feed.workers -= 1;
+        }
+        task
+    }
+
+    /// Whether lines are worked on several at a time: where nobody else is waited for.
+    fn takes_several(&self) -> bool {
+        self.settings.embedded() || self.settings.dry_run || self.settings.check
+    }
+
+    /// Opens an input, and works on it, unless it is one that others can help with.
+    fn open<'s>(&'s self, at: usize, scope: &'s Scope<'s, '_>) {
+        let job = Job::new(self.settings, self.inputs, at);
+        let Settings { lines, .. } = *self.settings;
+        let reading = Reading { lines, may_be_other: !job.entry.named };
+        let opened = match job.refused(self.settings) {
+            Some(error) => Err(error),
+            None if self.is_finished(&job) => return self.end(&job, 0, Fate::Finished),
+            None => input::open(job.entry.path.as_deref(), reading),
+        };
+        match opened {
+            Err(error) => self.end(&job, 0, Fate::of(error, &job)),
+            Ok(Opened::Other) => self.end(&job, 0, Fate::LeftOut("it does not begin as JSON does".to_owned())),
+            Ok(Opened::Whole(input)) => {
+                let compression = input.compression;
+                let outcome = self.computed(&job, input).map_err(|failed| failed.kept_in(&job));
+                self.in_turn(&job, 0, true, || {
+                    let fate = outcome.and_then(|outcome| job.write_whole(self, outcome, compression));
+                    self.close(&job, fate.unwrap_or_else(|error| Fate::of(error, &job)));
+                });
+            }
+            Ok(Opened::Lines(lines)) => {
+                job.compressed(lines.compression);
+                let mut feed = locked(&self.feed);
+                let place = feed.streams.partition_point(|stream| stream.job.at < at);
+                feed.streams.insert(place, Stream { job: Arc::new(job), lines, next: 0 });
+                drop(feed);
+                self.hire(scope, usize::MAX);
+            }
+        }
+    }
+
+    fn is_finished(&self, job: &Job<'_>) -> bool {
+        let places = job.entry.path.as_ref().zip(job.entry.output.as_ref());
+        let journal = self.journal.as_ref().filter(|_| self.settings.resume);
+        journal.zip(places).is_some_and(|(journal, (path, output))| journal.has(path, output))
+    }
+
+    /// Works on lines of an input.
+    fn piece(&self, job: &Job<'b>, place: usize, lines: Result<Option<Input>>) {
+        let is_last = !matches!(lines, Ok(Some(_)));
+        let outcomes: Vec<Result<Outcome>> = match lines {
+            Ok(Some(lines)) if !job.has_failed() => self.of_lines(job, lines),
+            Ok(_) => Vec::new(),
+            Err(error) => vec![Err(error)],
+        };
+        if outcomes.iter().any(Result::is_err) {
+            job.fail();
+        }
+        self.in_turn(job, place, is_last, || {
+            for outcome in outcomes {
+                if !job.write_lines(self, outcome) {
+                    self.closed.store(true, Ordering::Relaxed);
+                }
+            }
+            if is_last {
+                let fate = job.finish(self).unwrap_or_else(|error| Fate::of(error, job));
+                self.close(job, fate);
+            }
+        });
+    }
+
+    /// What is made of lines: of all together or, where one of them is bad, of each up to that.
+    fn of_lines(&self, job: &Job<'b>, lines: Input) -> Vec<Result<Outcome>> {
+        if lines.text.trim_ascii().is_empty() {
+            return vec![Ok(Outcome::unchanged(lines.text))];
+        }
+        let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
+        if is_one {
+            let outcome = self.computed(job, lines.clone());
+            return vec![
+                outcome.or_else(|failed| self.passed_through(&lines, failed).map_err(|failed| failed.kept_in(job))),
+            ];
+        }
+        match self.computed(job, lines.clone()) {
+            Ok(outcome) => vec![Ok(outcome)],
+            Err(_) => {
+                let mut outcomes = Vec::new();
+                for (at, text) in lines.text.split_inclusive('\n').enumerate() {
+                    let line = Input { text: text.to_owned(), lines_before: lines.lines_before + at, ..lines.clone() };
+                    outcomes.extend(self.of_lines(job, line));
+                    if outcomes.last().is_some_and(Result::is_err) {
+                        break;
+                    }
+                }
+                outcomes
+            }
+        }
+    }
+
+    /// A bad line goes on as it is, where that is wanted of what fails.
+    fn passed_through(&self, line: &Input, failed: Failed) -> Result<Outcome, Failed> {
+        let passes = self.settings.on_error == OnError::Passthrough && !self.settings.dry_run && !self.settings.check;
+        let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
+        if !passes || !is_bad {
+            return Err(failed);
+        }
+        let error = failed.error.to_string();
+        Said::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
+        let name = format!("{}:{}", line.name, line.lines_before + 1);
+        let conversation = Conversation::without_plan(&name, Status::Failed, Some(error));
+        Ok(Outcome { conversations: vec![conversation], ..Outcome::unchanged(line.text.clone()) })
+    }
+
+    /// Makes a result while holding a core, except for the time that a summarizer takes.
+    fn computed(&self, job: &Job<'b>, input: Input) -> Result<Outcome, Failed> {
+        let answers = Aside { answers: &*self.settings.summarizer, cores: &self.cores };
+        let name = input.name.clone();
+        let mut conversations = Vec::new();
+        let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
+        // One bad input must not take the others with it, whatever it does.
+        let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+            let fault = "tcompact has a fault that this transcript shows; please report it";
+            Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&name))).into())
+        });
+        match outcome {
+            Ok(outcome) => Ok(Outcome { conversations, ..outcome }),
+            Err(error) => Err(Failed { error, conversations }),
+        }
+    }
+
+    /// Does something when it is the turn of a piece of an input.
+    fn in_turn(&self, job: &Job<'b>, place: usize, last: bool, work: impl FnOnce()) {
+        let turns = if self.settings.dry_run || self.settings.check { &self.turns } else { &job.turns };
+        turns.at((job.at, place), last, work);
+    }
+
+    /// Ends an input in its turn.
+    fn end(&self, job: &Job<'b>, place: usize, fate: Fate) {
+        self.in_turn(job, place, true, || self.close(job, fate));
+    }
+
+    /// Counts, says and reports what became of an input.
+    fn close(&self, job: &Job<'b>, fate: Fate) {
+        let conversations = job.told(&fate);
+        if let Err(error) = self.tell(&conversations) {
+            Said::new(self.settings).input_failed(&error.to_string());
+        }
+        let said = Said::new(self.settings);
+        let mut totals = locked(&self.totals);
+        match &fate {
+            Fate::Compacted => totals.compacted += 1,
+            Fate::Unchanged => totals.unchanged += 1,
+            Fate::Finished => totals.finished += 1,
+            Fate::LeftOut(_) => totals.left_out += 1,
+            Fate::Failed(_) => totals.failed += 1,
+        }
+        self.progress.show(&totals);
+        drop(totals);
+        match fate {
+            Fate::Failed(error) if self.inputs.many => said.input_failed(&error.to_string()),
+            Fate::Failed(error) => *locked(&self.failure) = Some(error),
+            fate if self.inputs.many => said.became(&job.name(), &fate.to_string()),
+            _ => {}
+        }
+    }
+
+    /// Adds conversations to the totals and to the report.
+    pub(super) fn tell(&self, conversations: &[Conversation]) -> Result<()> {
+        locked(&self.totals).add(conversations);
+        locked(&self.report).add(conversations)
+    }
+}
+
+impl<'b> Feed<'b> {
+    /// The next line of what is being read, or else the next input.
+    fn next(&mut self, several: bool) -> Option<Task<'b>> {
+        if let Some(stream) = self.streams.front_mut() {
+            let (job, place) = (Arc::clone(&stream.job), stream.next);
+            stream.next += 1;
+            let lines = if job.has_failed() { Ok(None) } else { stream.lines.next(several) };
+            if !matches!(lines, Ok(Some(_))) {
+                self.streams.pop_front();
+            }
+            return Some(Task::Piece(job, place, lines));
+        }
+        self.entries.next().map(Task::Open)
+    }
+}

@@ -1,0 +1,169 @@
+//! What a run has finished, a line each, so that a later one need not do it again.
+//!
+//! A line is believed only where the file that it tells of still holds what was written then.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Result;
+use ring::digest::{Context, SHA256};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Failure;
+
+use super::input::plain;
+use super::inputs::{OWN_FOLDER, UNFINISHED};
+
+/// The file in [`OWN_FOLDER`].
+const NAME: &str = "journal.jsonl";
+
+/// A file that is finished, or whose replacement is just about to happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The file that was written, seen from the directory of the journal where it lies in that.
+    pub path: String,
+    /// Hash of the input, as it was read.
+    pub input: String,
+    /// Hash of the rules.
+    pub rules: String,
+    /// Hash of what was written.
+    pub output: String,
+}
+
+/// The journal of a directory that results go to. Only one run at a time writes there.
+#[derive(Debug)]
+pub struct Journal {
+    home: PathBuf,
+    rules: String,
+    file: Mutex<File>,
+    finished: HashMap<String, Finished>,
+}
+
+impl Journal {
+    /// Opens the journal of a directory, which is made if it is not there, for a run with these rules.
+    ///
+    /// # Errors
+    /// It cannot be written; or another run writes there.
+    pub fn open(home: &Path, rules: &str) -> Result<Self> {
+        let unusable = |error: io::Error| {
+            Failure::unreadable(format!("{} cannot be written to: {}", home.display(), plain(&error)))
+        };
+        let folder = home.join(OWN_FOLDER);
+        fs::create_dir_all(&folder).map_err(unusable)?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(folder.join(NAME)).map_err(unusable)?;
+        if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
+            let message = format!("another run of tcompact is writing to {}; let it end first", home.display());
+            return Err(Failure::unreadable(message).into());
+        }
+        let finished = read(&mut file).map_err(unusable)?;
+        Ok(Journal { home: home.to_owned(), rules: hash(rules.as_bytes()), file: Mutex::new(file), finished })
+    }
+
+    /// Whether a run was here before.
+    pub fn is_new(&self) -> bool {
+        self.finished.is_empty()
+    }
+
+    /// Takes away what runs that were killed left behind in a folder.
+    pub fn tidy(folder: &Path) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let is_ours = entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.strip_prefix(UNFINISHED))
+                .is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
+            if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// Whether `output`, which may be `input` itself, is what the rules make of `input`.
+    pub fn has(&self, input: &Path, output: &Path) -> bool {
+        let Some(line) = self.finished.get(&self.name(output)).filter(|line| line.rules == self.rules) else {
+            return false;
+        };
+        let is = |path: &Path, expected: &str| hash_of(path).is_ok_and(|found| found == expected);
+        is(output, &line.output) && (input == output || is(input, &line.input))
+    }
+
+    /// Notes that `output` is written, or for certain to be written at once.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    pub fn note(&self, output: &Path, hashes: (&str, &str), certain: bool) -> io::Result<()> {
+        let line = Finished {
+            path: self.name(output),
+            input: hashes.0.to_owned(),
+            rules: self.rules.clone(),
+            output: hashes.1.to_owned(),
+        };
+        let line = serde_json::to_string(&line).map_err(io::Error::other)? + "\n";
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(line.as_bytes())?;
+        if certain { file.sync_data() } else { Ok(()) }
+    }
+
+    fn name(&self, path: &Path) -> String {
+        let whole = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        path.strip_prefix(&self.home).map_or_else(|_| whole(), Path::to_owned).display().to_string()
+    }
+}
+
+/// Letters behind [`UNFINISHED`].
+const RANDOM: usize = 6;
+
+/// The last line of each file. One that a run did not come to finish is passed over.
+fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
+    let mut finished = HashMap::new();
+    let mut ends = true;
+    for line in BufReader::new(&mut *file).split(b'\n') {
+        let line = line?;
+        if let Ok(line) = serde_json::from_slice::<Finished>(&line) {
+            finished.insert(line.path.clone(), line);
+        }
+    }
+    let length = file.metadata()?.len();
+    if length > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+        ends = last == *b"\n";
+    }
+    if !ends {
+        file.write_all(b"\n")?;
+    }
+    Ok(finished)
+}
+
+/// SHA-256 of bytes, in hexadecimal digits.
+pub fn hash(bytes: &[u8]) -> String {
+    let mut context = Context::new(&SHA256);
+    context.update(bytes);
+    hexadecimal(context)
+}
+
+/// The same of a file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn hash_of(path: &Path) -> io::Result<String> {
+    const AT_ONCE: usize = 1 << 18;
+    let mut file = File::open(path)?;
+    let mut context = Context::new(&SHA256);
+    let mut buffer = vec![0; AT_ONCE];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hexadecimal(context)),
+            read => context.update(&buffer[..read]),
+        }
+    }
+}
+
+fn hexadecimal(context: Context) -> String {
+    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
