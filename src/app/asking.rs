@@ -28,6 +28,8 @@ impl Work<'_, '_> {
         let request = Request { system: settings.recipe.system, prompt, limit: settings.writer.asked_tokens };
         let Some(cache) = &settings.cache else { return Ok(self.corrected(&request, for_all)) };
         let identity = self.answers.identity(&request);
+        let mut alone = None;
+        self.answers.aside(&mut || alone = Some(cache.alone(&identity)));
         match cache.get(&identity) {
             Some(Kept::Reply(reply)) if self.judged(&reply, for_all).is_ok() => {
                 self.bill.borrow_mut().cached += 1;

@@ -126,7 +126,7 @@ impl<'b> Batch<'b> {
     fn before(&self) -> Result<()> {
         let said = Said::new(self.settings);
         for path in &self.inputs.passed_over {
-            said.became(&path.display().to_string(), "left out, since it is no file of its own");
+            said.became(&path.display().to_string(), "left out: it is a link, a copy, or no file");
         }
         for message in &self.inputs.unsearched {
             said.input_failed(message);
@@ -185,7 +185,7 @@ impl<'b> Batch<'b> {
         };
         match opened {
             Err(error) => self.end(&job, 0, Fate::of(error, &job)),
-            Ok(Opened::Other) => self.end(&job, 0, Fate::LeftOut("it does not begin as JSON does".to_owned())),
+            Ok(Opened::Other) => self.end(&job, 0, Fate::LeftOut("does not begin as JSON does".to_owned())),
             Ok(Opened::Whole(input)) => {
                 let compression = input.compression;
                 let outcome = self.computed(&job, input).map_err(|failed| failed.kept_in(&job));

@@ -38,7 +38,11 @@ impl Fate {
     /// What an error means for an input.
     pub(super) fn of(error: anyhow::Error, job: &Job<'_>) -> Self {
         let is_other = error.downcast_ref::<Failure>().is_some_and(|failure| failure.other_file);
-        if is_other && !job.entry.named { Fate::LeftOut(error.to_string()) } else { Fate::Failed(error) }
+        if !is_other || job.entry.named {
+            return Fate::Failed(error);
+        }
+        let (message, name) = (error.to_string(), job.name());
+        Fate::LeftOut(message.strip_prefix(&format!("{name} ")).unwrap_or(&message).to_owned())
     }
 }
 
@@ -48,7 +52,7 @@ impl fmt::Display for Fate {
             Fate::Compacted => out.write_str("compacted"),
             Fate::Unchanged => out.write_str("unchanged"),
             Fate::Finished => out.write_str("finished by an earlier run"),
-            Fate::LeftOut(why) => write!(out, "left out: {why}"),
+            Fate::LeftOut(why) => write!(out, "left out: it {why}"),
             Fate::Failed(error) => write!(out, "{error}"),
         }
     }

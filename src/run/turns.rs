@@ -72,6 +72,12 @@ impl Answers for Aside<'_> {
         answer
     }
 
+    fn aside(&self, wait: &mut dyn FnMut()) {
+        self.cores.give();
+        wait();
+        self.cores.take();
+    }
+
     fn identity(&self, request: &Request) -> String {
         self.answers.identity(request)
     }

@@ -1,8 +1,10 @@
 //! Summaries that were asked for before, a file each, named by the hash of all that decides them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ring::digest::{SHA256, digest};
 use serde_json::json;
@@ -30,6 +32,28 @@ pub enum Kept {
 #[derive(Debug, Clone)]
 pub struct Cache {
     folder: PathBuf,
+    asked: Arc<Asked>,
+}
+
+/// What is being asked for at this moment.
+#[derive(Debug, Default)]
+struct Asked {
+    identities: Mutex<HashSet<String>>,
+    answered: Condvar,
+}
+
+/// That somebody asks for something, and nobody else does; no longer when this is dropped.
+#[derive(Debug)]
+pub struct Asking<'c> {
+    cache: &'c Cache,
+    identity: String,
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.cache.asked().remove(&self.identity);
+        self.cache.asked.answered.notify_all();
+    }
 }
 
 impl Cache {
@@ -41,7 +65,18 @@ impl Cache {
         fs::create_dir_all(folder)?;
         // The file for trying goes as it came.
         tempfile::tempfile_in(folder)?;
-        Ok(Cache { folder: folder.to_owned() })
+        Ok(Cache { folder: folder.to_owned(), asked: Arc::default() })
+    }
+
+    /// Waits until nobody else asks for what has this identity: then it may be there.
+    pub fn alone(&self, identity: &str) -> Asking<'_> {
+        let waited = self.asked.answered.wait_while(self.asked(), |asked| asked.contains(identity));
+        waited.unwrap_or_else(PoisonError::into_inner).insert(identity.to_owned());
+        Asking { cache: self, identity: identity.to_owned() }
+    }
+
+    fn asked(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.asked.identities.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What came of what has this identity; nothing where nobody was asked, or what is there is no such file.

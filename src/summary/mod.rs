@@ -145,6 +145,11 @@ pub trait Answers {
 
     /// What decides an answer besides chance, as a text: who is asked, and all that they are sent.
     fn identity(&self, request: &Request) -> String;
+
+    /// Waits for something else than an answer.
+    fn aside(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
 }
 
 impl Answers for Summarizer {

@@ -107,6 +107,9 @@ pub fn read<'a>(
         },
     };
     let Some(&first) = values.first() else { return Err(ReadError::Empty) };
+    if lines == Some(Lines::Conversations) {
+        check_lines(source, &values)?;
+    }
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
         None => are_messages(&values, from),
@@ -139,6 +142,17 @@ pub fn read<'a>(
         Some(error) => Err(ReadError::Syntax(error)),
         None => Ok(Document { source, transcripts, broken_off }),
     }
+}
+
+/// Refuses a conversation that does not end on the line it begins on.
+fn check_lines(source: &str, values: &[Json<'_>]) -> Result<(), ReadError> {
+    let Some(value) = values.iter().find(|value| memchr::memchr(b'\n', value.raw().as_bytes()).is_some()) else {
+        return Ok(());
+    };
+    let (line, _) = position(source, *value);
+    let column = source.lines().nth(line - 1).unwrap_or_default().len();
+    let what = "the conversation goes on on the next line, where each line should be one".to_owned();
+    Err(ReadError::Syntax(SyntaxError { line, column, what }))
 }
 
 /// The values of all lines but the last, where that is one that a program did not come to finish.

@@ -95,13 +95,18 @@ fn values_checked<'a>(source: &'a str, checked: &str, from: usize) -> Result<Vec
 impl SyntaxError {
     fn new(error: &serde_json::Error, source: &str) -> Self {
         let line = source.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+        // What ends too early ends where its last line does.
+        let (at, column) = match (error.line(), error.column()) {
+            (at, 0) if at > 1 => (at - 1, source.lines().nth(at - 2).unwrap_or_default().len()),
+            place => place,
+        };
         if let Some(marker) = ["<<<<<<<", "=======", ">>>>>>>"].iter().find(|marker| line.starts_with(**marker)) {
             let what = format!("`{marker}` marks a merge conflict that nobody has resolved,");
             return SyntaxError { line: error.line(), column: 1, what };
         }
         let full = error.to_string();
         let what = full.rfind(" at line ").map_or(full.as_str(), |at| &full[..at]);
-        SyntaxError { line: error.line(), column: error.column(), what: what.to_owned() }
+        SyntaxError { line: at, column, what: what.to_owned() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use crate::program::{Run, path, piped, run, tcompact, with};
 
 /// A run that failed with `code`, said all of `words`, and wrote nothing.
-fn assert_fails(run: &Run, code: i32, words: &[&str]) {
+pub(crate) fn assert_fails(run: &Run, code: i32, words: &[&str]) {
     assert_eq!(run.code, code, "{run:?}");
     assert_eq!(run.stdout, "", "{run:?}");
     for word in words {

@@ -2,6 +2,7 @@
 
 mod approx_tokens;
 mod bad_input;
+mod batch;
 mod bricks;
 mod contract;
 mod deerflow;
@@ -22,4 +23,5 @@ mod readme;
 mod redaction;
 mod reports;
 mod server;
+mod streams;
 mod wire;

@@ -1,0 +1,299 @@
+//! Several inputs in one run: the same tree is written, what fails stops no other, and what is finished is left out.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::bad_input::assert_fails;
+use crate::program::{FIXTURES, Run, path, run, tcompact};
+use crate::server::{Server, completion};
+
+/// A folder with transcripts among other files.
+pub(crate) fn logs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("logs");
+    fs::create_dir_all(root.join("deep/er")).expect("made");
+    for (from, to) in [
+        ("agent-session.json", "a.json"),
+        ("agent-session.json", "deep/b.json"),
+        ("openai-chat/conversations.jsonl", "deep/er/c.jsonl"),
+        ("openai-chat/plain.json", "plain.json"),
+    ] {
+        fs::copy(Path::new(FIXTURES).join(from), root.join(to)).expect("copied");
+    }
+    fs::write(root.join("notes.txt"), "No transcript.").expect("written");
+    fs::write(root.join("package.json"), "{\"name\":\"x\"}").expect("written");
+    folder
+}
+
+/// Runs tcompact in a folder.
+pub(crate) fn within(folder: &Path, arguments: &[&str]) -> Run {
+    run(tcompact().current_dir(folder).args(arguments), b"")
+}
+
+/// All files of a folder but what a run remembers there, with what they hold.
+pub(crate) fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() && !entry.ends_with(".tcompact") {
+            let below = tree(&entry);
+            let name = PathBuf::from(entry.file_name().expect("a name"));
+            found.extend(below.into_iter().map(|(path, bytes)| (name.join(path), bytes)));
+        } else if entry.is_file() {
+            found.insert(entry.file_name().expect("a name").into(), fs::read(&entry).expect("a file"));
+        }
+    }
+    found
+}
+
+fn reported(folder: &Path) -> BTreeMap<String, Value> {
+    let text = fs::read_to_string(folder.join("report.jsonl")).expect("a report");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines.map(|line| (line["source"].as_str().expect("a name").to_owned(), line)).collect()
+}
+
+const RULES: [&str; 4] = ["--model", "extractive", "--keep", "messages:4"];
+
+fn compacted(folder: &Path, more: &[&str]) -> Run {
+    within(folder, &[&RULES[..], more].concat())
+}
+
+#[test]
+fn the_same_tree_is_written() {
+    let logs = logs();
+    let folder = logs.path();
+    let run = compacted(folder, &["--trigger", "messages:50", "-O", "out", "--report", "report.jsonl", "logs"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{run:?}");
+    assert!(
+        run.stderr.contains("4 files: 2 compacted, 2 unchanged, 2 left out, since they are no transcripts; "),
+        "{run:?}"
+    );
+    let names: Vec<_> = tree(&folder.join("out")).into_keys().map(|name| name.display().to_string()).collect();
+    assert_eq!(names, ["a.json", "deep/b.json", "deep/er/c.jsonl", "plain.json"]);
+    for copied in ["plain.json", "deep/er/c.jsonl"] {
+        let (from, to) = (folder.join("logs").join(copied), folder.join("out").join(copied));
+        assert_eq!(fs::read(&from).expect("a file"), fs::read(&to).expect("a file"));
+        let modified = |path: &Path| fs::metadata(path).expect("there").modified().expect("a time");
+        assert_eq!(modified(&from), modified(&to));
+    }
+    let alone = compacted(folder, &["logs/a.json"]);
+    assert_eq!(alone.stdout.as_bytes(), fs::read(folder.join("out/a.json")).expect("a file"));
+    let report = reported(folder);
+    let fates: Vec<(&str, &Value)> = report.iter().map(|(name, line)| (name.as_str(), &line["status"])).collect();
+    let (compacted, unchanged, skipped) = (json!("compacted"), json!("unchanged"), json!("skipped"));
+    assert_eq!(
+        fates,
+        [
+            ("logs/a.json", &compacted),
+            ("logs/deep/b.json", &compacted),
+            ("logs/deep/er/c.jsonl:1", &unchanged),
+            ("logs/deep/er/c.jsonl:2", &unchanged),
+            ("logs/deep/er/c.jsonl:3", &unchanged),
+            ("logs/deep/er/c.jsonl:4", &unchanged),
+            ("logs/notes.txt", &skipped),
+            ("logs/package.json", &skipped),
+            ("logs/plain.json", &unchanged),
+        ]
+    );
+}
+
+#[test]
+fn what_fails_stops_no_other() {
+    let logs = logs();
+    let folder = logs.path();
+    fs::write(folder.join("logs/broken.json"), "[{\"role\":").expect("written");
+    fs::write(folder.join("logs/bytes.jsonl"), b"{\"role\":\"user\",\"content\":\"\xff\"}\n").expect("written");
+    let run = compacted(folder, &["-O", "out", "--report", "report.jsonl", "logs", "logs/package.json"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "both would be out/package.json: {run:?}");
+    let run = compacted(folder, &["-O", "out", "--report", "report.jsonl", "logs"]);
+    assert_eq!((run.code, run.stdout.as_str()), (7, ""), "{run:?}");
+    assert!(run.stderr.contains("logs/broken.json is not JSON: EOF"), "{run:?}");
+    assert!(run.stderr.contains("logs/bytes.jsonl cannot be read: it is not UTF-8"), "{run:?}");
+    assert!(run.stderr.contains(" 2 failed"), "{run:?}");
+    assert_eq!(tree(&folder.join("out")).len(), 4);
+    let report = reported(folder);
+    assert_eq!(report["logs/broken.json"]["status"], "failed");
+    assert_eq!(report["logs/bytes.jsonl"]["status"], "failed");
+    assert_eq!(compacted(folder, &["-q", "-O", "out", "logs"]).stderr.lines().count(), 2, "only errors are said");
+    assert_eq!(compacted(folder, &["-e", "--trigger", "messages:999", "-O", "new", "logs/a.json"]).code, 3);
+}
+
+#[test]
+fn what_would_be_lost_is_refused_before_anything_is_done() {
+    let logs = logs();
+    let folder = logs.path();
+    let before = tree(folder);
+    for (arguments, words) in [
+        (&["logs"][..], "the directory logs: --output-dir DIR or --in-place"),
+        (&["logs/a.json", "logs/deep/b.json"], "several inputs: --output-dir DIR or --in-place"),
+        (&["-O", "logs/out", "logs"], "--output-dir logs/out is inside the input logs"),
+        (&["-O", "logs", "logs"], "--output-dir logs is inside the input logs"),
+        (&["-O", "logs/deep/../new", "logs"], "is inside the input logs"),
+        (&["-O", "logs", "logs/a.json"], "logs/a.json is an input, and would be written over"),
+        (&["-O", "logs/a.json", "logs/deep"], "--output-dir logs/a.json is a file"),
+        (&["-O", "out", "logs/a.json", "logs/../logs/a.json"], "would both be written to out/a.json"),
+        (&["-i", "logs", "logs/a.json"], "are the same file; name it once"),
+        (&["-O", "out", "-"], "standard input stands alone"),
+        (&["-i"], "standard input stands alone"),
+        (&["-i=a/b", "logs"], "--in-place=a/b: expected the end of a file name"),
+        (&["-i", "--emit", "update", "logs"], "--emit update"),
+        (&["--resume", "logs/a.json"], "--resume: it goes on with --output-dir or --in-place"),
+        (&["-O", "out", "-o", "x", "logs"], "cannot be used with"),
+        (&["-O", "out", "--report", "logs/a.json", "logs"], "is another file of this command"),
+        (&["-O", "out", "--archive", "logs/a.md", "--report", "out/a.json", "logs"], "is another file of this command"),
+    ] {
+        assert_fails(&within(folder, arguments), 2, &[words]);
+        assert_eq!(tree(folder), before, "{arguments:?}");
+    }
+    assert_fails(&within(folder, &["-O", "out", "logs", "nowhere"]), 1, &["nowhere is not there"]);
+    assert_eq!(tree(folder), before);
+}
+
+#[test]
+fn files_are_replaced_in_place_with_their_mode_and_time() {
+    let logs = logs();
+    let folder = logs.path();
+    let original = fs::read(folder.join("logs/a.json")).expect("a file");
+    let file = folder.join("logs/a.json");
+    let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    fs::File::options().write(true).open(&file).and_then(|file| file.set_modified(hour_ago)).expect("a time");
+    #[cfg(unix)]
+    fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o640)).expect("a mode");
+    let run = compacted(folder, &["--in-place=.bak", "--trigger", "messages:10", "logs"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{run:?}");
+    let after = fs::read(&file).expect("a file");
+    assert!(after.len() < original.len());
+    assert_eq!(fs::read(folder.join("logs/a.json.bak")).expect("a copy"), original);
+    assert!(!folder.join("logs/plain.json.bak").exists(), "what needs nothing is left alone");
+    let metadata = fs::metadata(&file).expect("there");
+    assert_eq!(metadata.modified().expect("a time"), hour_ago);
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777, 0o640);
+    let again = compacted(folder, &["--in-place=.bak", "--resume", "-v", "logs"]);
+    assert_eq!(again.code, 7, "the rules are others now, and the copy would be lost: {again:?}");
+    assert!(again.stderr.contains("logs/a.json.bak cannot be written: it is there already"), "{again:?}");
+    assert_eq!(fs::read(&file).expect("a file"), after);
+    assert_eq!(fs::read(folder.join("logs/a.json.bak")).expect("a copy"), original);
+}
+
+#[test]
+fn what_is_finished_is_left_out_and_what_changed_is_done_again() {
+    let logs = logs();
+    let folder = logs.path();
+    let resume = |more: &[&str]| {
+        let run = compacted(folder, &[&["--resume", "-O", "out", "logs"], more].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        run.stderr
+    };
+    assert!(resume(&[]).contains("4 files: 4 compacted, 2 left out"));
+    let first = tree(&folder.join("out"));
+    assert!(resume(&[]).contains("4 files: 4 finished by an earlier run, 2 left out"));
+    fs::copy(folder.join("logs/a.json"), folder.join("logs/plain.json")).expect("copied");
+    assert!(resume(&[]).contains("4 files: 1 compacted, 3 finished by an earlier run"), "the input changed");
+    fs::write(folder.join("out/a.json"), "touched").expect("written");
+    fs::remove_file(folder.join("out/deep/b.json")).expect("removed");
+    assert!(resume(&[]).contains("4 files: 2 compacted, 2 finished by an earlier run"), "the outputs changed");
+    let last = tree(&folder.join("out"));
+    assert_eq!(
+        (&last[Path::new("a.json")], &last[Path::new("deep/b.json")]),
+        (&first[Path::new("a.json")], &first[Path::new("deep/b.json")])
+    );
+    assert!(resume(&["--summary-tokens", "99"]).contains("4 files: 4 compacted"), "the rules changed");
+    assert!(resume(&["--summary-tokens", "99", "--jobs", "1", "--quiet"]).is_empty());
+    // In place, what is finished is known by what is there now.
+    let in_place = ["--in-place", "--resume", "--trigger", "messages:10", "logs"];
+    assert!(compacted(folder, &in_place).stderr.contains("4 files: 4 compacted"));
+    assert!(compacted(folder, &in_place).stderr.contains("4 finished by an earlier run"));
+}
+
+#[test]
+fn several_files_are_looked_at_in_order() {
+    let logs = logs();
+    let folder = logs.path();
+    fs::write(folder.join("logs/broken.json"), "[").expect("written");
+    let run = within(folder, &["-n", "--keep", "messages:4", "--jobs", "4", "logs"]);
+    assert_eq!(run.code, 7, "{run:?}");
+    assert_eq!(
+        run.stdout,
+        "logs/a.json\t58\nlogs/deep/b.json\t58\nlogs/deep/er/c.jsonl:1\t3\nlogs/deep/er/c.jsonl:2\t7\nlogs/deep/er/c.jsonl:3\t0\nlogs/deep/er/c.jsonl:4\t0\nlogs/plain.json\t3\n"
+    );
+    let json = within(folder, &["-n", "--json", "--keep", "messages:4", "logs/plain.json", "logs/a.json"]);
+    let sources: Vec<Value> =
+        json.stdout.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")["source"].clone()).collect();
+    assert_eq!(sources, ["logs/plain.json", "logs/a.json"]);
+    let check = within(folder, &["--check", "logs/plain.json", "logs/a.json"]);
+    assert_eq!((check.code, check.stderr.as_str()), (0, ""));
+    fs::copy(Path::new(FIXTURES).join("openai-chat/breaches.json"), folder.join("logs/plain.json")).expect("copied");
+    assert_eq!(within(folder, &["--check", "logs/plain.json", "logs/a.json"]).code, 6);
+    assert!(!folder.join("logs/.tcompact").exists());
+}
+
+#[test]
+fn summaries_are_kept_beside_the_results_and_none_is_asked_for_twice() {
+    let logs = logs();
+    let folder = logs.path();
+    let server = Server::start(vec![completion("Good notes.", "stop")]);
+    let rules = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:4", "--jobs", "8"];
+    let first = within(folder, &[&rules[..], &["-O", "out", "logs"]].concat());
+    assert_eq!(first.code, 0, "{first:?}");
+    // Of five conversations two pairs are the same.
+    assert_eq!(server.requests().len(), 3, "{first:?}");
+    fs::remove_dir_all(folder.join("out/deep")).expect("removed");
+    let second = within(folder, &[&rules[..], &["-O", "out", "logs"]].concat());
+    assert_eq!((second.code, server.requests().len()), (0, 3), "{second:?}");
+    assert!(second.stderr.contains("0 requests, 5 answers from the cache"), "{second:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_followed_and_odd_names_are_names() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let logs = logs();
+    let folder = logs.path();
+    std::os::unix::fs::symlink("/", folder.join("logs/everything")).expect("a link");
+    std::os::unix::fs::symlink("a.json", folder.join("logs/also-a.json")).expect("a link");
+    let odd = [OsStr::from_bytes(b"\xff\xfe.json"), OsStr::new("-rf.json"), OsStr::new("a b\n.json")];
+    for name in odd {
+        fs::copy(folder.join("logs/a.json"), folder.join("logs").join(name)).expect("copied");
+    }
+    let run = compacted(folder, &["-O", "out", "--resume", "logs"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(tree(&folder.join("out")).len(), 4 + odd.len());
+    assert!(odd.iter().all(|name| folder.join("out").join(name).is_file()));
+    assert!(compacted(folder, &["-O", "out", "--resume", "logs"]).stderr.contains("7 files: 7 finished"));
+}
+
+#[test]
+fn compressed_files_are_written_as_such() {
+    let logs = logs();
+    let folder = logs.path();
+    for name in ["agent-session.json.gz", "agent-session.json.zst"] {
+        let from = Path::new(FIXTURES).join(name);
+        if from.exists() {
+            fs::copy(from, folder.join("logs").join(name)).expect("copied");
+        }
+    }
+    let packed = path(folder, "logs/packed.json.gz");
+    assert_eq!(within(folder, &["--trigger", "messages:999", "-o", &packed, "logs/a.json"]).code, 0);
+    assert_eq!(compacted(folder, &["-O", "out", "logs"]).code, 0);
+    let bytes = fs::read(folder.join("out/packed.json.gz")).expect("a file");
+    assert!(bytes.starts_with(&[0x1f, 0x8b]));
+    let there = within(folder, &["--trigger", "messages:999", "out/packed.json.gz"]);
+    assert_eq!(there.stdout.as_bytes(), fs::read(folder.join("out/a.json")).expect("a file"));
+}
+
+#[test]
+fn a_folder_that_another_run_writes_to_is_left_to_it() {
+    let logs = logs();
+    let folder = logs.path();
+    fs::create_dir_all(folder.join("out/.tcompact")).expect("made");
+    let journal = fs::File::create(folder.join("out/.tcompact/journal.jsonl")).expect("made");
+    journal.lock().expect("locked");
+    assert_fails(&compacted(folder, &["-O", "out", "logs"]), 1, &["another run of tcompact is writing to out"]);
+    drop(journal);
+    assert_eq!(compacted(folder, &["-O", "out", "logs"]).code, 0);
+}
