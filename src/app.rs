@@ -7,6 +7,7 @@ mod asking;
 mod check;
 mod conversation;
 mod files;
+mod restore;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -29,8 +30,10 @@ use crate::transcript::framing::{self, Document, ReadError};
 use crate::transcript::{Transcript, coercion};
 
 pub use archive::Archived;
+pub use restore::restore;
 
 use account::Account;
+use archive::Changed;
 use conversation::Task;
 use work::{introduced, message_tokens};
 
@@ -55,9 +58,10 @@ pub fn run(settings: &Settings) -> Result<Exit> {
     if settings.check {
         return check::check(settings, &input);
     }
-    if let Some(how) = settings.repair {
-        check::repair(settings, &mut input, how)?;
-    }
+    let mut archived = match settings.repair {
+        Some(how) => check::repair(settings, &mut input, how)?,
+        None => Archived::default(),
+    };
     if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
         archive::check(settings)?;
     }
@@ -65,9 +69,10 @@ pub fn run(settings: &Settings) -> Result<Exit> {
         interrupt::end_at_once();
     }
     let mut reported = Report::begun(settings.report.as_deref())?;
-    let outcome = process(settings, &input, &settings.summarizer, &mut reported).and_then(|outcome| {
+    let outcome = process(settings, &input, &settings.summarizer, &mut reported).and_then(|mut outcome| {
+        archived.extend(std::mem::take(&mut outcome.archived));
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
-        archive::write(settings, &outcome.archived)?;
+        archive::write(settings, &archived)?;
         output::write(&outcome.text, settings.output.as_deref().filter(|_| !settings.dry_run))?;
         Ok(outcome)
     });
@@ -208,9 +213,8 @@ fn compact(
     answers: &dyn Answers,
     reported: &mut Report,
 ) -> Result<Outcome> {
-    let mut edits: Vec<Edit> = Vec::new();
+    let mut changed: Vec<Changed<'_, '_>> = Vec::new();
     let mut updates = String::new();
-    let mut archived = Archived::default();
     let mut compacted = false;
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
@@ -226,15 +230,23 @@ fn compact(
         if settings.emit == Emit::Update {
             updates.push_str(&rewrite::update(transcript, &done.plan, done.summary.as_ref(), &done.edits));
         }
-        edits.extend(done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary)));
-        edits.extend(done.edits);
-        archived.extend(done.archived);
+        let placed = done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary));
+        let edits = placed.chain(done.edits).collect();
+        changed.push(Changed {
+            transcript,
+            source,
+            edits,
+            summarized: done.plan.summarized(),
+            archived: done.archived,
+        });
     }
+    let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
     edits.sort_by_key(|edit| edit.range.start);
     let text = match settings.emit {
         Emit::Messages => rewrite::apply(document.source, &edits),
         Emit::Update => updates,
     };
+    let archived = archive::kept(settings, document.source, &text, changed);
     Ok(Outcome { text, compacted, archived })
 }
 

@@ -118,7 +118,7 @@ pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>
 }
 
 /// Whether two paths lead to the same file, which need not be there yet.
-pub(super) fn same_place(a: &Path, b: &Path) -> bool {
+pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         let end = end_of_links(path);
         fs::canonicalize(&end).ok().or_else(|| Some(fs::canonicalize(folder(&end)).ok()?.join(end.file_name()?)))

@@ -21,5 +21,6 @@ mod purity;
 mod readme;
 mod redaction;
 mod reports;
+mod restoring;
 mod server;
 mod wire;
