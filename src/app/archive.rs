@@ -75,8 +75,7 @@ pub(super) fn kept(settings: &Settings, source: &str, result: &str, changed: Vec
     }
     let (mut changes, mut sections) = (Vec::new(), Vec::new());
     for Changed { transcript, source, edits, summarized, archived } in changed {
-        let messages = summarized.iter().map(|&index| transcript.messages[index].span()).collect();
-        changes.push(Change { line: transcript.line, edits, messages });
+        changes.push(Change::new(transcript, edits, &summarized));
         let own = archived.sections.into_iter().next();
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &[]))));
         kept.files.extend(archived.files);

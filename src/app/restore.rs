@@ -98,9 +98,9 @@ impl<'p> Archive<'p> {
         }
     }
 
-    /// The records that have a text as their result.
-    fn records_of(&mut self, text: &str) -> Result<Vec<Record>> {
-        let places = self.records.get(&sha256(text)).cloned().unwrap_or_default();
+    /// The records of how a text was made that has some hash. One that is its own original was left as it was.
+    fn records_of(&mut self, hash: &str) -> Result<Vec<Record>> {
+        let places = self.records.get(hash).cloned().unwrap_or_default();
         let mut records = Vec::new();
         for place in places {
             let mut line = Vec::new();
@@ -112,6 +112,7 @@ impl<'p> Archive<'p> {
                 self.unreadable(&format!("the record at byte {place} is not as tcompact writes them ({error})"))
             })?);
         }
+        records.retain(|record: &Record| record.original_sha256 != hash);
         Ok(records)
     }
 
@@ -184,7 +185,8 @@ impl PutBack<'_, '_> {
     /// A text as it was before all, or a line of one. What was `seen` before leads back to itself.
     fn all_the_way(&mut self, mut text: String, line: Option<usize>, seen: &mut HashSet<String>) -> Result<String> {
         loop {
-            let records = self.archive.records_of(&text)?;
+            let hash = sha256(&text);
+            let records = self.archive.records_of(&hash)?;
             if records.is_empty() {
                 return Ok(text);
             }
@@ -192,7 +194,7 @@ impl PutBack<'_, '_> {
             let refused = |why: &str| {
                 Failure::unreadable(format!("{}{at}: {} cannot be used: {why}", self.name, self.archive.path.display()))
             };
-            if !seen.insert(sha256(&text)) {
+            if !seen.insert(hash) {
                 return Err(refused("its records lead back to themselves").into());
             }
             text = restoring::put_back(&text, line, records).map_err(|why| refused(&why.to_string()))?;

@@ -11,16 +11,19 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::{Edit, apply};
+use crate::transcript::Transcript;
 
 /// What was done to one conversation.
 #[derive(Debug)]
 pub struct Change {
-    /// Its line, where its source holds one a line.
-    pub line: Option<usize>,
+    /// The line that it begins on, where its source holds one a line.
+    line: Option<usize>,
+    /// Where in the source that is.
+    begins: usize,
     /// The edits, in order.
-    pub edits: Vec<Edit>,
+    edits: Vec<Edit>,
     /// Where the messages stand in the source that its record holds, in order.
-    pub messages: Vec<Range<usize>>,
+    messages: Vec<Range<usize>>,
 }
 
 /// What a record says of the way back.
@@ -106,10 +109,21 @@ pub fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack>
     ways
 }
 
-/// The line that a change stays on, if it does: its number, and where it stands in the source.
+impl Change {
+    /// A change of a transcript, in whose record some of its messages are.
+    pub fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
+        let starts = transcript.notes.iter().map(|note| note.json.span().start);
+        let first = starts.chain(transcript.messages.first().map(|message| message.span().start)).min().unwrap_or(0);
+        let list = || transcript.source[..first].rfind('[').unwrap_or(first);
+        let begins = transcript.envelope.map_or_else(list, |envelope| envelope.span().start);
+        let messages = messages.iter().map(|&index| transcript.messages[index].span()).collect();
+        Change { line: transcript.line, begins, edits, messages }
+    }
+}
+
+/// The line that a conversation is changed on, if it stays on it: its number, and where it stands in the source.
 fn line_of(source: &str, change: &Change) -> Option<(Option<usize>, Range<usize>)> {
-    let first = change.edits.first()?.range.start;
-    let start = source[..first].rfind('\n').map_or(0, |at| at + 1);
+    let start = source[..change.begins].rfind('\n').map_or(0, |at| at + 1);
     let end = start + without_end(source[start..].split('\n').next()?).len();
     let on_it = |edit: &Edit| start <= edit.range.start && edit.range.end <= end && !edit.text.contains('\n');
     change.edits.iter().all(on_it).then_some((Some(change.line?), start..end))

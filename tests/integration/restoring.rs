@@ -4,10 +4,19 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
+use tcompact::plan::plan;
+use tcompact::rewrite::restoring::{Change, put_back, ways_back};
+use tcompact::rewrite::{apply, splice};
+use tcompact::tokens::{Counter, Tally};
+use tcompact::transcript::format::FORMATS;
+use tcompact::transcript::framing::read;
 
+use crate::bricks::{Bricks, file, made};
 use crate::fixtures;
-use crate::program::{FIXTURES, Run, path, run, tcompact, with};
+use crate::laws;
+use crate::program::{FIXTURES, Run, cases, path, run, tcompact, with};
 
 /// What sha256sum says of a text is what records say.
 const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
@@ -286,7 +295,9 @@ fn hostile_archives_only_fail() {
         json!({"source": "x", "messages": [], "original_sha256": hash(to), "result_sha256": hash(from),
                "put_back": [{"offset": 0, "bytes": from.len(), "pieces": [to]}]})
     };
-    for way in [vec![("a", "b"), ("b", "a")], vec![("a", "a")], vec![("a", "a\na"), ("a\na", "a")]] {
+    fs::write(&archive, step("a", "a").to_string()).expect("written");
+    assert_eq!(restored(&archive, "a").code, 1);
+    for way in [vec![("a", "b"), ("b", "a")], vec![("a", "a\na"), ("a\na", "a")]] {
         let records: String = way.iter().map(|(from, to)| format!("{}\n", step(from, to))).collect();
         fs::write(&archive, records).expect("written");
         let run = restored(&archive, "a");
@@ -390,4 +401,35 @@ fn what_is_cut_short_is_taken_back_while_others_write() {
     let of_large = records(&archive).iter().filter(|record| record["source"] == large.as_str()).count();
     assert!((1..times).contains(&written), "{written}");
     assert_eq!((of_large, records(&archive).len()), (written, written + times));
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    /// Whatever was cut comes back; and a record that was changed leads there as well, or nowhere.
+    #[test]
+    fn whatever_was_cut_comes_back(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+                                   keep in laws::size(), pin in laws::pin(), changes in prop::collection::vec(laws::change(), 1..3)) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let document = read(&source, Some(format), None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let policy = laws::policy(&laws::Rules { keep, pin });
+        let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy);
+        let edits = splice(transcript, &decided, &[json!({"role": "user", "content": "é"})]);
+        let result = apply(&source, &edits);
+        let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();
+        let messages: Vec<&str> = cut.iter().map(|message| message.json.raw()).collect();
+        let ways = ways_back(&source, &result, &[Change::new(transcript, edits, &decided.summarized())]);
+        let mut record = serde_json::to_value(&ways[0]).expect("a record");
+        record["messages"] = json!(messages);
+        let record = record.to_string();
+        let parsed = serde_json::from_str(&record).expect("a record");
+        let line = ways[0].line;
+        let text = |of: &str| line.map_or(of.to_owned(), |line| of.lines().nth(line - 1).expect("a line").to_owned());
+        prop_assert_eq!(put_back(&text(&result), line, vec![parsed]), Ok(text(&source)));
+        let changed = changes.iter().fold(record, |record, change| change.made_to(&record));
+        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = put_back(&text(&result), line, vec![parsed]) {
+            prop_assert_eq!(back, text(&source), "{}", changed);
+        }
+    }
 }
