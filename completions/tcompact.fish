@@ -39,7 +39,8 @@ complete -c tcompact -s O -l output-dir -d 'Write what becomes of several files 
 complete -c tcompact -s i -l in-place -d 'Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, after a copy of it with SUFFIX at the end of its name is made' -r
 complete -c tcompact -l emit -d 'What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done)' -r -f -a "messages\t'The transcript in its own format'
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
-complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were; `.md`: for reading)' -r -F
+complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were, for --restore; `.md`: for reading)' -r -F
+complete -c tcompact -l restore -d 'Put back what such an archive (`.jsonl`) holds of the transcript, byte for byte, however often it was compacted. Where it has one conversation a line, lines that the archive does not know stay. Refused where the hashes do not match' -r -F
 complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs' -r -F
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"

@@ -9,6 +9,7 @@ mod check;
 mod conversation;
 mod file;
 mod files;
+mod restore;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -33,8 +34,10 @@ use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::{Transcript, coercion};
 
 pub use archive::Archived;
+pub use restore::restore;
 
 use account::Account;
+use archive::Changed;
 use conversation::Task;
 use work::{introduced, message_tokens};
 
@@ -110,15 +113,17 @@ fn made(
         return Ok(Outcome { breaches, ..Outcome::unchanged(String::new()) });
     }
     let before = settings.repair.map(|_| input.text.clone());
-    if let Some(how) = settings.repair {
-        check::repair(settings, &mut input, how)?;
-    }
+    let mut archived = match settings.repair {
+        Some(how) => check::repair(settings, &mut input, how)?,
+        None => Archived::default(),
+    };
     if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
         archive::check(settings, &[])?;
     }
     let outcome = process(settings, &input, answers, conversations)?;
     let changed = outcome.text != *before.as_ref().unwrap_or(&input.text);
-    Ok(Outcome { changed, ..outcome })
+    archived.extend(outcome.archived);
+    Ok(Outcome { changed, archived, ..outcome })
 }
 
 /// Whether anything in an input would be cut.
@@ -271,9 +276,8 @@ fn compact(
     answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
-    let mut edits: Vec<Edit> = Vec::new();
+    let mut changed: Vec<Changed<'_, '_>> = Vec::new();
     let mut updates = String::new();
-    let mut archived = Archived::default();
     let mut compacted = false;
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
@@ -289,15 +293,23 @@ fn compact(
         if settings.emit == Emit::Update {
             updates.push_str(&rewrite::update(transcript, &done.plan, done.summary.as_ref(), &done.edits));
         }
-        edits.extend(done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary)));
-        edits.extend(done.edits);
-        archived.extend(done.archived);
+        let placed = done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary));
+        let edits = placed.chain(done.edits).collect();
+        changed.push(Changed {
+            transcript,
+            source,
+            edits,
+            summarized: done.plan.summarized(),
+            archived: done.archived,
+        });
     }
+    let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
     edits.sort_by_key(|edit| edit.range.start);
     let text = match settings.emit {
         Emit::Messages => rewrite::apply(document.source, &edits),
         Emit::Update => updates,
     };
+    let archived = archive::kept(settings, document.source, &text, changed);
     Ok(Outcome { text, compacted, archived, ..Outcome::default() })
 }
 

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Parser, ValueEnum, ValueHint};
+use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueEnum, ValueHint};
 
 use crate::exit;
 use crate::plan::pairs::Pairs;
@@ -25,6 +25,17 @@ Examples:
 
 /// What a summary message begins with.
 pub const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
+
+/// What can be said together with `--restore`, which decides nothing by rule.
+const BESIDE_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
+
+/// The command as it is understood.
+pub fn command() -> Command {
+    let command = Arguments::command();
+    let ids = command.get_arguments().map(|arg| arg.get_id().clone());
+    let others: Vec<Id> = ids.filter(|id| !BESIDE_RESTORE.contains(&id.as_str())).collect();
+    command.mut_arg("restore", |arg| arg.conflicts_with_all(others))
+}
 
 fn after_help() -> String {
     let codes: Vec<String> =
@@ -207,10 +218,16 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
     pub emit: Emit,
 
-    /// Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were;
-    /// `.md`: for reading).
+    /// Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were,
+    /// for --restore; `.md`: for reading).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub archive: Option<PathBuf>,
+
+    /// Put back what such an archive (`.jsonl`) holds of the transcript, byte for byte, however often it was compacted.
+    /// Where it has one conversation a line, lines that the archive does not know stay. Refused where the hashes do not
+    /// match.
+    #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub restore: Option<PathBuf>,
 
     /// Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status,
     /// tokens afterwards, what the provider counts and what it costs.

@@ -21,8 +21,8 @@
 //! - [`summary`]: what to put there. The ledger of facts that no summary may lose, the embedded summarizer, the prompt,
 //!   endpoints, commands, whether an answer is taken, and where it is kept for another time. A provider is two pure
 //!   functions; what is sent, and how often, is apart.
-//! - [`rewrite`]: edits of the source and their application; mending breaches; masking secrets; the update of a LangGraph
-//!   state.
+//! - [`rewrite`]: edits of the source and their application, and the way back; mending breaches; masking secrets; the
+//!   update of a LangGraph state.
 //! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
 //!   [`exit`] how it all ends, [`interrupt`] how it ends before its time.

@@ -55,6 +55,9 @@ fn run() -> anyhow::Result<Exit> {
         output::print(generated.file().1)?;
         return Ok(Exit::Success);
     }
+    if let Some(archive) = &command_line.arguments.restore {
+        return app::restore(archive, &command_line.arguments);
+    }
     let resolved = command_line.resolve(&presets::values, |name| std::env::var_os(name))?;
     colour(resolved.arguments.color);
     app::run(Settings::new(resolved, |name| std::env::var(name).ok())?)

@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::cli::Emit;
 use crate::plan::carried::ARCHIVED;
+use crate::rewrite::Edit;
+use crate::rewrite::restoring::{Change, ways_back};
 use crate::run::append::{self, Section};
 use crate::settings::Settings;
 use crate::summary::buffer::Buffer;
@@ -49,6 +52,56 @@ impl Archived {
     }
 }
 
+/// A conversation that was changed, and what of it is to be kept elsewhere.
+pub(super) struct Changed<'t, 'a> {
+    pub(super) transcript: &'t Transcript<'a>,
+    /// Its name.
+    pub(super) source: String,
+    /// The edits, in order.
+    pub(super) edits: Vec<Edit>,
+    /// Indices of the messages that its record holds, where there is one.
+    pub(super) summarized: Vec<usize>,
+    pub(super) archived: Archived,
+}
+
+/// What is to be kept elsewhere of the changes that made `result` of `source`. Records tell the way back; where the output
+/// is no transcript, there is none.
+pub(super) fn kept(settings: &Settings, source: &str, result: &str, changed: Vec<Changed<'_, '_>>) -> Archived {
+    let records = settings.archive.as_deref().is_some_and(append::is_lines) && !settings.dry_run;
+    let mut kept = Archived::default();
+    if !records || settings.emit == Emit::Update {
+        changed.into_iter().for_each(|one| kept.extend(one.archived));
+        return kept;
+    }
+    let (mut changes, mut sections) = (Vec::new(), Vec::new());
+    for Changed { transcript, source, edits, summarized, archived } in changed {
+        changes.push(Change::new(transcript, edits, &summarized));
+        let own = archived.sections.into_iter().next();
+        sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &[]))));
+        kept.files.extend(archived.files);
+    }
+    for (mut section, way) in sections.into_iter().zip(ways_back(source, result, &changes)) {
+        // Strings and numbers do not fail to serialize.
+        let way = serde_json::to_value(way).unwrap_or_default();
+        if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
+            record.extend(way);
+        }
+        kept.sections.push(section);
+    }
+    kept
+}
+
+/// The record of the messages with some indices.
+fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize]) -> Value {
+    let messages = indices.iter().map(|&index| transcript.messages[index].json.raw());
+    json!({
+        "source": source,
+        "format": transcript.format.name(),
+        "indices": indices,
+        "messages": messages.collect::<Vec<_>>(),
+    })
+}
+
 impl Place {
     /// The folder beside the archive that files of a kind go to, as `DeepAgents` lays them out: media beside its
     /// histories, results of tools beside the folder of these. Ids of calls are only good within a conversation, so each
@@ -86,7 +139,9 @@ pub(super) fn place(settings: &Settings, transcript: &Transcript<'_>) -> Option<
 /// Which of these, and what to do.
 pub(super) fn check(settings: &Settings, others: &[Option<&Path>]) -> Result<()> {
     match &settings.archive {
-        Some(file) if !settings.dry_run && settings.disabled.is_none() => append::check(file, others),
+        Some(file) if !settings.dry_run && (settings.disabled.is_none() || settings.repair.is_some()) => {
+            append::check(file, others)
+        }
         _ => Ok(()),
     }
 }
@@ -108,13 +163,7 @@ impl Work<'_, '_> {
     pub(super) fn archived(&self, source: &str) -> Archived {
         let Some(place) = self.archive else { return Archived::default() };
         let section = if append::is_lines(&place.file) {
-            let messages = self.summarized.iter().map(|&index| self.transcript.messages[index].json.raw());
-            Section::Record(json!({
-                "source": source,
-                "format": self.transcript.format.name(),
-                "indices": self.summarized,
-                "messages": messages.collect::<Vec<_>>(),
-            }))
+            Section::Record(record(self.transcript, source, &self.summarized))
         } else if self.settings.ways.files {
             let messages = self.summarized.iter().map(|&index| &self.unmasked.messages[index]);
             let messages = messages.filter(|message| !self.is_earlier_summary(message));

@@ -11,6 +11,7 @@ use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::transcript::framing::Document;
 
+use super::archive::{self, Archived, Changed};
 use super::{read, source_name};
 
 /// Rounds of mending after which what is left cannot be mended. Each kind of breach takes one or two, and a chain in which
@@ -34,11 +35,12 @@ pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
     Ok(found)
 }
 
-/// Mends every breach of an input: its text is then the mended one.
+/// Mends every breach of an input: its text is then the mended one. Gives what is to be kept of the one before.
 ///
 /// # Errors
 /// The input cannot be read; or a breach is left, since the format has no way to mend it.
-pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Result<()> {
+pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Result<Archived> {
+    let mut archived = Archived::default();
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
     let mut rounds = 0;
     let left: usize = loop {
@@ -59,11 +61,22 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             }
         }
         let found = breaches_in(&document);
-        let edits: Vec<Edit> = document.transcripts.iter().flat_map(|transcript| mended(transcript, how)).collect();
-        if edits.is_empty() || rounds == ROUNDS {
+        let of_one = |transcript| Changed {
+            transcript,
+            source: source_name(input, transcript),
+            edits: mended(transcript, how),
+            summarized: Vec::new(),
+            archived: Archived::default(),
+        };
+        let mut changed: Vec<Changed<'_, '_>> = document.transcripts.iter().map(of_one).collect();
+        changed.retain(|one| !one.edits.is_empty());
+        if changed.is_empty() || rounds == ROUNDS {
             break found;
         }
-        input.text = rewrite::apply(document.source, &edits);
+        let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
+        let text = rewrite::apply(document.source, &edits);
+        archived.extend(archive::kept(settings, document.source, &text, changed));
+        input.text = text;
         rounds += 1;
     };
     if left > 0 {
@@ -73,5 +86,5 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         );
         return Err(Failure::unreadable(message).into());
     }
-    Ok(())
+    Ok(archived)
 }

@@ -9,6 +9,7 @@ pub mod media;
 pub mod reasoning;
 pub mod redaction;
 pub mod repair;
+pub mod restoring;
 pub mod results;
 mod style;
 mod update;

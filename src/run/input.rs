@@ -108,6 +108,18 @@ pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
     Ok(Opened::Whole(Input { name, text, as_lines: false, lines_before: 0, compression }))
 }
 
+/// Reads a file, or standard input where there is no path, as one text, whatever is in it.
+///
+/// # Errors
+/// As [`open`] has them.
+pub fn read(path: Option<&Path>) -> Result<Input> {
+    match open(path, Reading { lines: Some(framing::Lines::Messages), may_be_other: false })? {
+        Opened::Whole(input) => Ok(input),
+        // It was not asked for.
+        Opened::Lines(_) | Opened::Other => Ok(Input::default()),
+    }
+}
+
 /// A reader of what a file holds, unpacked.
 fn unpacking(path: Option<&Path>, name: &str) -> Result<(Reader, Option<Compression>)> {
     let raw: Box<dyn Read + Send> = match path {

@@ -52,6 +52,16 @@ pub fn print(text: &str) -> Result<()> {
     printed(text.as_bytes()).map(drop)
 }
 
+/// Writes to a file, compressed if its name says so, or to standard output where there is none.
+///
+/// # Errors
+/// It cannot be written. A closed pipe is no error.
+pub fn write(text: &str, path: Option<&Path>) -> Result<()> {
+    let mut output = Output::begin(path, path.and_then(Compression::of_name))?;
+    output.write(text)?;
+    output.end(None, |_| Ok(()))
+}
+
 /// Writes to standard output at once, and says whether anybody still reads it.
 fn printed(bytes: &[u8]) -> Result<bool> {
     let mut stdout = io::stdout().lock();
@@ -260,7 +270,7 @@ pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>
 }
 
 /// Whether two paths lead to the same file, which need not be there yet.
-pub(super) fn same_place(a: &Path, b: &Path) -> bool {
+pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         let end = end_of_links(path);
         fs::canonicalize(&end).ok().or_else(|| Some(fs::canonicalize(folder(&end)).ok()?.join(end.file_name()?)))

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::{Accept, OnError};
@@ -276,6 +277,14 @@ pub fn waiting_long(why: &str, pause: Duration) {
     const LONG: Duration = Duration::from_secs(10);
     if pause >= LONG {
         waiting(why, pause);
+    }
+}
+
+/// How many of the lines of a text an archive put back, where it was lines, and what in the archive cannot be read.
+pub fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&str>) {
+    damaged.into_iter().for_each(say);
+    if let Some((put_back, all)) = lines.filter(|(put_back, all)| put_back < all) {
+        say(&format!("{put_back} of {all} lines were put back; {} has nothing of the others", archive.display()));
     }
 }
 

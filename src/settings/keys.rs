@@ -13,7 +13,7 @@ use super::layers::{Given, Source, Value};
 use crate::exit::Failure;
 
 /// What is said on the command line only.
-const COMMAND_LINE_ONLY: [&str; 6] = ["config", "generate", "help", "list", "paths", "version"];
+const COMMAND_LINE_ONLY: [&str; 7] = ["config", "generate", "help", "list", "paths", "restore", "version"];
 /// A name this similar to another is taken for a slip.
 const NEAR: f64 = 0.8;
 

@@ -8,11 +8,11 @@ use std::fmt;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, FromArgMatches};
 
 use super::keys::{Keys, Kind, kind};
 use super::{environment, file};
-use crate::cli::Arguments;
+use crate::cli::{self, Arguments};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
 
@@ -176,7 +176,7 @@ impl CommandLine {
     /// Clap's own, which may be help that was asked for.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<OsString> = words.into_iter().collect();
-        let mut command = Arguments::command();
+        let mut command = cli::command();
         let matches = command.try_get_matches_from_mut(&words)?;
         let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
         Ok(CommandLine { arguments, keys: Keys::new(command), matches, words })

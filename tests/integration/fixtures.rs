@@ -11,7 +11,7 @@ use crate::laws::{Rules, assert_laws};
 use crate::program::{FIXTURES, path, run, tcompact};
 
 /// The fixtures of each format, in order.
-fn all() -> Vec<(&'static str, PathBuf)> {
+pub(crate) fn all() -> Vec<(&'static str, PathBuf)> {
     let mut found = Vec::new();
     for format in FORMATS {
         let folder = Path::new(FIXTURES).join(format.name());

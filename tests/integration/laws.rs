@@ -29,7 +29,7 @@ pub(crate) struct Rules {
     pub(crate) pin: Pin,
 }
 
-fn policy(rules: &Rules) -> Policy {
+pub(crate) fn policy(rules: &Rules) -> Policy {
     Policy {
         triggers: Vec::new(),
         budget: None,
@@ -167,13 +167,13 @@ fn small_fixtures() -> Vec<String> {
 
 /// A change to a text: some characters, told by parts of a thousand, are replaced by something else.
 #[derive(Debug, Clone)]
-struct Change {
+pub(crate) struct Change {
     at: usize,
     length: usize,
     by: &'static str,
 }
 
-fn change() -> impl Strategy<Value = Change> {
+pub(crate) fn change() -> impl Strategy<Value = Change> {
     let pieces = vec![
         "",
         "",
@@ -197,7 +197,7 @@ fn change() -> impl Strategy<Value = Change> {
 }
 
 impl Change {
-    fn made_to(&self, text: &str) -> String {
+    pub(crate) fn made_to(&self, text: &str) -> String {
         let chars: Vec<char> = text.chars().collect();
         let start = chars.len() * self.at / 1000;
         let end = (start + self.length).min(chars.len());
@@ -205,7 +205,7 @@ impl Change {
     }
 }
 
-fn size() -> impl Strategy<Value = Size> {
+pub(crate) fn size() -> impl Strategy<Value = Size> {
     prop_oneof![
         (1u64..20).prop_map(Size::Messages),
         (1u64..200).prop_map(Size::Tokens),
@@ -213,7 +213,7 @@ fn size() -> impl Strategy<Value = Size> {
     ]
 }
 
-fn pin() -> impl Strategy<Value = Pin> {
+pub(crate) fn pin() -> impl Strategy<Value = Pin> {
     prop::sample::select(vec!["system", "none", "first:1", "first:3", "match:e", "match:^r$"])
         .prop_map(|rule| rule.parse().expect("a rule"))
 }

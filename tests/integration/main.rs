@@ -22,6 +22,7 @@ mod purity;
 mod readme;
 mod redaction;
 mod reports;
+mod restoring;
 mod server;
 mod streams;
 mod wire;

@@ -1,0 +1,237 @@
+//! The way back: what an archive says of it when a text is changed, and going it.
+//!
+//! A text is a line where conversations stand one a line, and the whole of a source otherwise; its hash says whether what
+//! is at hand is what was written. Nothing here trusts a record: one that was tampered with leads nowhere.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+
+use super::{Edit, apply};
+use crate::transcript::Transcript;
+
+/// What was done to one conversation.
+#[derive(Debug)]
+pub struct Change {
+    /// The line that it begins on, where its source holds one a line.
+    line: Option<usize>,
+    /// Where in the source that is.
+    begins: usize,
+    /// The edits, in order.
+    edits: Vec<Edit>,
+    /// Where the messages stand in the source that its record holds, in order.
+    messages: Vec<Range<usize>>,
+}
+
+/// What a record says of the way back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WayBack {
+    /// The line that the hashes and offsets are of, counted from 1; without it they are of the whole text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// The text before.
+    pub original_sha256: String,
+    /// The text afterwards.
+    pub result_sha256: String,
+    /// What takes the text afterwards to the one before, once all conversations on it have theirs.
+    pub put_back: Vec<PutBack>,
+}
+
+/// A range of the result and what stood there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutBack {
+    offset: usize,
+    bytes: usize,
+    pieces: Vec<Piece>,
+}
+
+/// Part of what stood somewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Piece {
+    /// The message of that index in the record, so that none is there twice.
+    Message(usize),
+    /// What stood between messages.
+    Text(String),
+}
+
+/// The hash of a text, as records spell it.
+pub fn sha256(text: &str) -> String {
+    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A line without its end.
+pub fn without_end(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// The way back for each of the `changes` that made `result` of `source`. Hashes are of lines where every conversation
+/// stands on one, before and after.
+pub fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack> {
+    let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
+    let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
+    let mut edits: Vec<(usize, &Edit)> = Vec::new();
+    for (owner, change) in changes.iter().enumerate() {
+        edits.extend(change.edits.iter().map(|edit| (owner, edit)));
+    }
+    edits.sort_by_key(|(_, edit)| edit.range.start);
+    // Up to each edit: the bytes that were put in and taken away.
+    let mut sums = vec![(0, 0)];
+    for (_, edit) in &edits {
+        let (put, taken) = sums[sums.len() - 1];
+        sums.push((put + edit.text.len(), taken + edit.range.len()));
+    }
+    let in_result = |place: usize, edits_before: usize| place + sums[edits_before].0 - sums[edits_before].1;
+    let result_of = |text: &Range<usize>| {
+        let before = edits.partition_point(|(_, edit)| edit.range.start < text.start);
+        let through = edits.partition_point(|(_, edit)| edit.range.start <= text.end);
+        in_result(text.start, before)..in_result(text.end, through)
+    };
+    let mut hashes: BTreeMap<usize, (String, String)> = BTreeMap::new();
+    let mut ways = Vec::new();
+    for (line, text) in &texts {
+        let hash = || (sha256(&source[text.clone()]), sha256(&result[result_of(text)]));
+        let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
+        ways.push(WayBack { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
+    }
+    for (at, (owner, edit)) in edits.iter().enumerate() {
+        let start = result_of(&texts[*owner].1).start;
+        ways[*owner].put_back.push(PutBack {
+            offset: in_result(edit.range.start, at) - start,
+            bytes: edit.text.len(),
+            pieces: pieces(source, &edit.range, &changes[*owner].messages),
+        });
+    }
+    ways
+}
+
+impl Change {
+    /// A change of a transcript, in whose record some of its messages are.
+    pub fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
+        let starts = transcript.notes.iter().map(|note| note.json.span().start);
+        let first = starts.chain(transcript.messages.first().map(|message| message.span().start)).min().unwrap_or(0);
+        let list = || transcript.source[..first].rfind('[').unwrap_or(first);
+        let begins = transcript.envelope.map_or_else(list, |envelope| envelope.span().start);
+        let messages = messages.iter().map(|&index| transcript.messages[index].span()).collect();
+        Change { line: transcript.line, begins, edits, messages }
+    }
+}
+
+/// The line that a conversation is changed on, if it stays on it: its number, and where it stands in the source.
+fn line_of(source: &str, change: &Change) -> Option<(Option<usize>, Range<usize>)> {
+    let start = source[..change.begins].rfind('\n').map_or(0, |at| at + 1);
+    let end = start + without_end(source[start..].split('\n').next()?).len();
+    let on_it = |edit: &Edit| start <= edit.range.start && edit.range.end <= end && !edit.text.contains('\n');
+    change.edits.iter().all(on_it).then_some((Some(change.line?), start..end))
+}
+
+/// What stands in a range: messages by their index, and what is between them.
+fn pieces(source: &str, range: &Range<usize>, messages: &[Range<usize>]) -> Vec<Piece> {
+    let first = messages.partition_point(|message| message.start < range.start);
+    let mut pieces = Vec::new();
+    let mut done = range.start;
+    let text = |pieces: &mut Vec<Piece>, text: &str| {
+        if !text.is_empty() {
+            pieces.push(Piece::Text(text.to_owned()));
+        }
+    };
+    for (index, message) in messages.iter().enumerate().skip(first) {
+        if message.end > range.end {
+            break;
+        }
+        text(&mut pieces, &source[done..message.start]);
+        pieces.push(Piece::Message(index));
+        done = message.end;
+    }
+    text(&mut pieces, &source[done..range.end]);
+    pieces
+}
+
+/// The part of a record that the way back is made of.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Record {
+    /// Where it was cut.
+    pub line: Option<usize>,
+    /// The text before.
+    pub original_sha256: String,
+    put_back: Vec<PutBack>,
+    messages: Vec<String>,
+}
+
+/// Why a text cannot be put back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refused {
+    /// Records do not fit the text.
+    DoesNotFit,
+    /// What comes of it is not what was cut.
+    NotTheOriginal,
+    /// Different texts became this one.
+    Ambiguous,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Refused::DoesNotFit => "what it says of this text does not fit it; the archive was changed",
+            Refused::NotTheOriginal => {
+                "what it holds for this text does not have the hash of the original; the archive was changed, or part of it is missing"
+            }
+            Refused::Ambiguous => "different texts became this one, and nothing tells which it was; use a copy of it with the records of one",
+        })
+    }
+}
+
+/// The text of which `text` was made, by the records that name it as their result; `line` is where it stands, if it is a
+/// line. One that is there twice counts once.
+///
+/// # Errors
+/// The records do not fit, or do not make an original, or those of several.
+pub fn put_back(text: &str, line: Option<usize>, mut records: Vec<Record>) -> Result<String, Refused> {
+    let several = |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
+    if several(&records) {
+        records.retain(|record| record.line == line);
+    }
+    if several(&records) {
+        return Err(Refused::Ambiguous);
+    }
+    let hash = records.first().ok_or(Refused::Ambiguous)?.original_sha256.clone();
+    let mut edits: Vec<Vec<Edit>> =
+        records.iter().map(Record::edits).collect::<Option<_>>().ok_or(Refused::DoesNotFit)?;
+    edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
+    edits.dedup();
+    let mut edits: Vec<Edit> = edits.into_iter().flatten().collect();
+    edits.sort_by_key(|edit| edit.range.start);
+    let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
+    if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
+        return Err(Refused::DoesNotFit);
+    }
+    let original = apply(text, &edits);
+    if sha256(&original) == hash { Ok(original) } else { Err(Refused::NotTheOriginal) }
+}
+
+impl Record {
+    /// The edits that put back what was cut; nothing where the record cannot have been written like that.
+    fn edits(&self) -> Option<Vec<Edit>> {
+        // Each message once and in order: a short record cannot grow without bounds.
+        let mut next = 0;
+        let mut edit = |put_back: &PutBack| {
+            let mut text = String::new();
+            for piece in &put_back.pieces {
+                match piece {
+                    Piece::Text(piece) => text.push_str(piece),
+                    Piece::Message(index) if *index >= next => {
+                        text.push_str(self.messages.get(*index)?);
+                        next = *index + 1;
+                    }
+                    Piece::Message(_) => return None,
+                }
+            }
+            Some(Edit { range: put_back.offset..put_back.offset.checked_add(put_back.bytes)?, text })
+        };
+        self.put_back.iter().map(&mut edit).collect()
+    }
+}

@@ -1,0 +1,435 @@
+//! `--archive X.jsonl` and `--restore X.jsonl`: what was cut away comes back, to the byte, or not at all.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tcompact::plan::plan;
+use tcompact::rewrite::restoring::{Change, put_back, ways_back};
+use tcompact::rewrite::{apply, splice};
+use tcompact::tokens::{Counter, Tally};
+use tcompact::transcript::format::FORMATS;
+use tcompact::transcript::framing::read;
+
+use crate::bricks::{Bricks, file, made};
+use crate::fixtures;
+use crate::laws;
+use crate::program::{FIXTURES, Run, cases, path, run, tcompact, with};
+
+/// What sha256sum says of a text is what records say.
+const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+fn records(archive: &str) -> Vec<Value> {
+    let text = fs::read_to_string(archive).expect("an archive");
+    text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
+}
+
+/// Compacts a file with an archive; what is written.
+fn compacted(archive: &str, arguments: &[&str], file: &str) -> String {
+    let run = with(&[&["-q", "--archive", archive], arguments, &[file]].concat());
+    assert_eq!(run.code, 0, "{file} {arguments:?}: {run:?}");
+    run.stdout
+}
+
+fn restored(archive: &str, text: &str) -> Run {
+    run(tcompact().args(["-q", "--restore", archive]), text.as_bytes())
+}
+
+/// Checks that an archive leads from a text back to another.
+fn assert_goes_back(archive: &str, from: &str, to: &str, what: &str) {
+    let run = restored(archive, from);
+    if from == to {
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{what}: nothing was cut");
+    } else {
+        assert!(run.code == 0 && run.stdout == to, "{what}: {run:?}");
+    }
+}
+
+#[test]
+fn every_fixture_comes_back_to_the_byte() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ways: [&[&str]; 8] = [
+        &["--keep", "messages:1"],
+        &["--keep", "turns:1", "--accept", "any"],
+        &["--keep", "tokens:60", "--pin", "none"],
+        &["--keep", "messages:2", "--pin", "first:2", "--truncate-args", "10"],
+        &["--keep", "messages:2", "--pin", "match:e", "--accept", "any", "--summarizer-cmd", "echo é"],
+        &["--keep", "messages:2", "--repair", "synthesize"],
+        &["--keep", "messages:1", "--redact", "--ledger", "off", "--summary-prefix", "😀"],
+        &["--trigger", "tokens:10", "--keep", "messages:2", "--truncate-args", "4"],
+    ];
+    let mut cut = 0;
+    for (at, (_, file)) in fixtures::all().into_iter().enumerate() {
+        let text = fs::read_to_string(&file).expect("a fixture");
+        let file = file.to_str().expect("UTF-8");
+        // Many ways into one archive: each result finds its own. What is mended may become what was not, and keeps apart.
+        let archive = path(folder.path(), &format!("{at}.jsonl"));
+        let of_mended = path(folder.path(), &format!("{at}-mended.jsonl"));
+        let archive_of = |way: &[&str]| if way.contains(&"--repair") { &of_mended } else { &archive };
+        let results = ways.map(|way| compacted(archive_of(way), way, file));
+        for (way, result) in ways.iter().zip(&results) {
+            cut += usize::from(*result != text);
+            assert_goes_back(archive_of(way), result, &text, &format!("{file} {way:?}"));
+        }
+        for (end, with_ends) in
+            [("\n", text.replace("\r\n", "\n")), ("\r\n", text.replace("\r\n", "\n").replace('\n', "\r\n"))]
+        {
+            let marked = format!("\u{feff}{}", with_ends.trim_start_matches('\u{feff}'));
+            let copy = path(folder.path(), "copy");
+            fs::write(&copy, &marked).expect("written");
+            let result = compacted(&archive, &["--keep", "messages:2"], &copy);
+            assert_goes_back(&archive, &result, &marked, &format!("{file} with {end:?}"));
+        }
+    }
+    assert!(cut > 200, "{cut}");
+}
+
+/// What a preset changes besides: arguments that are cut early, results that move to files, a summary beside the messages.
+#[test]
+fn the_ways_of_presets_come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let big = "row\\n".repeat(2_000);
+    let call = |id: &str, text: &str| {
+        format!(
+            r#"{{"role":"assistant","content":"","tool_calls":[{{"id":"{id}","type":"function","function":{{"name":"write_file","arguments":"{{\"content\":\"{text}\"}}"}}}}]}}"#
+        )
+    };
+    let result = |id: &str, text: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#);
+    let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
+    let long = "long ".repeat(600);
+    let all = [user(&long), call("a", &long), result("a", "ok"), user("go on"), call("b", "x"), result("b", &big)];
+    let text = format!("{{\"messages\": [{}], \"summary_text\": \"Earlier.\"}}\n", all.join(",\n"));
+    for (preset, more) in
+        [("deepagents", vec!["--context-window", "1500"]), ("deerflow", vec![]), ("langchain", vec![])]
+    {
+        let (file, archive) = (path(folder.path(), "chat.json"), path(folder.path(), "archive.jsonl"));
+        fs::write(&file, &text).expect("written");
+        let arguments = [
+            &["--preset", preset, "--keep", "messages:2", "--trigger", "messages:2", "--summarizer-cmd", "echo Short"],
+            &more[..],
+        ];
+        let result = compacted(&archive, &arguments.concat(), &file);
+        assert_ne!(result, text, "{preset}");
+        assert_goes_back(&archive, &result, &text, preset);
+    }
+}
+
+#[test]
+fn a_file_that_was_compacted_twice_goes_all_the_way_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    for (name, first) in
+        [("agent-session.json", "12"), ("openai-chat/conversations.jsonl", "6"), ("tau-bench/results.json", "6")]
+    {
+        let Ok(text) = fs::read_to_string(Path::new(FIXTURES).join(name)) else { panic!("{name}") };
+        let copy = path(folder.path(), "copy");
+        let once = compacted(&archive, &["--keep", &format!("messages:{first}"), "--accept", "any"], name);
+        fs::write(&copy, &once).expect("written");
+        let twice =
+            compacted(&archive, &["--keep", "messages:2", "--summarizer-cmd", "echo Twice", "--accept", "any"], &copy);
+        assert!(once != twice && once != text, "{name}");
+        assert_goes_back(&archive, &twice, &text, name);
+        // A run that was ended between the archive and the result, and begun again.
+        let records = fs::read_to_string(&archive).expect("an archive");
+        fs::write(&archive, format!("{records}{records}")).expect("written");
+        assert_goes_back(&archive, &twice, &text, name);
+    }
+}
+
+#[test]
+fn lines_go_back_one_by_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    let name = "openai-chat/conversations.jsonl";
+    let text = fs::read_to_string(Path::new(FIXTURES).join(name)).expect("a fixture");
+    let result = compacted(&archive, &["--keep", "messages:2"], name);
+    let lines: Vec<Option<u64>> = records(&archive).iter().map(|record| record["line"].as_u64()).collect();
+    assert_eq!(lines, [Some(1), Some(2)]);
+    let second = |text: &str| text.lines().nth(1).expect("a line").to_owned();
+    assert_goes_back(&archive, &second(&result), &second(&text), "a line alone");
+    let mixed = format!("{}\n{}\nanother\n", second(&result), second(&text));
+    let run = run(tcompact().args(["--restore", &archive]), mixed.as_bytes());
+    assert_eq!(run.stdout, format!("{0}\n{0}\nanother\n", second(&text)));
+    assert_eq!(run.stderr, format!("tcompact: 1 of 3 lines were put back; {archive} has nothing of the others\n"));
+    let record = records(&archive).remove(0);
+    let keys: Vec<&String> = record.as_object().expect("an object").keys().collect();
+    assert_eq!(
+        keys,
+        [
+            "source",
+            "format",
+            "indices",
+            "messages",
+            "line",
+            "original_sha256",
+            "result_sha256",
+            "put_back",
+            "summarized_at"
+        ]
+    );
+    assert!(!record["put_back"].to_string().contains("content"), "no message is there twice: {record}");
+}
+
+/// Histories of which the same was left are told apart by their lines, and where that does not do, none is taken.
+#[test]
+fn what_became_the_same_is_told_by_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "chats.jsonl"), path(folder.path(), "archive.jsonl"));
+    let line = |said: &str| {
+        format!(r#"[{{"role":"user","content":"{}"}},{{"role":"user","content":"last"}}]"#, said.repeat(60))
+    };
+    let text = format!("{}\n{}\n{}\n", line("one "), line("two "), line("one "));
+    fs::write(&file, &text).expect("written");
+    let arguments = ["--keep", "messages:1", "--summarizer-cmd", "echo The same."];
+    let result = compacted(&archive, &arguments, &file);
+    assert_goes_back(&archive, &result, &text, "by line");
+    let alone = restored(&archive, result.lines().next().expect("a line"));
+    assert_eq!((alone.code, alone.stdout.as_str()), (1, ""));
+    assert!(alone.stderr.contains("different texts became this one"), "{alone:?}");
+}
+
+#[test]
+fn packed_files_come_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    let text = fs::read_to_string(Path::new(FIXTURES).join("agent-session.json")).expect("a fixture");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(text.as_bytes()).expect("packed");
+    let packed =
+        [("gz", gzip.finish().expect("packed")), ("zst", zstd::encode_all(text.as_bytes(), 0).expect("packed"))];
+    for (ending, bytes) in packed {
+        let at = |name: &str| path(folder.path(), &format!("{name}.json.{ending}"));
+        fs::write(at("whole"), bytes).expect("written");
+        let short = compacted(&archive, &["--keep", "messages:4", "-o", &at("short")], &at("whole"));
+        assert_eq!(short, "");
+        assert_eq!(with(&["--restore", &archive, &at("short")]).stdout, text);
+        let run = with(&["--restore", &archive, &at("short"), "-o", &at("back")]);
+        assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+        let written = fs::read(at("back")).expect("written");
+        let mut unpacked = String::new();
+        match ending {
+            "gz" => flate2::read::GzDecoder::new(&written[..]).read_to_string(&mut unpacked),
+            _ => zstd::Decoder::new(&written[..]).expect("a frame").read_to_string(&mut unpacked),
+        }
+        .expect("unpacked");
+        assert_eq!(unpacked, text);
+    }
+}
+
+#[test]
+fn what_does_not_match_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    let out = path(folder.path(), "out.json");
+    let name = "agent-session.json";
+    let text = fs::read_to_string(Path::new(FIXTURES).join(name)).expect("a fixture");
+    let result = compacted(&archive, &["--keep", "messages:4"], name);
+    let good = fs::read_to_string(&archive).expect("an archive");
+    let refused = |text: &str, why: &str| {
+        let run = run(tcompact().args(["--restore", &archive, "-o", &out]), text.as_bytes());
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
+        assert!(run.stderr.contains(why), "{why}: {run:?}");
+        assert!(!Path::new(&out).exists());
+    };
+    let nothing = "has nothing that was cut from this text";
+    refused(&text, nothing);
+    refused(&format!("{result} "), nothing);
+    fs::write(&archive, good.replacen("user", "uses", 1)).expect("written");
+    refused(&result, "does not have the hash of the original");
+    fs::write(&archive, "").expect("written");
+    refused(&result, nothing);
+    compacted(&archive, &["--keep", "messages:4", "--emit", "update"], "langchain/thread.json");
+    assert!(records(&archive).iter().all(|record| record.get("put_back").is_none()));
+    refused("null\n", "of --emit update");
+    // Half a record does no harm to the others.
+    fs::write(&archive, format!("{}\n{good}{}", &good[..300], &good[..good.len() / 2])).expect("written");
+    let run = run(tcompact().args(["--restore", &archive]), result.as_bytes());
+    assert!(run.stdout == text, "{run:?}");
+    assert_eq!(run.stderr, format!("tcompact: {archive}: 2 of its lines are no records, the first is line 1\n"));
+    refused(&text, "2 of its lines are no records");
+    fs::write(&archive, "\u{feff}7\n\0\n{\"source\":").expect("written");
+    refused(&result, "3 of its lines are no records, the first is line 1");
+}
+
+/// Whoever wrote the archive, nothing comes of it but an error.
+#[test]
+fn hostile_archives_only_fail() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    let text = "aébc";
+    let hash = tcompact::rewrite::restoring::sha256;
+    assert_eq!(hash("abc"), OF_ABC);
+    let largest = u64::MAX;
+    let edit = |offset: u64, bytes: u64, pieces: Value| json!({"offset": offset, "bytes": bytes, "pieces": pieces});
+    let changed = [
+        json!([edit(6, 0, json!([]))]),
+        json!([edit(largest, 1, json!([]))]),
+        json!([edit(1, largest, json!([]))]),
+        json!([edit(2, 0, json!(["x"]))]),
+        json!([edit(1, 1, json!(["x"]))]),
+        json!([edit(0, 3, json!([])), edit(1, 3, json!([]))]),
+        json!([edit(0, 0, json!([0, 0]))]),
+        json!([edit(0, 0, json!([1]))]),
+        json!([edit(0, 0, json!([largest]))]),
+        json!([edit(0, 0, json!([-1]))]),
+        json!([edit(0, 0, json!([1.5]))]),
+        json!([edit(0, 0, json!([null]))]),
+        json!([edit(0, 0, json!(["x"]))]),
+        json!([{"offset": -1, "bytes": 0, "pieces": []}]),
+        json!([{"offset": 0}]),
+        json!([7]),
+        json!({}),
+        json!(null),
+        json!([]),
+    ];
+    for put_back in changed {
+        let record = json!({"source": "../../x", "messages": ["m"], "original_sha256": OF_ABC, "result_sha256": hash(text), "put_back": put_back});
+        fs::write(&archive, format!("{record}\n")).expect("written");
+        let run = restored(&archive, text);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{record}: {run:?}");
+        assert!(run.stderr.starts_with("tcompact: "), "{record}: {run:?}");
+    }
+    let step = |from: &str, to: &str| {
+        json!({"source": "x", "messages": [], "original_sha256": hash(to), "result_sha256": hash(from),
+               "put_back": [{"offset": 0, "bytes": from.len(), "pieces": [to]}]})
+    };
+    fs::write(&archive, step("a", "a").to_string()).expect("written");
+    assert_eq!(restored(&archive, "a").code, 1);
+    for way in [vec![("a", "b"), ("b", "a")], vec![("a", "a\na"), ("a\na", "a")]] {
+        let records: String = way.iter().map(|(from, to)| format!("{}\n", step(from, to))).collect();
+        fs::write(&archive, records).expect("written");
+        let run = restored(&archive, "a");
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{way:?}: {run:?}");
+        assert!(run.stderr.contains("lead back to themselves"), "{way:?}: {run:?}");
+    }
+}
+
+#[test]
+fn a_restore_reads_no_settings_and_takes_no_rules() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    let result = compacted(&archive, &["--keep", "messages:4"], "agent-session.json");
+    let file = path(folder.path(), "short.json");
+    fs::write(&file, result).expect("written");
+    for rule in [
+        &["--dry-run"][..],
+        &["--check"],
+        &["--repair", "drop"],
+        &["--archive", "b.jsonl"],
+        &["--emit", "messages"],
+        &["--report", "r.jsonl"],
+        &["--keep", "messages:1"],
+        &["--model", "extractive"],
+        &["--preset", "langchain"],
+        &["--exit-status"],
+    ] {
+        let run = with(&[&["--restore", &archive, &file], rule].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{rule:?}: {run:?}");
+        assert!(run.stderr.contains(&format!("cannot be used with '{}", rule[0])), "{run:?}");
+    }
+    let mut command = tcompact();
+    command.args(["--restore", &archive, &file]).env("TCOMPACT_KEEP", "nonsense").env("TCOMPACT_DRY_RUN", "yes");
+    assert_eq!(run(&mut command, b"").code, 0);
+    for (arguments, code, why) in [
+        (["--restore", "a.md", &file, "-o", "-"], 2, "only an archive whose name ends in .jsonl"),
+        (["--restore", "missing.jsonl", &file, "-o", "-"], 1, "--restore missing.jsonl cannot be read"),
+        (["--restore", &archive, &file, "-o", &archive], 2, "is the archive"),
+        (["--restore", &archive, &file, "-o", &file], 2, "is the input itself"),
+        (["--restore", &archive, "missing.json", "-o", "-"], 1, "missing.json cannot be read"),
+    ] {
+        let run = with(&arguments);
+        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
+        assert!(run.stderr.contains(why), "{why}: {run:?}");
+    }
+}
+
+/// Whoever appends waits for the others, so every record is whole.
+#[test]
+fn several_processes_write_one_archive() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    let (processes, times) = (8, 50);
+    std::thread::scope(|scope| {
+        for process in 0..processes {
+            let archive = &archive;
+            scope.spawn(move || {
+                for time in 0..times {
+                    let said = format!("echo {process} {time}");
+                    let arguments = ["--keep", "messages:2", "--summarizer-cmd", &said, "--accept", "any"];
+                    compacted(archive, &arguments, "openai-chat/conversations.jsonl");
+                }
+            });
+        }
+    });
+    let records = records(&archive);
+    assert_eq!(records.len(), processes * times * 2, "two conversations each");
+    let text = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/conversations.jsonl")).expect("a fixture");
+    let arguments =
+        ["-q", "--keep", "messages:2", "--summarizer-cmd", "echo 3 7", "--accept", "any", "--archive", "ARCHIVE"];
+    let arguments = arguments.map(|argument| if argument == "ARCHIVE" { archive.as_str() } else { argument });
+    let result = with(&[&arguments[..], &["openai-chat/conversations.jsonl"]].concat()).stdout;
+    assert_goes_back(&archive, &result, &text, "one of them");
+}
+
+/// A disk that is full for one process takes nothing from what the others write, and keeps no half of its own.
+#[test]
+fn what_is_cut_short_is_taken_back_while_others_write() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "archive.jsonl");
+    let large = path(folder.path(), "large.json");
+    let history = "a long history ".repeat(2_000);
+    fs::write(&large, format!(r#"[{{"role":"user","content":"{history}"}},{{"role":"user","content":"last"}}]"#))
+        .expect("written");
+    let program = env!("CARGO_BIN_EXE_tcompact");
+    let limited = format!("trap '' XFSZ; ulimit -f 64; {program} -q --keep messages:1 --archive {archive} {large}");
+    let (times, mut written) = (40, 0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..times {
+                compacted(&archive, &["--keep", "messages:2"], "openai-chat/plain.json");
+            }
+        });
+        for _ in 0..times {
+            let mut bash = std::process::Command::new("bash");
+            let run = run(bash.args(["-c", &limited]).envs(crate::program::own_settings()), b"");
+            assert!(run.code == 0 || run.code == 1 && run.stdout.is_empty(), "{run:?}");
+            written += usize::from(run.code == 0);
+        }
+    });
+    let of_large = records(&archive).iter().filter(|record| record["source"] == large.as_str()).count();
+    assert!((1..times).contains(&written), "{written}");
+    assert_eq!((of_large, records(&archive).len()), (written, written + times));
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    /// Whatever was cut comes back; and a record that was changed leads there as well, or nowhere.
+    #[test]
+    fn whatever_was_cut_comes_back(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+                                   keep in laws::size(), pin in laws::pin(), changes in prop::collection::vec(laws::change(), 1..3)) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let document = read(&source, Some(format), None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let policy = laws::policy(&laws::Rules { keep, pin });
+        let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy);
+        let edits = splice(transcript, &decided, &[json!({"role": "user", "content": "é"})]);
+        let result = apply(&source, &edits);
+        let cut: Vec<_> = decided.summarized().iter().map(|&index| &transcript.messages[index]).collect();
+        let messages: Vec<&str> = cut.iter().map(|message| message.json.raw()).collect();
+        let ways = ways_back(&source, &result, &[Change::new(transcript, edits, &decided.summarized())]);
+        let mut record = serde_json::to_value(&ways[0]).expect("a record");
+        record["messages"] = json!(messages);
+        let record = record.to_string();
+        let parsed = serde_json::from_str(&record).expect("a record");
+        let line = ways[0].line;
+        let text = |of: &str| line.map_or(of.to_owned(), |line| of.lines().nth(line - 1).expect("a line").to_owned());
+        prop_assert_eq!(put_back(&text(&result), line, vec![parsed]), Ok(text(&source)));
+        let changed = changes.iter().fold(record, |record, change| change.made_to(&record));
+        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = put_back(&text(&result), line, vec![parsed]) {
+            prop_assert_eq!(back, text(&source), "{}", changed);
+        }
+    }
+}
