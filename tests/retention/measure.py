@@ -9,10 +9,9 @@ long session, and needed is what the last two go on to use. With arguments of tc
 summarizer is measured. Needs Python 3.9 and nothing else.
 """
 import argparse
+import json
 import os
 import sys
-import time
-import json
 
 from candidates import Tcompact, chosen
 from facts import kept, tokens
@@ -27,7 +26,7 @@ def lines(text):
 
 def heads(folder, given):
     """(head, what its calls went on to use) of a folder's conversations."""
-    found = [pair for pair in map(cut, of_folder(folder)[::given.every]) if len(pair[0]) > 1]
+    found = [pair for pair in map(cut, of_folder(folder, given.tasks)[::given.every]) if len(pair[0]) > 1]
     if given.join > 1:
         # Neighbours in a file are of different tasks.
         groups = [found[at:at + given.join] for at in range(0, len(found) - given.join + 1, given.join)]
@@ -52,7 +51,7 @@ def table(folder, share, program, given):
             continue
         summaries = {} if given.alone else chosen(lines(text), room, lambda line: tokens(line + "\n"), lambda line, room: line[:4 * room])
         for who, said in (summaries | {"tcompact": summary}).items():
-            rows.setdefault(who, []).append(kept(text, said, later) | work(head, said))
+            rows.setdefault(who, []).append(kept(text, said, later) | work(head, said) | {"tokens": tokens(said)})
         most = max(most, tokens(summary) / room)
         if given.dump:
             os.makedirs(given.dump, exist_ok=True)
@@ -64,10 +63,11 @@ def table(folder, share, program, given):
           f"tokens on average, {size}; at most {most:.2f} of the room used, {program.seconds:.1f} s")
     coding = any(row["files"][1] or row["ended"][1] for row in rows["tcompact"])
     keys = ["literals", "freq", "needed", "goal"] + (["files", "ended", "rules", "numbers"] if coding else [])
-    print(" " * 10 + "".join(f"{key:>10}" for key in keys) + "  invented")
+    print(" " * 10 + "".join(f"{key:>10}" for key in ["tokens", *keys, "invented"]))
     for who, of in rows.items():
         made_up = [literal for row in of for literal in row["invented"]]
-        print(f"{who:<10}" + "".join(f"{mean(of, key):>10}" for key in keys) + f"{len(made_up):>10}", *made_up[:8])
+        size = sum(row["tokens"] for row in of) / len(of)
+        print(f"{who:<10}{size:>10.0f}" + "".join(f"{mean(of, key):>10}" for key in keys) + f"{len(made_up):>10}", *made_up[:8])
 
 
 def speed(program, folders):
@@ -98,6 +98,7 @@ def main():
     ask.add_argument("--share", type=float, action="append", help="the size of a summary, of its head's tokens (0.1); repeatable")
     ask.add_argument("--tokens", type=int, help="the size of a summary in tokens, instead")
     ask.add_argument("--join", type=int, default=1, help="heads to a session")
+    ask.add_argument("--tasks", choices=["even", "odd"], help="take these of tau-bench's, to keep others for later")
     ask.add_argument("--every", type=int, default=1, help="take every Nth conversation")
     ask.add_argument("--between", type=int, nargs=2, help="take heads of that many tokens")
     ask.add_argument("--most", type=int, help="take the first N heads")

@@ -50,8 +50,8 @@ def of_claude_code(line):
     return results + ([message(role, said, calls)] if said or calls else [])
 
 
-def of_file(path):
-    """The conversations of a file."""
+def of_file(path, tasks=None):
+    """The conversations of a file; of tau-bench's those of even or odd tasks only, where `tasks` says so."""
     with open(path, encoding="utf-8", errors="replace") as file:
         source = file.read()
     try:
@@ -66,12 +66,15 @@ def of_file(path):
         return [[m for line in said for m in of_claude_code(line)]]
     if isinstance(data, dict):
         data = data.get("messages") or (data.get("values") or {}).get("messages") or []
-    return [[of_chat(m) for m in one["traj"]] for one in data] if data and "traj" in data[0] else [[of_chat(m) for m in data]]
+    if not data or "traj" not in data[0]:
+        return [[of_chat(m) for m in data]]
+    wanted = [one for one in data if tasks in (None, ("even", "odd")[one["task_id"] % 2])]
+    return [[of_chat(m) for m in one["traj"]] for one in wanted]
 
 
-def of_folder(folder):
+def of_folder(folder, tasks=None):
     paths = sorted(glob.glob(os.path.join(folder, "*"))) if os.path.isdir(folder) else [folder]
-    return [found for path in paths for found in of_file(path)]
+    return [found for path in paths for found in of_file(path, tasks)]
 
 
 def cut(messages):
