@@ -30,7 +30,8 @@ LITERAL = re.compile(rf"""
   | (?<![\w/.@-]) [\w-]+ (?:\.[\w-]+)* \.(?:{"|".join(ENDINGS)})\b
   # errors: by name, by number, by how something ended
   | \b[A-Z]\w*(?:Error|Exception|Panic|Fault)\b | \bE\d{{4}}\b | \bE[A-Z]{{4,}}\b | \bSIG[A-Z]{{3,}}\b
-  | \b(?:exit(?:ed)?(?:[ ]with)?(?:[ ]code|[ ]status)?|rc|errno|HTTP(?:/\d(?:\.\d)?)?|status(?:[ _]code)?)[ =:]{{1,3}}-?\d{{1,4}}\b
+  | \b(?:exit(?:ed)?(?:[ ]with)?(?:[ ]code|[ ]status)?|rc|errno|HTTP(?:/\d(?:\.\d)?)?|status(?:[ _]code)?)
+    [ =:]{{1,3}}-?\d{{1,4}}\b
   # identifiers that begin with a digit, before the numbers
   | \b[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}\b
   # dates, addresses of machines, versions, times of day, money, numbers with a unit, decimals, numbers of 3 digits and more
@@ -41,8 +42,8 @@ LITERAL = re.compile(rf"""
   | \b\d[\d,]*(?:\.\d+)?\s?(?:[%°]|(?:{UNITS})\b)
   | \b\d[\d,]*\.\d+\b | \b\d{{1,3}}(?:,\d{{3}})+\b | \b\d{{3,}}\b
   # identifiers: a::b, a_b, aB, AaBb, a(), hashes, codes, #1, --flag
-  | \b[A-Za-z]\w*(?:::\w+)+\b | \b[A-Za-z]\w*_\w+\b | \b[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+\b | \b(?:[A-Z][a-z0-9]+){{2,}}\b
-  | \b[A-Za-z_]\w*\(\)
+  | \b[A-Za-z]\w*(?:::\w+)+\b | \b[A-Za-z]\w*_\w+\b
+  | \b[a-z]+[a-z0-9]*(?:[A-Z][a-z0-9]*)+\b | \b(?:[A-Z][a-z0-9]+){{2,}}\b | \b[A-Za-z_]\w*\(\)
   | \b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{{7,64}}\b
   | [#]?\b(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{{4,}}\b | [#]\d+\b | --?[a-z][\w-]{{2,}}(?==|\s|$)
 """, re.X)
@@ -75,7 +76,11 @@ def plain(text):
 
 
 def literals(text, quoted=True):
-    """The literals of a text in their plain spelling, with how often they occur."""
+    """The literals of a text in their plain spelling, with how often they occur.
+
+    >>> dict(literals('It wrote 1,000,000 rows to src/a.rs, then "src/a.rs" failed with KeyError.'))
+    {'1000000 rows': 1, 'src/a.rs': 1, 'keyerror': 1}
+    """
     text = FIELD.sub(lambda field: " " * len(field[0]), text)
     def count(found):
         spelled = (plain(literal).rstrip(".,;:!?") for literal in found)
@@ -88,7 +93,11 @@ def literals(text, quoted=True):
 
 
 def holds(text, literal):
-    """Whether a text in plain spelling has a literal that is not part of a longer word."""
+    """Whether a text in plain spelling has a literal that is not part of a longer word.
+
+    >>> holds("order 4wq150 of mia", "4wq150"), holds("order 4wq1501", "4wq150"), holds("5000000", "000")
+    (True, False, False)
+    """
     def joined(a, b):
         return a.isalnum() and b.isalnum() and not OF_CJK.match(b)
     at = text.find(literal)
@@ -114,7 +123,11 @@ def telling(text):
 
 
 def told(wanted, summary):
-    """How many of some sentences a summary tells, and how many of them say enough to be looked for."""
+    """How many of some sentences a summary tells, and how many of them say enough to be looked for.
+
+    >>> told(["Please book the cheapest direct flight.", "Please do."], "- book the cheapest flight")
+    (1, 1)
+    """
     lines = [telling(line) for line in dict.fromkeys(summary.split("\n") + sentences(summary))]
     wanted = [words for words in map(telling, dict.fromkeys(wanted)) if len(words) > 2]
     return sum(any(len(words & line) >= 0.6 * len(words) for line in lines) for words in wanted), len(wanted)

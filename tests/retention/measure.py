@@ -15,7 +15,7 @@ import sys
 
 from candidates import Tcompact, chosen
 from facts import kept, tokens
-from transcripts import calls, cut, joined, message, of_folder, written
+from transcripts import calls, cut, joined, of_folder, written
 from work import work
 
 
@@ -41,26 +41,36 @@ def mean(rows, key):
     return f"{100 * sum(shares) / len(shares):.1f}" if shares else "-"
 
 
+def dump(folder, name, **texts):
+    os.makedirs(folder, exist_ok=True)
+    for ending, text in texts.items():
+        with open(os.path.join(folder, f"{name}.{ending}.txt"), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
 def table(folder, share, program, given):
-    rows, most, program.seconds, found = {}, 0.0, 0.0, heads(folder, given)
-    for n, (head, later) in enumerate(found):
+    program.seconds, rows, most, sizes = 0.0, {}, 0.0, []
+    for n, (head, later) in enumerate(heads(folder, given)):
         text = written(head)
         room = given.tokens or max(1, int(tokens(text) * share))
         summary = program.summary(head, room)
         if summary is None:
             continue
-        summaries = {} if given.alone else chosen(lines(text), room, lambda line: tokens(line + "\n"), lambda line, room: line[:4 * room])
-        for who, said in (summaries | {"tcompact": summary}).items():
+        summaries = {"tcompact": summary}
+        if not given.alone:
+            shorten = lambda line, room: line[:4 * room]
+            summaries = chosen(lines(text), room, lambda line: tokens(line + "\n"), shorten) | summaries
+        for who, said in summaries.items():
             rows.setdefault(who, []).append(kept(text, said, later) | work(head, said) | {"tokens": tokens(said)})
+        sizes.append(tokens(text))
         most = max(most, tokens(summary) / room)
         if given.dump:
-            os.makedirs(given.dump, exist_ok=True)
-            for ending, content in (("head.txt", text), ("summary.txt", summary), ("json", json.dumps(head + [message("user", "Go on.")]))):
-                with open(os.path.join(given.dump, f"{os.path.basename(folder)}-{n:03}.{ending}"), "w", encoding="utf-8") as file:
-                    file.write(content)
+            dump(given.dump, f"{os.path.basename(folder)}-{n:03}", head=text, summary=summary)
+    if not sizes:
+        return print(f"{folder}: no heads")
     size = f"{given.tokens} tokens" if given.tokens else f"{100 * share:g} %"
-    print(f"\n{os.path.basename(folder.rstrip('/'))}: {len(rows['tcompact'])} heads of {sum(tokens(written(head)) for head, _ in found) // len(found)} "
-          f"tokens on average, {size}; at most {most:.2f} of the room used, {program.seconds:.1f} s")
+    print(f"\n{os.path.basename(folder)}: {len(sizes)} heads of {sum(sizes) / len(sizes):.0f} tokens on average, summaries of {size};",
+          f"at most {most:.2f} of that used, {program.seconds:.1f} s")
     coding = any(row["files"][1] or row["ended"][1] for row in rows["tcompact"])
     keys = ["literals", "freq", "needed", "goal"] + (["files", "ended", "rules", "numbers"] if coding else [])
     print(" " * 10 + "".join(f"{key:>10}" for key in ["tokens", *keys, "invented"]))
@@ -106,10 +116,10 @@ def main():
     ask.add_argument("--alone", action="store_true", help="tcompact only")
     ask.add_argument("--speed", action="store_true", help="time 1 MB and 10 MB made of the folders' conversations instead")
     given = ask.parse_args(own)
-    program = Tcompact(given.tcompact, sys.argv[len(own) + 2:])
+    program, folders = Tcompact(given.tcompact, sys.argv[len(own) + 2:]), [folder.rstrip("/") for folder in given.folders]
     if given.speed:
-        return speed(program, given.folders)
-    for folder in given.folders:
+        return speed(program, folders)
+    for folder in folders:
         for share in [0] if given.tokens else given.share or [0.1]:
             table(folder, share, program, given)
 

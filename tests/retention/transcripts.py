@@ -62,8 +62,8 @@ def of_file(path, tasks=None):
                     for line in lines if line.get("type") == "request"]
         if requests:  # each holds the one before it
             return [[of_chat(m) for m in max(requests, key=len)]]
-        said = [line for line in lines if line.get("type") in ("user", "assistant") and "message" in line and not line.get("isMeta")]
-        return [[m for line in said for m in of_claude_code(line)]]
+        said = [line for line in lines if line.get("type") in ("user", "assistant") and "message" in line]
+        return [[m for line in said if not line.get("isMeta") for m in of_claude_code(line)]]
     if isinstance(data, dict):
         data = data.get("messages") or (data.get("values") or {}).get("messages") or []
     if not data or "traj" not in data[0]:
@@ -102,7 +102,8 @@ def joined(heads, before=""):
 
 
 def calls(messages):
-    return [(call["id"], call["function"]["name"], call["function"]["arguments"]) for m in messages for call in m.get("tool_calls", [])]
+    made = [(call["id"], call["function"]) for m in messages for call in m.get("tool_calls", [])]
+    return [(id, function["name"], function["arguments"]) for id, function in made]
 
 
 def written(messages):

@@ -10,8 +10,8 @@ SHELLS = {"bash", "shell", "execute_bash", "run_command", "terminal", "execute"}
 # Commands that only look, or are over at once: how they ended is of no use to anybody.
 LOOKS = set("ls cat grep rg find sed head tail awk wc echo pwd cd which tree diff sleep cp mkdir rm export".split())
 WRITES = re.compile(r"(?:cat|tee)\s*>+\s*([\w./-]+)|^sed -i\S*\s.*?\s([\w./-]+\.\w+)$")
-RULE = re.compile(r"""\b(?:never|always|must(?:n't)?|only|do\ not|don't|should(?:n't|\ not)|no\ more\ than|at\ most|at\ least|make\ sure|prefer
-    |avoid|budget|deadline|limit)\b | 不要|必须|只能|禁止|预算|截止|最多|至少|总是|务必""", re.I | re.X)
+RULE = re.compile(r"""\b(?:never|always|must(?:n't)?|only|do\ not|don't|should(?:n't|\ not)|no\ more\ than|at\ most|at\ least
+    |make\ sure|prefer|avoid|budget|deadline|limit)\b | 不要|必须|只能|禁止|预算|截止|最多|至少|总是|务必""", re.I | re.X)
 ENDS = re.compile(r"\b(?:error|failed|failure|failures|passed|exception|exit code|exit status|returncode|warnings?|FAIL|ok)\b", re.I)
 CODE = re.compile(r"""^\s*(?: \d+\s*[→:\-|\t] | [+\-#] | // | (?:def|class|import|from|raise|if|func)\ | return | except | assert
     | [\w./-]+[:\-]\d+[:\-] ) | [{;(,\\]\s*$""", re.X)
