@@ -1,5 +1,6 @@
 """Those who pick a summary: tcompact, and choosers of lines that anything worth its name must beat."""
 import json
+import os
 import random
 import subprocess
 import tempfile
@@ -7,14 +8,19 @@ import time
 
 from transcripts import message
 
+BINARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "target", "release", "tcompact")
 PREFIX = "Summary:"  # one of our own: with it nothing else stands around a summary
 
 
 class Tcompact:
-    """The program, with arguments of one's own after those that a measurement needs."""
+    """The program, with arguments of one's own beside those that a measurement needs.
+
+    Any summary is taken, however short its head is, unless they say otherwise."""
 
     def __init__(self, binary, arguments=()):
         self.binary, self.arguments, self.seconds = binary, list(arguments), 0.0
+        if "--accept" not in self.arguments:
+            self.arguments += ["--accept", "any"]
 
     def summary(self, head, tokens):
         """Its summary of a head: one message more stays, so that the whole head is replaced. None where it failed."""
@@ -22,7 +28,7 @@ class Tcompact:
             json.dump(head + [message("user", "Go on.")], file, ensure_ascii=False)
             file.flush()
             began = time.time()
-            done = subprocess.run([self.binary, "--from", "openai-chat", "--keep", "messages:1", "--accept", "any", "--pin", "none",
+            done = subprocess.run([self.binary, "--from", "openai-chat", "--keep", "messages:1", "--pin", "none",
                                    "--summary-prefix", PREFIX, "--summary-tokens", str(tokens), *self.arguments, file.name],
                                   capture_output=True)
             self.seconds += time.time() - began

@@ -2,7 +2,7 @@
 """What a summary keeps of the heads of real transcripts, tcompact's beside the first, the last, random and the longest
 lines of the same size. What is counted, `facts.py` and `work.py` say.
 
-usage: measure.py --tcompact BINARY FOLDER... [--share 0.1] [--join 8] [-- ARGUMENTS OF TCOMPACT]
+usage: measure.py FOLDER... [--share 0.1] [--join 8] [-- ARGUMENTS OF TCOMPACT]
 
 Each figure is the mean over the heads that have something of its kind. With --join N, heads of N conversations are one
 long session, and needed is what the last two go on to use. With arguments of tcompact, as `-- --model …`, another
@@ -13,7 +13,7 @@ import json
 import os
 import sys
 
-from candidates import Tcompact, chosen
+from candidates import BINARY, Tcompact, chosen
 from facts import kept, tokens
 from transcripts import calls, cut, joined, of_folder, written
 from work import work
@@ -104,7 +104,7 @@ def main():
     own = sys.argv[1:sys.argv.index("--")] if "--" in sys.argv else sys.argv[1:]
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("folders", nargs="+", help="folders of transcripts, or files")
-    ask.add_argument("--tcompact", required=True, help="the binary")
+    ask.add_argument("--tcompact", default=BINARY, help="the binary, if not that of cargo build --release")
     ask.add_argument("--share", type=float, action="append", help="the size of a summary, of its head's tokens (0.1); repeatable")
     ask.add_argument("--tokens", type=int, help="the size of a summary in tokens, instead")
     ask.add_argument("--join", type=int, default=1, help="heads to a session")

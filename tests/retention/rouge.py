@@ -2,7 +2,7 @@
 """How near a summary of a conversation comes to those that people wrote, by ROUGE-1, -2 and -L (F1), beside the first,
 the last, random and the longest turns, all of one length.
 
-usage: rouge.py --tcompact BINARY DIALOGSUM.jsonl... [--share 0.2] [--most N]
+usage: rouge.py DIALOGSUM.jsonl... [--share 0.2] [--most N]
 
 The files are DialogSum's: a `dialogue` with a turn a line, and a `summary` or `summary1` to `summary3` of people. The
 first speaker is the user, every other the assistant. The length is that of the people's summaries on average, or with
@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter
 
-from candidates import Tcompact, chosen
+from candidates import BINARY, Tcompact, chosen
 from facts import CJK, tokens
 from transcripts import message
 
@@ -91,7 +91,7 @@ def of_length(program, turns, length):
 def main():
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("files", nargs="+")
-    ask.add_argument("--tcompact", required=True, help="the binary")
+    ask.add_argument("--tcompact", default=BINARY, help="the binary, if not that of cargo build --release")
     ask.add_argument("--share", type=float, help="the length, of the conversation's")
     ask.add_argument("--most", type=int, help="take the first N conversations of each file")
     given = ask.parse_args()
