@@ -178,9 +178,11 @@ impl<'b> Batch<'b> {
         let job = Job::new(self.settings, self.inputs, at);
         let Settings { lines, .. } = *self.settings;
         let reading = Reading { lines, may_be_other: !job.entry.named };
+        if self.is_finished(&job) {
+            return self.end(&job, 0, Fate::Finished);
+        }
         let opened = match job.refused(self.settings) {
             Some(error) => Err(error),
-            None if self.is_finished(&job) => return self.end(&job, 0, Fate::Finished),
             None => input::open(job.entry.path.as_deref(), reading),
         };
         match opened {

@@ -12,6 +12,7 @@ mod facts;
 mod fixtures;
 mod generated;
 mod histories;
+mod killed;
 mod laws;
 mod layers;
 mod peers;

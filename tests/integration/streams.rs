@@ -67,7 +67,10 @@ fn a_bad_line_stops_the_stream_with_its_number() {
     let run = piped(&RULES, &source);
     assert_eq!(run.code, 7, "{run:?}");
     assert_eq!(run.stdout.lines().count(), 3);
-    assert!(run.stderr.contains("standard input is not JSON: EOF while parsing an object at line 4 column 9"), "{run:?}");
+    assert!(
+        run.stderr.contains("standard input is not JSON: EOF while parsing an object at line 4 column 9"),
+        "{run:?}"
+    );
     assert!(run.stderr.contains("what came before it is written"), "{run:?}");
     let told = piped(&[&RULES[..], &["--lines", "conversations"]].concat(), "{\"id\": 3,\n");
     assert_fails(&told, 1, &["line 1"]);

@@ -1,0 +1,206 @@
+//! Whatever happens to a run: killed at any step, out of room on the disk, or kept from writing. Run again, the result is
+//! that of an undisturbed run, and no summary is asked for twice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::batch::{tree, within};
+use crate::program::{FIXTURES, own_settings, tcompact};
+
+/// Conversations in files of their own and on lines, small enough to be gone through often.
+fn small_logs(folder: &Path) {
+    let root = folder.join("logs");
+    fs::create_dir_all(root.join("deep")).expect("made");
+    let conversation = |number: usize| {
+        let messages: Vec<_> = (0..6)
+            .map(|at| {
+                let role = if at % 2 == 0 { "user" } else { "assistant" };
+                json!({"role": role, "content": format!("Conversation {number} says its part {at}, which is long enough to be summarized as T-{number}.")})
+            })
+            .collect();
+        json!({ "messages": messages }).to_string()
+    };
+    for number in 0..3 {
+        fs::write(root.join(format!("{number}.json")), conversation(number)).expect("written");
+    }
+    let lines: String = (3..6).map(|number| conversation(number) + "\n").collect();
+    fs::write(root.join("deep/lines.jsonl"), lines).expect("written");
+    fs::copy(Path::new(FIXTURES).join("openai-chat/empty.json"), root.join("deep/empty.json"))
+        .or_else(|_| fs::write(root.join("deep/empty.json"), "[]").map(|()| 0))
+        .expect("written");
+}
+
+/// What a run leaves in a new folder when nothing disturbs it.
+fn undisturbed(arguments: &[&str]) -> BTreeMap<PathBuf, Vec<u8>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    small_logs(folder.path());
+    let run = within(folder.path(), arguments);
+    assert_eq!(run.code, 0, "{run:?}");
+    tree(folder.path())
+}
+
+fn assert_resumes(folder: &Path, arguments: &[&str], expected: &BTreeMap<PathBuf, Vec<u8>>, step: usize) {
+    let run = within(folder, &[arguments, &["--resume"]].concat());
+    assert_eq!(run.code, 0, "after step {step}: {run:?}");
+    let found = tree(folder);
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "after step {step}");
+    assert!(found == *expected, "after step {step}");
+}
+
+/// Whether the tool that has a system call kill the program is there and may do so.
+fn can_trace() -> bool {
+    let traced = Command::new("strace").args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
+    traced.is_ok_and(|status| status.success())
+}
+
+/// Kills the program at every one of its steps, a step being a system call that touches a file.
+fn killed_at_every_step(arguments: &[&str]) {
+    const CALLS: &str =
+        "openat,write,fsync,fdatasync,fchmod,utimensat,rename,renameat,renameat2,unlink,mkdir,copy_file_range,sendfile";
+    if !can_trace() {
+        println!("not tried: there is no strace here, or it may not trace");
+        return;
+    }
+    let expected = undisturbed(arguments);
+    let traced = |folder: &Path, how: &str, log: &Path| {
+        let mut command = Command::new("strace");
+        command.args(["-f", "-qq", "-o"]).arg(log).args(["-e", &format!("trace={CALLS}")]);
+        if !how.is_empty() {
+            command.args(["-e", how]);
+        }
+        command.arg(tcompact().get_program()).args(arguments).args(["--jobs", "1"]);
+        command.envs(own_settings()).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().expect("it starts").success()
+    };
+    let whole = tempfile::tempdir().expect("a folder");
+    small_logs(whole.path());
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    assert!(traced(whole.path(), "", log.path()));
+    let steps = fs::read_to_string(log.path()).expect("a log").lines().count();
+    let mut killed = 0;
+    for step in 1..=steps {
+        let folder = tempfile::tempdir().expect("a folder");
+        small_logs(folder.path());
+        let how = format!("inject={CALLS}:signal=KILL:when={step}");
+        if !traced(folder.path(), &how, log.path()) {
+            killed += 1;
+        }
+        assert_resumes(folder.path(), arguments, &expected, step);
+    }
+    assert!(killed > steps / 2, "only {killed} of {steps} were killed");
+    println!("killed at {killed} of {steps} steps");
+}
+
+#[test]
+fn killed_at_every_step_and_resumed() {
+    killed_at_every_step(&["--model", "extractive", "--keep", "messages:2", "-O", "out", "logs"]);
+}
+
+#[test]
+fn killed_at_every_step_in_place_and_resumed() {
+    killed_at_every_step(&["--model", "extractive", "--keep", "messages:2", "--in-place=.bak", "logs"]);
+}
+
+/// The summarizer kills the program that asks it, each time before another of its answers.
+#[cfg(unix)]
+#[test]
+fn killed_while_it_asks_and_no_summary_is_asked_for_twice() {
+    let answer = r#"sum=$(cksum | cut -d" " -f1); echo "$sum" >> asked; echo "Notes on $sum.""#;
+    let rules = ["--keep", "messages:2", "--ledger", "off", "-O", "out", "logs", "--jobs", "1"];
+    let expected = {
+        let folder = tempfile::tempdir().expect("a folder");
+        small_logs(folder.path());
+        let run = within(folder.path(), &[&["--summarizer-cmd", answer][..], &rules].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        tree(&folder.path().join("out"))
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    small_logs(root);
+    for round in 1..=6 {
+        // The command is one of the rules, so what it does this time stands in a file.
+        fs::write(root.join("kill-at"), round.to_string()).expect("written");
+        let command =
+            format!(r#"n=$(cat asked 2>/dev/null | wc -l); [ "$n" -eq "$(cat kill-at)" ] && kill -9 $PPID; {answer}"#);
+        let run = tcompact()
+            .current_dir(root)
+            .args(["--summarizer-cmd", &command])
+            .args(rules)
+            .arg("--resume")
+            .stderr(Stdio::null())
+            .status()
+            .expect("it starts");
+        if round < 6 {
+            assert!(!run.success(), "round {round}");
+            // The call that killed its caller goes on by itself; its answer reaches nobody.
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            let asked = fs::read_to_string(root.join("asked")).expect("a log");
+            let paid = asked.lines().count() - 1;
+            fs::write(root.join("asked"), asked.lines().take(paid).map(|line| format!("{line}\n")).collect::<String>())
+                .expect("written");
+        } else {
+            assert!(run.success());
+        }
+    }
+    assert_eq!(tree(&root.join("out")), expected);
+    let asked = fs::read_to_string(root.join("asked")).expect("a log");
+    let mut distinct: Vec<&str> = asked.lines().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!((asked.lines().count(), distinct.len()), (6, 6), "{asked}");
+}
+
+/// A disk that is too small, which only the owner of a machine can make; elsewhere it is said that it was not tried.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_costs_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    small_logs(root);
+    let original = tree(&root.join("logs"));
+    fs::create_dir(root.join("disk")).expect("made");
+    let script = r#"mount -t tmpfs -o size=16k none disk || exit 99
+        "$0" --model extractive --keep messages:2 --jobs 1 -O disk/out logs; code=$?
+        rm -f disk/filler; cp -r disk/out copied; mkdir disk/logs 2>/dev/null
+        exit $code"#;
+    let fill = format!("mount() {{ command mount \"$@\" && head -c 9000 /dev/zero > disk/filler; }}\n{script}");
+    let output = Command::new("unshare")
+        .args(["-rm", "sh", "-c", &fill])
+        .arg(tcompact().get_program())
+        .envs(own_settings())
+        .current_dir(root)
+        .output();
+    let Ok(output) = output.map_err(|error| println!("not tried: {error}")) else { return };
+    if !matches!(output.status.code(), Some(7)) {
+        println!("not tried: no small disk can be made here: {}", String::from_utf8_lossy(&output.stderr));
+        assert_ne!(output.status.code(), Some(0), "the disk was not full");
+        return;
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("cannot be written: no space left on device"), "{said}");
+    assert_eq!(tree(&root.join("logs")), original, "no input is touched");
+    let expected = undisturbed(&["--model", "extractive", "--keep", "messages:2", "-O", "out", "logs"]);
+    for (name, bytes) in tree(&root.join("copied")) {
+        assert!(expected[&Path::new("out").join(&name)] == bytes, "{} is whole or not there", name.display());
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_told_and_the_rest_is_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    small_logs(root);
+    fs::create_dir_all(root.join("out/0.json")).expect("made");
+    fs::write(root.join("out/deep"), "a file where a directory should be").expect("written");
+    let run = within(root, &["--model", "extractive", "--keep", "messages:2", "-O", "out", "logs"]);
+    assert_eq!(run.code, 7, "{run:?}");
+    assert!(run.stderr.contains("out/0.json cannot be written: it is a directory"), "{run:?}");
+    assert!(run.stderr.contains("out/deep/lines.jsonl cannot be written: "), "{run:?}");
+    assert!(run.stderr.contains("2 compacted"), "{run:?}");
+    assert!(root.join("out/1.json").is_file());
+    assert_eq!(fs::read_dir(root.join("out")).expect("a folder").count(), 5, "no unfinished file is left");
+}
