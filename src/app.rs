@@ -21,12 +21,14 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::plan::{Policy, Rules, mark_summaries};
 use crate::rewrite::{self, Edit};
+use crate::run::diff::Diff;
 use crate::run::input::{self, Input};
 use crate::run::inputs::{self, Inputs};
 use crate::run::journal::Journal;
-use crate::run::report::{self, Conversation, DryRun};
+use crate::run::report::{self, Conversation, DryRun, Status};
 use crate::run::said::Said;
-use crate::settings::{Destination, Settings};
+use crate::run::terminal;
+use crate::settings::{Destination, Explain, Settings};
 use crate::summary::Answers;
 use crate::summary::cache::Cache;
 use crate::transcript::format::{Place, SummaryMessage};
@@ -38,7 +40,7 @@ pub use restore::restore;
 
 use account::Account;
 use archive::Changed;
-use conversation::Task;
+use conversation::{Done, Task};
 use work::{introduced, message_tokens};
 
 /// Does what the settings say.
@@ -48,6 +50,7 @@ use work::{introduced, message_tokens};
 pub fn run(mut settings: Settings) -> Result<Exit> {
     Said::new(&settings).settings();
     let inputs = inputs::find(&settings)?;
+    settings.explain = settings.explain.map(|how| if inputs.many { Explain::Table } else { how });
     file::check(&settings, &inputs)?;
     check_places(&settings, &inputs)?;
     let journal = inputs.home.as_ref().map(|home| Journal::open(home, &settings.rules)).transpose()?;
@@ -66,10 +69,11 @@ pub fn run(mut settings: Settings) -> Result<Exit> {
             said.default_summarizer();
             said.prompt_not_used();
         }
-        if inputs.many {
+        if inputs.many && !settings.diff {
             said.totals(&totals);
         }
     }
+    said.largest(&totals.largest);
     let nothing = settings.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
 }
@@ -117,7 +121,7 @@ fn made(
         Some(how) => check::repair(settings, &mut input, how)?,
         None => Archived::default(),
     };
-    if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
+    if !settings.archive_chosen && settings.archive.is_some() && !settings.diff && cuts(settings, &input)? {
         archive::check(settings, &[])?;
     }
     let outcome = process(settings, &input, answers, conversations)?;
@@ -193,7 +197,7 @@ pub fn process(
     check_messages(settings, &input.name, &document)?;
     document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
-        true => Ok(dry_run(settings, input, &document)),
+        true => Ok(dry_run(settings, input, &document, conversations)),
         false => compact(settings, input, &document, answers, conversations),
     }
 }
@@ -249,7 +253,12 @@ fn check_emit(settings: &Settings, document: &Document<'_>) -> Result<()> {
 }
 
 /// Says where each conversation would be cut.
-fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Outcome {
+fn dry_run(
+    settings: &Settings,
+    input: &Input,
+    document: &Document<'_>,
+    conversations: &mut Vec<Conversation>,
+) -> Outcome {
     let several = settings.paths.len() > 1 || settings.paths.iter().any(|path| path.is_dir());
     let mut outcome = Outcome::default();
     for transcript in &document.transcripts {
@@ -263,9 +272,20 @@ fn dry_run(settings: &Settings, input: &Input, document: &Document<'_>) -> Outco
             });
             Said::new(settings).planned(&source, transcript, plan, tally);
             Said::new(settings).parted(&source, plan);
+            if let Some(how) = explained(settings, input, document) {
+                let saving = Said::new(settings).explained(how, &source, transcript, plan, tally);
+                let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
+                conversations.push(Conversation { saving, ..untouched });
+            }
         });
     }
     outcome
+}
+
+/// How a conversation of a document is drawn, if it is.
+fn explained(settings: &Settings, input: &Input, document: &Document<'_>) -> Option<Explain> {
+    let several = input.as_lines || document.transcripts.len() > 1;
+    settings.explain.map(|how| if several { Explain::Table } else { how })
 }
 
 /// Compacts each conversation.
@@ -277,12 +297,13 @@ fn compact(
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     let mut changed: Vec<Changed<'_, '_>> = Vec::new();
-    let mut updates = String::new();
+    let (mut updates, mut diffs) = (String::new(), String::new());
     let mut compacted = false;
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
         let mut account = Account::new();
-        let task = Task { settings, source: &source, transcript, answers };
+        let explain = explained(settings, input, document);
+        let task = Task { settings, source: &source, explain, transcript, answers };
         let done = conversation::conversation(task, &mut account);
         conversations.push(account.closed(settings, done.is_err()));
         let Some(done) = done? else {
@@ -293,6 +314,12 @@ fn compact(
         if settings.emit == Emit::Update {
             updates.push_str(&rewrite::update(transcript, &done.plan, done.summary.as_ref(), &done.edits));
         }
+        if settings.diff {
+            let Done { plan, summary, edits, .. } = &done;
+            let (counter, summary) = (settings.counter, summary.as_ref());
+            diffs.push_str(&Diff { source: &source, transcript, counter, plan, summary, edits }.draw());
+            continue;
+        }
         let placed = done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary));
         let edits = placed.chain(done.edits).collect();
         changed.push(Changed {
@@ -302,6 +329,9 @@ fn compact(
             summarized: done.plan.summarized(),
             archived: done.archived,
         });
+    }
+    if settings.diff {
+        return Ok(Outcome { text: terminal::printed(diffs), compacted, ..Outcome::default() });
     }
     let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
     edits.sort_by_key(|edit| edit.range.start);

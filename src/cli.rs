@@ -242,6 +242,18 @@ pub struct Arguments {
     #[arg(short = 'n', long, help_heading = "Output")]
     pub dry_run: bool,
 
+    /// Draw the conversation on standard error: roles, sizes, pins, what belongs together, where a cut was wanted and where
+    /// it is. Of several conversations, a table of those that lose most.
+    #[arg(long, conflicts_with = "check", help_heading = "Output")]
+    pub explain: bool,
+
+    /// Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive.
+    #[arg(
+        long, conflicts_with_all = ["output", "output_dir", "in_place", "emit", "dry_run", "check"],
+        help_heading = "Output"
+    )]
+    pub diff: bool,
+
     /// With --dry-run: print a JSON object for each conversation.
     #[arg(long, requires = "dry_run", help_heading = "Output")]
     pub json: bool,
@@ -280,7 +292,7 @@ pub struct Arguments {
     #[arg(short, long, action = ArgAction::SetTrue, help_heading = "Output")]
     pub verbose: bool,
 
-    /// When messages on standard error are coloured.
+    /// When messages on standard error, and --diff, are coloured.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub color: When,
 

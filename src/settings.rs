@@ -106,6 +106,10 @@ pub struct Settings {
     pub rules: String,
     /// What is written.
     pub emit: Emit,
+    /// How conversations are drawn, where they are to be.
+    pub explain: Option<Explain>,
+    /// Print what is taken away and put in instead of the result.
+    pub diff: bool,
     /// Only print where the cut is.
     pub dry_run: bool,
     /// Print it as JSON.
@@ -124,6 +128,15 @@ pub struct Settings {
     pub disabled: Option<String>,
     /// What is to be said of the settings themselves, a line each.
     pub said: Vec<String>,
+}
+
+/// How conversations are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Explain {
+    /// A picture.
+    Picture,
+    /// A row in a table, where there are several.
+    Table,
 }
 
 /// Where results go.
@@ -172,6 +185,11 @@ impl Settings {
             return Cow::Borrowed(self);
         }
         Cow::Owned(Settings { archive: Some(archive_of(path)), ..self.clone() })
+    }
+
+    /// Whether there are no results to be written: something else is printed.
+    pub fn only_looks(&self) -> bool {
+        self.dry_run || self.check || self.diff
     }
 
     /// Whether summaries are written by the embedded summarizer.
@@ -249,6 +267,8 @@ impl Settings {
             on_error: arguments.on_error,
             accept: arguments.accept,
             emit: arguments.emit,
+            explain: arguments.explain.then_some(Explain::Picture),
+            diff: arguments.diff,
             dry_run: arguments.dry_run,
             json: arguments.json,
             check: arguments.check,

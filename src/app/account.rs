@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::run::explain::Saving;
 use crate::run::report::{Conversation, Status};
 use crate::settings::Settings;
 use crate::summary::Bill;
@@ -31,6 +32,8 @@ pub(super) struct Account {
     pub(super) error: Option<String>,
     /// Tokens that the summary has less than what it replaced.
     pub(super) saved: u64,
+    /// What is told of it in a table; what it loses is `saved`.
+    pub(super) saving: Option<Saving>,
 }
 
 impl Account {
@@ -45,6 +48,7 @@ impl Account {
             redacted: None,
             error: None,
             saved: 0,
+            saving: None,
         }
     }
 
@@ -75,6 +79,7 @@ impl Account {
             elapsed_ms: whole_milliseconds(self.started.elapsed()),
             error: self.error,
             saved: self.saved,
+            saving: self.saving.map(|saving| Saving { saved: self.saved, ..saving }),
             plan: self.plan,
         }
     }

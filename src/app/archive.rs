@@ -139,7 +139,7 @@ pub(super) fn place(settings: &Settings, transcript: &Transcript<'_>) -> Option<
 /// Which of these, and what to do.
 pub(super) fn check(settings: &Settings, others: &[Option<&Path>]) -> Result<()> {
     match &settings.archive {
-        Some(file) if !settings.dry_run && (settings.disabled.is_none() || settings.repair.is_some()) => {
+        Some(file) if !settings.only_looks() && (settings.disabled.is_none() || settings.repair.is_some()) => {
             append::check(file, others)
         }
         _ => Ok(()),
@@ -151,6 +151,9 @@ pub(super) fn check(settings: &Settings, others: &[Option<&Path>]) -> Result<()>
 /// # Errors
 /// It cannot be written.
 pub(super) fn write(settings: &Settings, archived: &Archived, input: Option<&Path>) -> Result<()> {
+    if settings.only_looks() {
+        return Ok(());
+    }
     append::files(&archived.files, input)?;
     match &settings.archive {
         Some(archive) if !archived.sections.is_empty() => append::sections(archive, &archived.sections, input),

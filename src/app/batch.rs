@@ -267,7 +267,7 @@ impl<'b> Batch<'b> {
 
     /// A bad line goes on as it is, where that is wanted of what fails.
     fn passed_through(&self, line: &Input, failed: Failed) -> Result<Outcome, Failed> {
-        let passes = self.settings.on_error == OnError::Passthrough && !self.settings.dry_run && !self.settings.check;
+        let passes = self.settings.on_error == OnError::Passthrough && !self.settings.only_looks();
         let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
         if !passes || !is_bad {
             return Err(failed);
@@ -298,7 +298,7 @@ impl<'b> Batch<'b> {
 
     /// Does something when it is the turn of a piece of an input.
     fn in_turn(&self, job: &Job<'b>, place: usize, last: bool, work: impl FnOnce()) {
-        let turns = if self.settings.dry_run || self.settings.check { &self.turns } else { &job.turns };
+        let turns = if self.settings.only_looks() { &self.turns } else { &job.turns };
         turns.at((job.at, place), last, work);
     }
 

@@ -14,7 +14,7 @@ use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Edit, Placed, media};
 use crate::run::report::DryRun;
 use crate::run::said::Said;
-use crate::settings::Settings;
+use crate::settings::{Explain, Settings};
 use crate::summary::Answers;
 use crate::tokens::Tally;
 use crate::transcript::{Transcript, framing};
@@ -57,6 +57,8 @@ pub(super) struct Task<'t, 'a> {
     pub(super) settings: &'t Settings,
     /// Its name.
     pub(super) source: &'t str,
+    /// How it is drawn, if it is.
+    pub(super) explain: Option<Explain>,
     pub(super) transcript: &'t Transcript<'a>,
     /// Who writes the summary, unless the settings name the embedded summarizer.
     pub(super) answers: &'t dyn Answers,
@@ -79,7 +81,7 @@ pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<
 }
 
 fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
-    let Task { settings, source, transcript, .. } = task;
+    let Task { settings, source, transcript, explain, .. } = task;
     let early = early_edits(settings, transcript);
     on_edited(transcript, &early, |prepared| {
         let said = Said::new(settings);
@@ -87,6 +89,7 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
         let plan = decided(settings, prepared, &tally);
         said.planned(source, prepared, &plan, &tally);
         said.refused(source, &plan);
+        account.saving = explain.and_then(|how| said.explained(how, source, prepared, &plan, &tally));
         if settings.report.is_some() {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
@@ -110,7 +113,7 @@ fn compacted(
     plan: Plan,
     account: &mut Account,
 ) -> Result<Option<Done>> {
-    let Task { settings, source, transcript, answers } = task;
+    let Task { settings, source, transcript, answers, .. } = task;
     let archive = archive::place(settings, transcript);
     let earlier = carried(transcript, &settings.policy);
     let late = settings.truncation.as_ref().map(|cut| cut.late_edits(transcript, plan.cutoff)).unwrap_or_default();

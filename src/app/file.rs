@@ -226,7 +226,7 @@ impl<'b> Job<'b> {
         let output = state.output.take();
         let places = self.entry.path.as_deref().zip(self.entry.output.as_deref());
         match (&self.settings.destination, places) {
-            _ if self.settings.dry_run || self.settings.check => {}
+            _ if self.settings.only_looks() => {}
             (Destination::Folder(_), Some((path, place))) => {
                 self.put(path, place, output.filter(|_| state.changed), batch.journal.as_ref())?;
             }
@@ -310,7 +310,7 @@ fn broken_off(failure: &anyhow::Error) -> anyhow::Error {
 pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let only = inputs.entries.first().filter(|_| !inputs.many);
     match (&settings.destination, only) {
-        (Destination::File(file), Some(entry)) if !settings.dry_run && !settings.check => {
+        (Destination::File(file), Some(entry)) if !settings.only_looks() => {
             output::check(entry.path.as_deref(), Some(file))
         }
         _ => Ok(()),

@@ -22,9 +22,8 @@ use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, trim_messages};
 use crate::summary::{Answers, Bill, NoAnswer, Reply, extractive, fence, middle, prompt, trim};
 use crate::tokens::{Counter, Tally, python};
-use crate::transcript::format::{Entry, Format, SummaryMessage};
-use crate::transcript::json::Object;
-use crate::transcript::{Message, Transcript, syntax};
+use crate::transcript::format::{Format, SummaryMessage, lone};
+use crate::transcript::{Message, Transcript};
 
 use super::archive::Place;
 
@@ -348,12 +347,6 @@ pub(super) fn introduced(settings: &Settings, archive: Option<&Place>, summary: 
 
 /// Tokens of entries that are not part of a transcript yet; those that are no messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
-    let of_one = |entry: &serde_json::Value| {
-        let written = entry.to_string();
-        let json = syntax::values(&written, 0).ok()?.first().copied()?;
-        let is_message = !matches!(format.entries(&[json]).first(), Some(Entry::Note(_)));
-        let message = is_message.then(|| format.message(&Object::of(json)).ok()).flatten()?;
-        Some(counter.count(&message))
-    };
+    let of_one = |entry: &serde_json::Value| Some(counter.count(&lone(format, &entry.to_string())?));
     entries.iter().filter_map(of_one).sum()
 }

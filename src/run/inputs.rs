@@ -48,7 +48,7 @@ pub struct Inputs {
 /// # Errors
 /// A path is not there; results have no place of their own or would fall on an input. Nothing has been touched then.
 pub fn find(settings: &Settings) -> Result<Inputs> {
-    let looks = settings.dry_run || settings.check;
+    let looks = settings.only_looks();
     let in_files = matches!(settings.destination, Destination::Folder(_) | Destination::InPlace(_)) && !looks;
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     let directory = settings.paths.iter().find(|path| path.is_dir());

@@ -1,7 +1,11 @@
 //! The outside: what is read and written, and what is said while it happens.
 
 pub mod append;
+mod brief;
+mod columns;
 pub mod compression;
+pub mod diff;
+pub mod explain;
 pub mod input;
 pub mod inputs;
 pub mod journal;
@@ -10,4 +14,5 @@ pub mod progress;
 pub mod report;
 pub mod said;
 pub mod tables;
+pub mod terminal;
 pub mod turns;

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::When;
 use crate::settings::Settings;
 
+use super::explain::Largest;
 use super::report::{Conversation, Status};
 
 /// The bar that stands on the terminal.
@@ -35,6 +36,8 @@ pub struct Totals {
     pub cached: u64,
     /// US dollars, as far as they are known.
     pub cost: f64,
+    /// The conversations that lose most, where that is to be told.
+    pub largest: Largest,
 }
 
 impl Totals {
@@ -46,6 +49,9 @@ impl Totals {
             self.cost += conversation.usage.and_then(|usage| usage.cost_usd).unwrap_or(0.0);
             if conversation.status == Status::Compacted {
                 self.saved += conversation.saved;
+            }
+            if let Some(saving) = conversation.saving.as_ref().filter(|_| conversation.status != Status::Failed) {
+                self.largest.add(saving);
             }
         }
     }
@@ -93,7 +99,7 @@ impl Progress {
     /// Shown on a terminal, where that is wanted.
     pub fn begun(settings: &Settings, inputs: usize) -> Self {
         let wanted = match settings.progress {
-            When::Auto => !settings.quiet && !settings.dry_run && inputs > 1,
+            When::Auto => !settings.quiet && !settings.dry_run && !settings.diff && inputs > 1,
             When::Always => true,
             When::Never => false,
         };

@@ -15,6 +15,7 @@ use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 
+use super::explain::Saving;
 use super::input::plain;
 use super::output;
 
@@ -147,6 +148,9 @@ pub struct Conversation {
     /// Tokens that it has less now.
     #[serde(skip)]
     pub saved: u64,
+    /// What it loses, where a table is to tell.
+    #[serde(skip)]
+    pub saving: Option<Saving>,
 }
 
 impl Conversation {
@@ -166,6 +170,7 @@ impl Conversation {
             elapsed_ms: 0,
             error,
             saved: 0,
+            saving: None,
         }
     }
 

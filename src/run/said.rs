@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use crate::cli::{Accept, OnError};
 use crate::plan::breaches::Breach;
-use crate::plan::{Parted, Plan};
+use crate::plan::{Parted, Plan, total};
+use crate::run::explain::{Largest, Picture, Saving};
 use crate::run::input::{plain, spoken, visible};
 use crate::run::progress::{Totals, beside_the_bar};
 use crate::run::report::DryRun;
-use crate::settings::Settings;
+use crate::run::terminal;
+use crate::settings::{Explain, Settings};
 use crate::summary::Bill;
 use crate::summary::acceptance::Refusal;
 use crate::tokens::Tally;
@@ -101,6 +103,40 @@ impl<'s> Said<'s> {
             }
         };
         self.line(&format!("{size}{fired}; {decision}"));
+    }
+
+    /// Draws a conversation and what is to be done with it, or says what to tell of it in a table: what was asked for is
+    /// shown even where little is to be said.
+    pub fn explained(
+        self,
+        how: Explain,
+        source: &str,
+        transcript: &Transcript<'_>,
+        plan: &Plan,
+        tally: &Tally<'_, '_>,
+    ) -> Option<Saving> {
+        let Settings { policy, archive, .. } = self.settings;
+        match how {
+            Explain::Picture => {
+                let picture = Picture { source, transcript, tally, plan, policy, archive: archive.as_deref() };
+                terminal::draw(&picture.draw(terminal::columns()));
+                None
+            }
+            Explain::Table => Some(Saving {
+                source: spoken(source).into_owned(),
+                messages: transcript.messages.len(),
+                tokens: total(transcript, tally, policy),
+                saved: tally.sum(&plan.summarized()),
+            }),
+        }
+    }
+
+    /// The conversations that lose most.
+    pub fn largest(self, largest: &Largest) {
+        let table = largest.draw(terminal::columns(), self.settings.dry_run);
+        if !table.is_empty() {
+            terminal::draw(&table);
+        }
     }
 
     /// What was put in the place of the history, and what the provider counts.

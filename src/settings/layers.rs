@@ -147,13 +147,15 @@ pub struct Resolved {
 }
 
 /// Flags that do not decide what becomes of a transcript.
-const UNDECIDING: [&str; 19] = [
+const UNDECIDING: [&str; 21] = [
     "api-key-env",
     "cache",
     "check",
     "color",
+    "diff",
     "dry-run",
     "exit-status",
+    "explain",
     "in-place",
     "jobs",
     "json",

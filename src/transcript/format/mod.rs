@@ -32,6 +32,7 @@ use serde_json::Value;
 
 use super::json::{Json, Kind, Object};
 use super::order::{Order, Results};
+use super::syntax;
 use super::text::Text;
 use super::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 
@@ -257,6 +258,13 @@ impl SummaryRole {
             SummaryRole::Assistant => "assistant",
         }
     }
+}
+
+/// The message that an entry is by itself; nothing where it is none.
+pub fn lone<'a>(format: &dyn Format, written: &'a str) -> Option<Message<'a>> {
+    let json = syntax::values(written, 0).ok()?.first().copied()?;
+    let is_message = !matches!(format.entries(&[json]).first(), Some(Entry::Note(_)));
+    is_message.then(|| format.message(&Object::of(json)).ok()).flatten()
 }
 
 /// The format called `name`.

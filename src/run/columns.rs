@@ -1,0 +1,172 @@
+//! Text for the columns of a terminal: what a text takes there, and lines that never take more than there is.
+//!
+//! Where the terminal is, and whether it has colours, is not known here.
+
+use clap::builder::styling::Style;
+use unicode_width::UnicodeWidthChar;
+
+/// What stands for the rest of a text that has been cut.
+const MORE: char = '…';
+
+/// Whether a character only says how others are shown: a terminal would obey it, or draw a line that reads otherwise than
+/// it is written.
+fn is_obeyed(c: char) -> bool {
+    let directs = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
+    let joins = matches!(c, '\u{ad}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}' | '\u{fff9}'..='\u{fffb}');
+    c.is_control() || directs || joins || matches!(c, '\u{e0000}'..='\u{e0fff}')
+}
+
+/// The columns that a text takes, at most: terminals draw some groups of characters in fewer.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+/// A text on one line, without anything that a terminal would obey, in so many columns at most. No more of it is looked at
+/// than that takes.
+pub(super) fn fitted(text: &str, columns: usize) -> String {
+    let mut line = String::new();
+    let mut left = columns;
+    let mut blank = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            blank = !line.is_empty();
+            continue;
+        }
+        if is_obeyed(c) {
+            continue;
+        }
+        let wanted = c.width().unwrap_or(0) + usize::from(blank);
+        if wanted > left {
+            return cut(&line, columns);
+        }
+        line.extend(blank.then_some(' '));
+        line.push(c);
+        left -= wanted;
+        blank = false;
+    }
+    line
+}
+
+/// A line that goes on, with a sign that it does.
+fn cut(line: &str, columns: usize) -> String {
+    match columns.checked_sub(1) {
+        Some(left) => format!("{}{MORE}", within(line, left).trim_end()),
+        None => String::new(),
+    }
+}
+
+/// As much of the beginning of a text as takes no more columns.
+fn within(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    let too_many = |(_, c): &(usize, char)| {
+        taken += c.width().unwrap_or(0);
+        taken > columns
+    };
+    let end = text.char_indices().find(too_many).map_or(text.len(), |(at, _)| at);
+    &text[..end]
+}
+
+/// The end of a text on one line, in so many columns at most.
+pub(super) fn fitted_end(text: &str, columns: usize) -> String {
+    let backwards: String = fitted(text, usize::MAX).chars().rev().collect();
+    fitted(&backwards, columns).chars().rev().collect()
+}
+
+/// A line of a text as it is, without what a terminal would obey.
+pub(super) fn harmless(line: &str) -> String {
+    line.chars().filter(|c| *c == '\t' || !is_obeyed(*c)).collect()
+}
+
+/// A line in pieces, each in its own style.
+#[derive(Debug, Default)]
+pub(super) struct Line(Vec<(Style, String)>);
+
+impl Line {
+    /// Adds a piece in a style.
+    pub(super) fn add(&mut self, style: Style, text: impl Into<String>) {
+        self.0.push((style, text.into()));
+    }
+
+    /// Adds a plain piece.
+    pub(super) fn plain(&mut self, text: impl Into<String>) {
+        self.add(Style::new(), text);
+    }
+
+    /// Puts the line at the end of `out`, in so many columns at most.
+    pub(super) fn end(mut self, columns: usize, out: &mut String) {
+        let blank = |piece: &(Style, String)| piece.1.trim_end().is_empty();
+        while self.0.pop_if(|piece| blank(piece)).is_some() {}
+        let last = self.0.len().saturating_sub(1);
+        let mut left = columns;
+        for (at, (style, text)) in self.0.iter().enumerate() {
+            let text = if at == last { text.trim_end() } else { text };
+            let shown = within(text, left);
+            left -= width(shown);
+            match style.is_plain() {
+                true => out.push_str(shown),
+                false => out.push_str(&format!("{style}{shown}{style:#}")),
+            }
+            if shown.len() < text.len() {
+                break;
+            }
+        }
+        out.push('\n');
+    }
+}
+
+/// Words in lines of so many columns at most, all but the first indented.
+pub(super) fn wrapped(text: &str, columns: usize, out: &mut String) {
+    const INDENT: &str = "  ";
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let begins = line.trim_end().is_empty();
+        if !begins && width(&line) + 1 + width(word) > columns {
+            let mut full = Line::default();
+            full.plain(std::mem::replace(&mut line, INDENT.to_owned()));
+            full.end(columns, out);
+        } else if !begins {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let mut rest = Line::default();
+    rest.plain(line);
+    rest.end(columns, out);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_takes_no_more_than_it_may() {
+        assert_eq!(fitted("  one\n\t two ", 7), "one two");
+        assert_eq!(fitted("one two", 6), "one t…");
+        assert_eq!(fitted("one two", 5), "one…");
+        assert_eq!(fitted("日本語", 6), "日本語");
+        assert_eq!(fitted("日本語", 5), "日本…");
+        assert_eq!(fitted("日本語", 4), "日…");
+        assert_eq!(fitted("😀😀", 1), "…");
+        assert_eq!(fitted("any", 0), "");
+        assert_eq!(fitted_end("/a/long/path.json", 10), "…path.json");
+    }
+
+    #[test]
+    fn nothing_is_obeyed() {
+        assert_eq!(fitted("a\u{1b}[31mb\u{202e}c\u{7}\u{9b}d\u{200d}", 20), "a[31mbcd");
+        assert_eq!(harmless("a\tb\r\u{1b}]0;x\u{2066}"), "a\tb]0;x");
+        assert_eq!(fitted("e\u{301}", 1), "e\u{301}", "an accent belongs to its letter");
+    }
+
+    #[test]
+    fn lines_end_where_the_terminal_does() {
+        let mut out = String::new();
+        let mut line = Line::default();
+        line.plain("one 日");
+        line.plain("本");
+        line.end(7, &mut out);
+        wrapped("a few words that are many", 10, &mut out);
+        wrapped("incomprehensibilities", 10, &mut out);
+        assert_eq!(out, "one 日\na few\n  words\n  that are\n  many\nincomprehe\n");
+    }
+}

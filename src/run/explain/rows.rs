@@ -1,0 +1,92 @@
+//! Which messages share a row of the picture: none in a short conversation; in a long one all but those that the plan is
+//! about.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::plan::Plan;
+
+/// Rows of a picture, at most.
+pub(super) const MOST: usize = 40;
+/// Messages shown singly at each end, before and behind the cut, before and behind where it was wanted, and of the pinned
+/// ones.
+const AT_END: usize = 2;
+const AT_CUT: usize = 3;
+const AT_WANTED: usize = 1;
+const PINNED: usize = 8;
+
+/// The rows of so many messages, in order. `whole` says for each index whether a cut there parts nothing.
+pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool]) -> Vec<Range<usize>> {
+    if messages <= MOST {
+        return (0..messages).map(single).collect();
+    }
+    let around = |index: usize, margin: usize| match index {
+        0 => 0..0,
+        _ => index.saturating_sub(margin)..(index + margin).min(messages),
+    };
+    let shown: BTreeSet<usize> = (0..AT_END)
+        .chain(messages - AT_END..messages)
+        .chain(around(plan.cutoff, AT_CUT))
+        .chain(around(plan.wanted, AT_WANTED))
+        .chain(plan.pinned.iter().copied().take(PINNED))
+        .collect();
+    let mut stretches: Vec<Range<usize>> = Vec::new();
+    let mut from = 0;
+    for &index in shown.iter().chain([&messages]) {
+        if from < index {
+            stretches.push(from..index);
+        }
+        from = index + 1;
+    }
+    let rest = messages - shown.len();
+    let spare = MOST.saturating_sub(shown.len() + stretches.len());
+    let parts = |stretch: &Range<usize>| 1 + stretch.len() * spare / rest;
+    let runs = stretches.iter().flat_map(|stretch| runs(stretch, parts(stretch), whole));
+    let mut rows: Vec<Range<usize>> = shown.iter().copied().map(single).chain(runs).collect();
+    rows.sort_by_key(|row| row.start);
+    rows
+}
+
+fn single(index: usize) -> Range<usize> {
+    index..index + 1
+}
+
+/// A stretch in so many parts at most, about as long as each other; none ends within what belongs together.
+fn runs(stretch: &Range<usize>, parts: usize, whole: &[bool]) -> Vec<Range<usize>> {
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    let mut start = stretch.start;
+    for end in stretch.start + 1..=stretch.end {
+        let enough = end - stretch.start >= stretch.len() * (runs.len() + 1) / parts;
+        if end == stretch.end || enough && whole[end] {
+            runs.push(start..end);
+            start = end;
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn rows_are_few_and_leave_nothing_out(
+            messages in 0..5000usize, cut in 0.0..1.0f64, wanted in 0.0..1.0f64, pinned in prop::collection::btree_set(0..200usize, 0..30)
+        ) {
+            let place = |part: f64| (messages as f64 * part) as usize;
+            let pinned = pinned.into_iter().filter(|&index| index < place(cut)).collect();
+            let plan = Plan { cutoff: place(cut), wanted: place(wanted), pinned, ..Plan::default() };
+            let whole: Vec<bool> = (0..=messages).map(|index| index % 3 == 0).collect();
+            let rows = rows(messages, &plan, &whole);
+            prop_assert!(rows.len() <= MOST);
+            prop_assert!(rows.iter().flat_map(Clone::clone).eq(0..messages), "{rows:?}");
+            prop_assert!(rows.iter().all(|row| !row.is_empty()));
+            for line in [plan.cutoff, plan.wanted] {
+                prop_assert!(line == messages || rows.iter().any(|row| row.start == line));
+            }
+        }
+    }
+}
