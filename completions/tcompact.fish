@@ -45,7 +45,7 @@ complete -c tcompact -l report -d 'Write to FILE what became of each conversatio
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]' -r
-complete -c tcompact -l color -d 'When messages on standard error are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+complete -c tcompact -l color -d 'When messages on standard error, and --diff, are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
@@ -64,6 +64,8 @@ elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]'
 complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a tab and the index'
+complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, what belongs together, where a cut was wanted and where it is. Of several conversations, a table of those that lose most'
+complete -c tcompact -l diff -d 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive'
 complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation'
 complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
 complete -c tcompact -l resume -d 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished'

@@ -352,6 +352,63 @@ fn colour_is_for_terminals_unless_it_is_asked_for() {
     assert!(!with(&["--color", "never", "missing.json"]).stderr.contains('\u{1b}'));
 }
 
+/// A picture is asked for, so it is drawn however little is to be said, and standard output is as without it.
+#[test]
+fn a_picture_is_drawn_beside_what_is_done() {
+    let arguments = ["-q", "--keep", "messages:2", "openai-chat/plain.json"];
+    let (plain, explained) = (with(&arguments), with(&[&["--explain"], &arguments[..]].concat()));
+    assert_eq!((plain.stdout.as_str(), plain.stderr.as_str()), (explained.stdout.as_str(), ""));
+    assert!(explained.stderr.contains("── cut at 5 ──"), "{explained:?}");
+    assert!(!explained.stderr.contains('\u{1b}'), "no colours where there is no terminal");
+    let coloured = with(&[&["--explain", "--color", "always"], &arguments[..]].concat());
+    assert_eq!(anstream::adapter::strip_str(&coloured.stderr).to_string(), explained.stderr);
+    assert_ne!(coloured.stderr, explained.stderr);
+    let folder = tempfile::tempdir().expect("a folder");
+    let results = path(folder.path(), "results");
+    let batch = with(&["-q", "--explain", "--keep", "messages:2", "-O", &results, "openai-chat", "anthropic"]);
+    assert_eq!((batch.code, batch.stdout.as_str()), (0, ""));
+    assert!(batch.stderr.lines().next().is_some_and(|line| line.contains(" tokens saved in ")), "{batch:?}");
+    assert_eq!(batch.stderr.matches("cut at").count(), 0, "a table and no pictures");
+}
+
+/// A diff asks as a real run does, and writes no file: neither a result nor an archive.
+#[test]
+fn a_diff_is_printed_instead_of_the_transcript() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "history.jsonl");
+    let ask = ["-q", "--accept", "any", "--ledger", "off", "--summarizer-cmd", "echo It was about opening hours."];
+    let looked = ["--diff", "--archive", &archive, "--keep", "messages:2", "openai-chat/plain.json"];
+    let run = with(&[&ask[..], &looked[..]].concat());
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+    assert!(run.stdout.contains("\n+    It was about opening hours.\n"), "{run:?}");
+    assert!(run.stdout.contains(&archive), "the summary is the one of a real run");
+    assert_eq!(fs::read_dir(folder.path()).expect("read").count(), 0);
+    let whole = with(&["-q", "--diff", "--keep", "messages:2", "openai-chat", "anthropic", "--jobs", "8"]);
+    let sources: Vec<&str> = whole.stdout.lines().filter_map(|line| line.strip_prefix("--- ")).collect();
+    let dry = with(&["-q", "-n", "--keep", "messages:2", "openai-chat", "anthropic"]).stdout;
+    let cut: Vec<&str> = dry
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
+        .filter(|(_, cut)| *cut != "0")
+        .map(|(source, _)| source)
+        .collect();
+    assert!(!sources.is_empty() && sources.iter().all(|source| cut.contains(source)), "{sources:?}");
+    assert!(sources.is_sorted_by_key(|source| cut.iter().position(|cut| cut == source)), "in the order of the inputs");
+    let coloured =
+        with(&["-q", "--diff", "--color", "always", "--keep", "messages:2", "openai-chat/plain.json"]).stdout;
+    assert!(coloured.contains("\u{1b}[31m-[1] user") && !whole.stdout.contains('\u{1b}'), "{coloured}");
+    assert_eq!(with(&["-e", "-q", "--diff", "openai-chat/plain.json"]).code, 3);
+    assert_eq!(
+        with(&["--diff", "-q", "--keep", "messages:2", "--summarizer-cmd", "false", "openai-chat/plain.json"]).code,
+        4
+    );
+    let bad = piped(
+        &["--diff", "-q", "--lines", "conversations", "--on-error", "passthrough", "--keep", "messages:2"],
+        "{\"a\":\n",
+    );
+    assert_eq!((bad.code, bad.stdout.as_str()), (1, ""), "a line that cannot be read is not printed raw");
+}
+
 #[test]
 fn an_update_is_what_a_reducer_takes() {
     let run = with(&["-q", "--emit", "update", "--keep", "messages:2", "langchain/thread.json"]);

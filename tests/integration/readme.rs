@@ -55,6 +55,17 @@ fn the_first_command_of_the_readme_runs_the_main_job() {
 }
 
 #[test]
+fn the_picture_of_the_readme_is_what_is_drawn() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = fs::read_to_string(root.join("README.md")).expect("the README");
+    let command = readme.lines().find(|line| line.contains("--explain")).expect("the command");
+    let mut tcompact = Command::new(env!("CARGO_BIN_EXE_tcompact"));
+    tcompact.args(command.split_whitespace().skip(1)).current_dir(root).envs(own_settings());
+    let drawn = String::from_utf8(tcompact.output().expect("it runs").stderr).expect("UTF-8");
+    assert!(readme.contains(&format!("```text\n{drawn}```")), "{drawn}");
+}
+
+#[test]
 fn the_tables_of_the_readme_are_those_of_the_program() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README");
     for (exit, meaning) in tcompact::exit::MEANINGS {

@@ -26,6 +26,9 @@ const DIM: Style = Style::new().dimmed();
 const CUT: Style = AnsiColor::Red.on_default().bold();
 const WANTED: Style = AnsiColor::Magenta.on_default();
 
+/// Columns that a name has beside other text, at least; in fewer nobody would know it.
+const NAME: usize = 16;
+
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
@@ -136,9 +139,9 @@ impl Picture<'_, '_> {
             total(transcript, tally, policy),
             tally.counter()
         );
-        let source = fitted_end(&spoken(self.source), columns.saturating_sub(width(&size) + 2).max(columns / 3));
-        first.add(BOLD, source);
-        if columns > width(&size) {
+        let beside = columns.checked_sub(width(&size) + 2).filter(|left| *left >= NAME);
+        first.add(BOLD, fitted_end(&spoken(self.source), beside.unwrap_or(columns)));
+        if beside.is_some() {
             first.plain(format!(": {size}"));
             first.end(columns, out);
         } else {
@@ -284,9 +287,11 @@ impl Picture<'_, '_> {
         let brackets =
             [(has(&["╭", "├", "╰"]), "╭╰ calls with their results"), (has(&["┆"]), "┆ the same, in one row")];
         let brackets: Vec<&str> = brackets.into_iter().filter_map(|(there, what)| there.then_some(what)).collect();
-        if !brackets.is_empty() {
+        let beside = brackets.join("   ");
+        let lines = if width(&beside) <= columns { vec![beside.as_str()] } else { brackets };
+        for text in lines.into_iter().filter(|line| !line.is_empty()) {
             let mut line = Line::default();
-            line.plain(brackets.join("   "));
+            line.plain(text);
             line.end(columns, out);
         }
     }
