@@ -23,7 +23,7 @@
 //!   functions; what is sent, and how often, is apart.
 //! - [`rewrite`]: edits of the source and their application, and the way back; mending breaches; masking secrets; the
 //!   update of a LangGraph state.
-//! - [`run`]: the outside. Reading, writing whole or not at all, what is said on standard error.
+//! - [`run`]: the outside. Reading, writing whole or not at all, what is said and drawn for people.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
 //!   [`exit`] how it all ends, [`interrupt`] how it ends before its time.
 //!

@@ -139,8 +139,9 @@ impl Picture<'_, '_> {
             total(transcript, tally, policy),
             tally.counter()
         );
-        let beside = columns.checked_sub(width(&size) + 2).filter(|left| *left >= NAME);
-        first.add(BOLD, fitted_end(&spoken(self.source), beside.unwrap_or(columns)));
+        let name = spoken(self.source);
+        let beside = columns.checked_sub(width(&size) + 2).filter(|left| *left >= NAME.min(width(&name)));
+        first.add(BOLD, fitted_end(&name, beside.unwrap_or(columns)));
         if beside.is_some() {
             first.plain(format!(": {size}"));
             first.end(columns, out);

@@ -55,9 +55,9 @@ fn single(index: usize) -> Range<usize> {
 fn runs(stretch: &Range<usize>, parts: usize, whole: &[bool]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut start = stretch.start;
-    for end in stretch.start + 1..=stretch.end {
-        let enough = end - stretch.start >= stretch.len() * (runs.len() + 1) / parts;
-        if end == stretch.end || enough && whole[end] {
+    let ends = (stretch.start + 1..=stretch.end).filter(|&end| end == stretch.end || whole[end]);
+    for end in ends {
+        if end - stretch.start >= stretch.len() * (runs.len() + 1) / parts {
             runs.push(start..end);
             start = end;
         }
