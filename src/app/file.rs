@@ -247,7 +247,12 @@ impl<'b> Job<'b> {
                     journal.note(place, (&hash, &hash), false).map_err(|error| output::unwritable(place, &error))?;
                 }
             }
-            _ => output.map_or(Ok(()), |output| output.end(None, |_| Ok(())))?,
+            _ => {
+                // Of no lines there is a result too.
+                state.output = output;
+                self.output(&mut state)?;
+                state.output.take().map_or(Ok(()), |output| output.end(None, |_| Ok(())))?;
+            }
         }
         Ok(if state.compacted { Fate::Compacted } else { Fate::Unchanged })
     }

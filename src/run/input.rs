@@ -75,7 +75,10 @@ pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
     }
     let mut head = Vec::new();
     let mut lines = 0;
-    while reading.lines != Some(framing::Lines::Messages) {
+    if reading.lines == Some(framing::Lines::Conversations) {
+        return Ok(Opened::Lines(Lines { name, compression, reader, head, done: 0 }));
+    }
+    while reading.lines.is_none() {
         let start = head.len();
         if reader.read_until(b'\n', &mut head).map_err(damaged)? == 0 {
             break;
@@ -83,10 +86,9 @@ pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
         lines += 1;
         // One line alone is a document like any other.
         let mut is_last = || Ok::<_, io::Error>(reader.fill_buf()?.iter().all(u8::is_ascii_whitespace));
-        let told = match reading.lines {
-            Some(lines) => Some(lines),
-            None if head[start..].trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
-            None => str::from_utf8(&head[start..]).map_or(Some(framing::Lines::Messages), framing::told_by),
+        let told = match &head[start..] {
+            line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
+            line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::told_by),
         };
         match told {
             None => {}

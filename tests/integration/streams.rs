@@ -159,6 +159,19 @@ fn a_file_of_conversations_is_written_whole_or_not_at_all() {
 }
 
 #[test]
+fn no_lines_are_no_error_where_lines_were_promised() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = path(folder.path(), "out.jsonl");
+    for none in ["", "\n", " \n\n"] {
+        let told = piped(&["--lines", "conversations"], none);
+        assert_eq!((told.code, told.stdout.as_str()), (0, none), "{told:?}");
+        assert_eq!(piped(&["--lines", "conversations", "-o", &output], none).code, 0);
+        assert_eq!(fs::read_to_string(&output).expect("a file"), none);
+        assert_fails(&piped(&[], none), 1, &["is empty"]);
+    }
+}
+
+#[test]
 fn answers_in_a_log_of_requests_go_through() {
     let log = fs::read_to_string(Path::new(FIXTURES).join("openai-chat/request-log.jsonl")).expect("a fixture");
     let run = run(tcompact().args(["--trigger", "messages:999"]), log.repeat(3).as_bytes());
