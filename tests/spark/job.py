@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from itertools import chain
 
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
@@ -18,10 +17,6 @@ from pyspark.sql import SparkSession
 
 def compact(rows, rules):
     """Pipes (key, conversation) pairs through tcompact as they come, and yields the same keys with what came of them."""
-    rows = iter(rows)
-    first = next(rows, None)
-    if first is None:
-        return  # tcompact takes empty input for a mistake, but a partition may well be empty
     # `--files` puts the binary on every worker. One job, since Spark has a task for each core already.
     command = [SparkFiles.get("tcompact"), "--quiet", "--jobs", "1", "--lines", "conversations", *rules]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -30,7 +25,7 @@ def compact(rows, rules):
     def feed():
         try:
             with process.stdin as pipe:
-                for key, line in chain([first], rows):
+                for key, line in rows:
                     if "\n" in line:
                         raise ValueError(f"{key}: a conversation must be on one line")
                     keys.append(key)
