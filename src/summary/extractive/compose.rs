@@ -4,15 +4,25 @@ use std::collections::{HashMap, HashSet};
 
 use crate::summary::ledger::{Cell, Kind, Speaker};
 
-use super::notes::{Line, Notes, Piece, SECTIONS, Section, Shape, name_of};
+use super::notes::{Line, Notes, Piece, SECTIONS, Section, Shape, label_of, name_of};
 
 /// What stands before the pieces of a line.
-pub(super) fn opening(line: &Line) -> String {
+pub(super) fn opening(line: &Line, plain: bool) -> String {
+    let mark = if plain { "" } else { "- " };
     match line.shape {
-        Shape::Speech => "- ".to_owned(),
-        Shape::Values if line.about.is_empty() => "- ".to_owned(),
-        Shape::Values | Shape::List => format!("- {}: ", line.about),
-        Shape::Command => format!("- `{}` → ", line.about),
+        Shape::Speech => mark.to_owned(),
+        Shape::Values if line.about.is_empty() => mark.to_owned(),
+        Shape::Values | Shape::List => format!("{mark}{}: ", line.about),
+        Shape::Command => format!("{mark}`{}` → ", line.about),
+    }
+}
+
+/// What stands before the lines of a section; in a plain summary only before what the user said.
+pub(super) fn heading(section: Section, plain: bool) -> String {
+    match (plain, section) {
+        (true, Section::Intent) => USER.to_owned(),
+        (true, _) => String::new(),
+        (false, _) => format!("{}\n", section.heading()),
     }
 }
 
@@ -36,36 +46,44 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> String {
     let mut named = HashSet::new();
     let mut sections = Vec::new();
     for section in SECTIONS {
-        let mut lines: Vec<String> = Vec::new();
-        let mut paragraph = None;
-        for (line, pieces) in
-            notes.lines.iter().zip(&of_line).filter(|(line, pieces)| line.section == section && !pieces.is_empty())
-        {
-            let text = joined(line, pieces, &mut named);
-            let goes_on = section == Section::Intent
-                && line.shape == Shape::Speech
-                && pieces.iter().all(|(_, piece)| piece.kind != Kind::Rule && piece.speaker == Speaker::User);
-            match lines.last_mut().filter(|last: &&mut String| {
-                goes_on && paragraph == Some(true) && last.len() + text.len() < LONGEST_PARAGRAPH
-            }) {
-                Some(last) => {
-                    last.push_str(if last.ends_with(ENDS) { " " } else { "; " });
-                    last.push_str(&text);
-                }
-                None if text.starts_with('\n') => lines.push(format!("{}{text}", opening(line).trim_end())),
-                None => lines.push(format!("{}{text}", opening(line))),
-            }
-            paragraph = Some(goes_on);
-        }
+        let lines = lines(notes, section, &of_line, &mut named);
         if !lines.is_empty() {
-            sections.push(format!("{}\n{}", section.heading(), lines.join("\n")));
+            sections.push(format!("{}{}", heading(section, notes.plain), lines.join("\n")));
         }
     }
-    sections.join("\n\n")
+    sections.join(if notes.plain { "\n" } else { "\n\n" })
+}
+
+/// The lines of a section. What the user said in short messages goes on one after another.
+fn lines(notes: &Notes, section: Section, of_line: &[Vec<Placed<'_>>], named: &mut HashSet<u64>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut went_on = false;
+    for (line, pieces) in
+        notes.lines.iter().zip(of_line).filter(|(line, pieces)| line.section == section && !pieces.is_empty())
+    {
+        let text = joined(line, pieces, named);
+        let by_user = |piece: &Piece| piece.kind != Kind::Rule && piece.speaker == Speaker::User;
+        let goes_on = section == Section::Intent
+            && line.shape == Shape::Speech
+            && (notes.plain || pieces.iter().all(|(_, piece)| by_user(piece)));
+        let last = lines.last_mut().filter(|last| goes_on && went_on && last.len() + text.len() < LONGEST_PARAGRAPH);
+        match last {
+            Some(last) => {
+                last.push_str(if last.ends_with(ENDS) { " " } else { "; " });
+                last.push_str(&text);
+            }
+            None if text.starts_with('\n') => lines.push(format!("{}{text}", opening(line, notes.plain).trim_end())),
+            None => lines.push(format!("{}{text}", opening(line, notes.plain))),
+        }
+        went_on = goes_on;
+    }
+    lines
 }
 
 /// Bytes of a line that the words of several short messages share.
 const LONGEST_PARAGRAPH: usize = 480;
+/// What stands before the words of the user where there are no headings.
+pub(in crate::summary) const USER: &str = "User: ";
 /// What ends a sentence, so that another can follow.
 const ENDS: [char; 12] = ['.', '!', '?', '。', '！', '？', '…', ':', ';', ',', '；', '：'];
 
@@ -147,8 +165,9 @@ fn values(pieces: &[&Piece], named: &mut HashSet<u64>) -> String {
         let is_named = !piece.evident && !cell.key.is_empty() && named.insert(name_of(piece, cell));
         let spaced = cell.value.contains(' ');
         let same_group = before.is_some_and(|(group, ..)| group == cell.group);
+        let same_row = before.is_some_and(|(_, row, _)| row == cell.row && (same_group || row > 0));
         text.push_str(match before {
-            Some((_, row, was_spaced)) if same_group && row == cell.row => {
+            Some((_, _, was_spaced)) if same_row => {
                 if spaced || was_spaced {
                     ", "
                 } else {
@@ -158,7 +177,8 @@ fn values(pieces: &[&Piece], named: &mut HashSet<u64>) -> String {
             _ if text.is_empty() => "",
             _ => "; ",
         });
-        if !same_group && !label(cell).is_empty() {
+        let is_known = same_row || piece.evident;
+        if !same_group && !label(cell).is_empty() && (named.insert(label_of(piece, cell)) || !is_known) {
             text.push_str(label(cell));
             text.push_str(": ");
         }

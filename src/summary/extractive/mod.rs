@@ -21,7 +21,7 @@ use compose::compose;
 pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let turns = ledger::read(messages, &indices, prefix);
-    let notes = notes::notes(&turns, ledger::gather(&turns));
+    let notes = notes::notes(&turns, ledger::gather(&turns), limit < PLAIN);
     let mut choice = Choice::new(&notes, counter);
     let mut text = String::new();
     // Names that are said once leave room for more, which is known when the text is there.
@@ -41,6 +41,8 @@ pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limi
     if text.is_empty() { last_resort::first_words(&notes, messages, counter, limit) } else { text }
 }
 
+/// Tokens below which headings would take more than they say.
+const PLAIN: u64 = 200;
 /// How often what is left of the budget is offered again.
 const ROUNDS: usize = 4;
 

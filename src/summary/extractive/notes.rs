@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::compose::{label, opening};
+use super::compose::{heading, label, opening};
 use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, is_common, literals, spoken};
 
 /// The sections of a summary, in order.
@@ -112,12 +112,14 @@ pub(super) struct Notes {
     pub(super) openers: Vec<Opener>,
     /// How much it matters that a literal or a word is held.
     pub(super) matters: HashMap<u64, f64>,
+    /// Whether lines stand without headings and marks, for which there is no room.
+    pub(super) plain: bool,
 }
 
 /// Makes notes of what was found in `turns`.
-pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
+pub(super) fn notes(turns: &[Turn], found: Vec<Found>, plain: bool) -> Notes {
     let mut mentions = Mentions::of(turns);
-    let mut notes = Notes::default();
+    let mut notes = Notes { plain, ..Notes::default() };
     let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
     let mut openers = HashMap::new();
     let positions: HashMap<usize, f64> =
@@ -176,8 +178,8 @@ impl Notes {
         let piece = &self.pieces[at];
         let line = &self.lines[piece.line];
         let mut needed = vec![
-            (hash(&(0, line.section)), format!("{}\n\n\n", line.section.heading())),
-            (hash(&(1, piece.line)), format!("{}\n", opening(line))),
+            (hash(&(0, line.section)), format!("{}\n\n", heading(line.section, self.plain))),
+            (hash(&(1, piece.line)), format!("{}\n", opening(line, self.plain))),
         ];
         if !piece.call.is_empty() {
             needed.push((hash(&(2, piece.line, &piece.call)), format!("\n  {} ", piece.call)));
@@ -185,7 +187,7 @@ impl Notes {
         if let Some(cell) = &piece.cell {
             let label = label(cell);
             if !label.is_empty() {
-                needed.push((hash(&(3, piece.line, &piece.call, &cell.group)), format!("{label}: ")));
+                needed.push((label_of(piece, cell), format!("{label}: ")));
             }
             if !piece.evident && !cell.key.is_empty() {
                 needed.push((name_of(piece, cell), format!("{}=", cell.key)));
@@ -208,6 +210,13 @@ impl Notes {
 pub(super) fn name_of(piece: &Piece, cell: &Cell) -> u64 {
     let call = if cell.bare { piece.call.as_str() } else { "" };
     hash(&(4, piece.line, call, cell.group.as_str(), cell.key.as_str()))
+}
+
+/// By what the name of a list or object is known: of values that say themselves what they are the tool's, of others the
+/// call's.
+pub(super) fn label_of(piece: &Piece, cell: &Cell) -> u64 {
+    let call = if piece.evident { "" } else { piece.call.as_str() };
+    hash(&(3, piece.line, call, cell.group.as_str()))
 }
 
 /// What one message said stands on one line, but for rules, and for what an earlier summary had on lines of its own.
