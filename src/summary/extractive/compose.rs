@@ -26,6 +26,11 @@ pub(super) fn heading(section: Section, plain: bool) -> String {
     }
 }
 
+/// What stands before the values of a call, where there are several of a tool.
+pub(super) fn nested(call: &str, plain: bool) -> String {
+    if plain && call.starts_with('(') { format!("\n{call}") } else { format!("\n  {call}") }
+}
+
 /// The name of the list or object that a value stands in.
 pub(super) fn label(cell: &Cell) -> &str {
     cell.group.rsplit('.').next().unwrap_or("")
@@ -61,7 +66,7 @@ fn lines(notes: &Notes, section: Section, of_line: &[Vec<Placed<'_>>], named: &m
     for (line, pieces) in
         notes.lines.iter().zip(of_line).filter(|(line, pieces)| line.section == section && !pieces.is_empty())
     {
-        let text = joined(line, pieces, named);
+        let text = joined(line, pieces, named, notes.plain);
         let by_user = |piece: &Piece| piece.kind != Kind::Rule && piece.speaker == Speaker::User;
         let goes_on = section == Section::Intent
             && line.shape == Shape::Speech
@@ -90,12 +95,12 @@ const ENDS: [char; 12] = ['.', '!', '?', '。', '！', '？', '…', ':', ';', '
 /// Those of them that need no space behind them.
 const WIDE_ENDS: [char; 5] = ['。', '！', '？', '；', '：'];
 
-fn joined(line: &Line, pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
+fn joined(line: &Line, pieces: &[Placed<'_>], named: &mut HashSet<u64>, plain: bool) -> String {
     match line.shape {
         Shape::Speech => sentences(pieces),
         Shape::List => texts(pieces, ", "),
         Shape::Command => texts(pieces, "; "),
-        Shape::Values => calls(pieces, named),
+        Shape::Values => calls(pieces, named, plain),
     }
 }
 
@@ -130,7 +135,7 @@ fn sentences(pieces: &[Placed<'_>]) -> String {
 }
 
 /// What the calls of a tool brought: of one call behind its name, of several each on a line.
-fn calls(pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
+fn calls(pieces: &[Placed<'_>], named: &mut HashSet<u64>, plain: bool) -> String {
     let mut by_call: Vec<(&str, Vec<&Piece>)> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
     for (_, piece) in pieces {
@@ -144,8 +149,8 @@ fn calls(pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
     let lines = by_call.into_iter().map(|(call, pieces)| match (several, call) {
         (false, "") => values(&pieces, named),
         (false, call) => format!("{call} {}", values(&pieces, named)),
-        (true, "") => format!("\n  {}", values(&pieces, named)),
-        (true, call) => format!("\n  {call} {}", values(&pieces, named)),
+        (true, "") => format!("{}{}", nested("", plain), values(&pieces, named)),
+        (true, call) => format!("{} {}", nested(call, plain), values(&pieces, named)),
     });
     lines.collect()
 }

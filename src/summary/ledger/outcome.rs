@@ -180,6 +180,12 @@ mod tests {
     }
 
     #[test]
+    fn lines_below_a_verdict_are_told() {
+        let outcome = Outcome::of("--- PASS: TestShow (0.00s)\nPASS\nok  \tgithub.com/a/b/cli\t0.539s\n");
+        assert!(outcome.lines.iter().any(|line| line.contains("0.539s")), "{outcome:?}");
+    }
+
+    #[test]
     fn code_about_errors_is_no_error() {
         assert!(Outcome::of("12:    raise KeyError(name)\n+ error = 1\n    if failed {\n").lines.is_empty());
     }

@@ -41,15 +41,7 @@ pub(in crate::summary) fn cells(text: &str) -> Option<Vec<Cell>> {
     Some(found)
 }
 
-fn walk(
-    value: &Value,
-    group: &str,
-    key: &str,
-    row: usize,
-    listed: bool,
-    rows: &mut usize,
-    found: &mut Vec<Cell>,
-) {
+fn walk(value: &Value, group: &str, key: &str, row: usize, listed: bool, rows: &mut usize, found: &mut Vec<Cell>) {
     if found.len() >= MOST {
         return;
     }
