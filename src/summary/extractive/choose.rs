@@ -211,7 +211,7 @@ impl<'n> Choice<'n> {
         } else {
             0.15 * piece.weight
         };
-        (statement + per_literal * literals) / cost.powf(if is_wish(piece) { 0.8 } else { 0.9 })
+        (statement + per_literal * literals) / cost.powf(if is_wish(piece) { WISH_COST } else { COST })
     }
 }
 
@@ -223,6 +223,9 @@ const FEWEST_WORDS: f64 = 2.0;
 const MANY_WORDS: f64 = 12.0;
 /// Pieces that are taken to share what they need to stand.
 const SHARED: usize = 5;
+/// How much size counts: for less of what the user wants, where a long sentence may say more than two short ones.
+const COST: f64 = 0.9;
+const WISH_COST: f64 = 0.8;
 /// How much a literal says beside a statement.
 const LITERALS: f64 = 1.2;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::summary::ledger::{Cell, Kind, Speaker};
+use crate::summary::ledger::{Cell, Kind, Speaker, USER};
 
 use super::notes::{Line, Notes, Piece, SECTIONS, Section, Shape, label_of, name_of};
 
@@ -87,8 +87,6 @@ fn lines(notes: &Notes, section: Section, of_line: &[Vec<Placed<'_>>], named: &m
 
 /// Bytes of a line that the words of several short messages share.
 const LONGEST_PARAGRAPH: usize = 480;
-/// What stands before the words of the user where there are no headings.
-pub(in crate::summary) const USER: &str = "User: ";
 /// What ends a sentence, so that another can follow.
 const ENDS: [char; 12] = ['.', '!', '?', '。', '！', '？', '…', ':', ';', ',', '；', '：'];
 

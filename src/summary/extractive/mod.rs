@@ -1,8 +1,8 @@
 //! The embedded summarizer: no network, no model, the same text for the same history.
 //!
 //! It takes the facts of the ledger and the other sentences of the history (`notes`), chooses what says most for its
-//! size until the budget is spent (`choose`), and writes it in four sections (`compose`). It makes nothing up, and it
-//! never exceeds the budget.
+//! size until the budget is spent (`choose`), and writes it in four sections, or in plain lines where there is little
+//! room (`compose`). It makes nothing up, and it never exceeds the budget.
 
 mod choose;
 mod compose;
@@ -150,6 +150,32 @@ mod tests {
             text.contains("- `cargo test` → Exit code 101: error[E0308]: mismatched types in src/auth.rs"),
             "{text}"
         );
+    }
+
+    /// A call of a tool and what it brought.
+    fn called(name: &str, given: &str, result: &str) -> String {
+        let call = serde_json::json!({"id": "1", "function": {"name": name, "arguments": given}});
+        serde_json::json!([{"role": "assistant", "content": null, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": result}])
+        .to_string()
+    }
+
+    #[test]
+    fn the_values_of_a_row_stand_together() {
+        let result = r#"[{"number": "HAT057", "prices": {"economy": 141, "business": 477}}, {"number": "HAT039", "prices": {"economy": 103, "business": 283}}]"#;
+        let text = summary(&called("search", r#"{"origin": "JFK"}"#, result), Counter::DEFAULT, 300);
+        assert!(text.contains("search: (JFK) HAT057 prices: economy=141 business=477; HAT039 103 283"), "{text}");
+    }
+
+    #[test]
+    fn small_summaries_have_no_headings() {
+        let text = summary(SESSION, Counter::DEFAULT, 120);
+        assert!(text.starts_with("User: ") && text.contains("Never touch the migrations."), "{text}");
+        assert!(text.contains("\n`read_file src/auth.rs` → error[E0308]") && !text.contains("##"), "{text}");
+        let result = r#"{"user_id": "mia_kim_4397", "code": "H9ZU1C"}"#;
+        let source = called("get_booking", r#"{"id": "4711"}"#, result);
+        assert_eq!(summary(&source, Counter::DEFAULT, 40), "get_booking: (4711) mia_kim_4397 code=H9ZU1C");
+        assert!(summary(&source, Counter::DEFAULT, 300).contains("(4711) user_id=mia_kim_4397 code=H9ZU1C"));
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn refers(sentence: &str, before: &str) -> bool {
     cues::REFERS.is_in(sentence) && cues::RULES.is_in(sentence) && sentence.len() + before.len() < LONGEST
 }
 
-/// Sentences, of which a rule that ends in a colon holds the short items below it: `Do not change: a.rs; b.rs`.
+/// Sentences, of which a rule that ends in a colon holds the short items below it: `Do not change: a.rs, b.rs`.
 fn with_lists(said: Vec<String>) -> Vec<String> {
     let mut found: Vec<String> = Vec::with_capacity(said.len());
     let mut listing = false;
@@ -57,7 +57,7 @@ fn with_lists(said: Vec<String>) -> Vec<String> {
         let item = !sentence.ends_with(['.', '!', '?', ':', '。', '！', '？', '：']);
         match found.last_mut().filter(|_| listing && item) {
             Some(rule) => {
-                let joint = if rule.ends_with([':', '：']) { " " } else { "; " };
+                let joint = if rule.ends_with([':', '：']) { " " } else { ", " };
                 *rule = clipped(&format!("{rule}{joint}{sentence}"));
                 // What does not fit is not said elsewhere without its rule.
             }
@@ -245,7 +245,7 @@ mod tests {
                 "Do not change these files:\n- src/main.rs\n- all of the tests\nPlease look into it.\nDetails here:\n- one of them"
             ),
             [
-                "Rule Do not change these files: src/main.rs; all of the tests",
+                "Rule Do not change these files: src/main.rs, all of the tests",
                 "Goal Please look into it.",
                 "Said one of them"
             ]

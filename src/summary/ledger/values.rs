@@ -133,6 +133,11 @@ mod tests {
                 "tags/0/b"
             ]
         );
+        let nested =
+            cells(r#"[{"no": "HAT192", "prices": {"economy": 141}}, {"prices": {"economy": 103}}]"#).expect("JSON");
+        let told: Vec<String> =
+            nested.iter().map(|cell| format!("{}/{}/{}", cell.group, cell.row, cell.named())).collect();
+        assert_eq!(told, ["/1/no=HAT192", "prices/1/economy=141", "prices/2/economy=103"]);
         assert_eq!(cells("no JSON"), None);
         assert_eq!(cells(&"[".repeat(100_000)), None);
     }
