@@ -21,7 +21,7 @@ use compose::compose;
 pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let turns = ledger::read(messages, &indices, prefix);
-    let notes = notes::notes(&turns, ledger::gather(&turns), limit < PLAIN);
+    let notes = notes::notes(&turns, ledger::gather(&turns), is_tight(&turns, limit));
     let mut choice = Choice::new(&notes, counter);
     let mut text = String::new();
     // Names that are said once leave room for more, which is known when the text is there.
@@ -41,8 +41,20 @@ pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limi
     if text.is_empty() { last_resort::first_words(&notes, messages, counter, limit) } else { text }
 }
 
-/// Tokens below which headings would take more than they say.
-const PLAIN: u64 = 200;
+/// Whether so little of so much is to be said that headings would take the room of facts.
+fn is_tight(turns: &[ledger::Turn], limit: u64) -> bool {
+    const SMALL: u64 = 200;
+    /// Bytes of the history for each token of the summary: about a quarter of it.
+    const MUCH: u64 = 16;
+    let of_call = |call: &ledger::Called| call.arguments.len() + call.result.as_ref().map_or(0, String::len);
+    let of_turn = |turn: &ledger::Turn| {
+        turn.text.len()
+            + turn.strays.iter().map(String::len).sum::<usize>()
+            + turn.calls.iter().map(of_call).sum::<usize>()
+    };
+    limit < SMALL && limit * MUCH < turns.iter().map(of_turn).sum::<usize>() as u64
+}
+
 /// How often what is left of the budget is offered again.
 const ROUNDS: usize = 4;
 
@@ -169,11 +181,12 @@ mod tests {
 
     #[test]
     fn small_summaries_have_no_headings() {
-        let text = summary(SESSION, Counter::DEFAULT, 120);
+        let text = summary(SESSION, Counter::DEFAULT, 20);
         assert!(text.starts_with("User: ") && text.contains("Never touch the migrations."), "{text}");
-        assert!(text.contains("\n`read_file src/auth.rs` → error[E0308]") && !text.contains("##"), "{text}");
-        let result = r#"{"user_id": "mia_kim_4397", "code": "H9ZU1C"}"#;
-        let source = called("get_booking", r#"{"id": "4711"}"#, result);
+        assert!(!text.contains("##"), "{text}");
+        let result =
+            serde_json::json!({"user_id": "mia_kim_4397", "code": "H9ZU1C", "note": "all is well ".repeat(90)});
+        let source = called("get_booking", r#"{"id": "4711"}"#, &result.to_string());
         assert_eq!(summary(&source, Counter::DEFAULT, 40), "get_booking: (4711) mia_kim_4397 code=H9ZU1C");
         assert!(summary(&source, Counter::DEFAULT, 300).contains("(4711) user_id=mia_kim_4397 code=H9ZU1C"));
     }

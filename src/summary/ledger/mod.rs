@@ -32,7 +32,7 @@ use claim::Claim;
 pub(super) use claim::is_common;
 pub(super) use earlier::USER;
 pub(super) use literals::{Class, literals};
-pub(super) use reading::{Speaker, Turn};
+pub(super) use reading::{Called, Speaker, Turn};
 pub use section::{HEADING, beside_another, without};
 pub(super) use sentences::{clipped, spoken};
 pub(super) use values::Cell;
