@@ -12,7 +12,7 @@ use super::notes::{Notes, Piece};
 /// The share of the budget that is first offered to what the user wants and rules, and then to what was done: the
 /// files that were changed, and how commands ended.
 const INTENT_SHARE: f64 = 0.4;
-const FIRST_WISH_SHARE: f64 = 0.6;
+const FIRST_WISH_SHARE: f64 = 0.7;
 const WORK_SHARE: f64 = 0.35;
 /// The share that is given before costs are looked at again: what was named once is cheaper after.
 const FIRST_SHARE: f64 = 0.5;

@@ -46,7 +46,8 @@ pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
 /// Whether a sentence is a rule about what the one before it names, and both are short enough to stand together.
 fn refers(sentence: &str, before: &str) -> bool {
     const LONGEST: usize = 240;
-    cues::REFERS.is_in(sentence) && cues::RULES.is_in(sentence) && sentence.len() + before.len() < LONGEST
+    let whole = before.ends_with(['.', '!', '。', '！']);
+    whole && cues::REFERS.is_in(sentence) && cues::RULES.is_in(sentence) && sentence.len() + before.len() < LONGEST
 }
 
 /// Sentences, of which a rule that ends in a colon holds the short items below it: `Do not change: a.rs, b.rs`.
@@ -54,12 +55,13 @@ fn with_lists(said: Vec<String>) -> Vec<String> {
     let mut found: Vec<String> = Vec::with_capacity(said.len());
     let mut listing = false;
     for sentence in said {
-        let item = !sentence.ends_with(['.', '!', '?', ':', '。', '！', '？', '：']);
+        // An item that rules by itself stands by itself.
+        let ends = sentence.ends_with(['.', '!', '?', ':', '。', '！', '？', '：']);
+        let item = !ends && !cues::RULES.is_in(&sentence);
         match found.last_mut().filter(|_| listing && item) {
             Some(rule) => {
                 let joint = if rule.ends_with([':', '：']) { " " } else { ", " };
                 *rule = clipped(&format!("{rule}{joint}{sentence}"));
-                // What does not fit is not said elsewhere without its rule.
             }
             None => {
                 listing = sentence.ends_with([':', '：']) && cues::RULES.is_in(&sentence);
@@ -229,11 +231,15 @@ mod tests {
             ["Rule The opening hours on the page are wrong. They should only say 9 to 18."]
         );
         assert_eq!(
-            told("Never touch the fixtures. They must stay as they are. It rained a lot here."),
+            told(
+                "Never touch the fixtures. They must stay as they are. It rained a lot here.\nTimeout: 30 s in all\nIt must work."
+            ),
             [
                 "Rule Never touch the fixtures.",
                 "Rule Never touch the fixtures. They must stay as they are.",
-                "Said It rained a lot here."
+                "Said It rained a lot here.",
+                "Number Timeout: 30 s in all",
+                "Rule It must work."
             ]
         );
     }
@@ -242,10 +248,11 @@ mod tests {
     fn a_rule_stands_with_its_list() {
         assert_eq!(
             told(
-                "Do not change these files:\n- src/main.rs\n- all of the tests\nPlease look into it.\nDetails here:\n- one of them"
+                "Do not change these files:\n- src/main.rs\n- all of the tests\n- Never touch main\nPlease look into it.\nDetails here:\n- one of them"
             ),
             [
                 "Rule Do not change these files: src/main.rs, all of the tests",
+                "Rule Never touch main",
                 "Goal Please look into it.",
                 "Said one of them"
             ]
