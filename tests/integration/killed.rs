@@ -1,6 +1,8 @@
 //! Whatever happens to a run: killed at any step, out of room on the disk, or kept from writing. Run again, the result is
 //! that of an undisturbed run, and no summary is asked for twice.
 
+#![allow(clippy::print_stdout, reason = "what could not be tried here is said")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
