@@ -12,6 +12,7 @@ mod files;
 mod restore;
 mod work;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -104,26 +105,25 @@ fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
 /// It cannot be read or mended, or there is no summary and the settings do not say what to put in its place.
 fn made(
     settings: &Settings,
-    mut input: Input,
+    input: &Input,
     answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     if settings.check {
-        let breaches = check::check(settings, &input)?;
+        let breaches = check::check(settings, input)?;
         return Ok(Outcome { breaches, ..Outcome::unchanged(String::new()) });
     }
-    let before = settings.repair.map(|_| input.text.clone());
-    let mut archived = match settings.repair {
-        Some(how) => check::repair(settings, &mut input, how)?,
-        None => Archived::default(),
-    };
-    if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &input)? {
+    let mut archived = Archived::default();
+    let mut whole = Cow::Borrowed(input);
+    if let Some(how) = settings.repair {
+        archived = check::repair(settings, whole.to_mut(), how)?;
+    }
+    if !settings.archive_chosen && settings.archive.is_some() && cuts(settings, &whole)? {
         archive::check(settings, &[])?;
     }
-    let outcome = process(settings, &input, answers, conversations)?;
-    let changed = outcome.text != *before.as_ref().unwrap_or(&input.text);
+    let outcome = process(settings, &whole, answers, conversations)?;
     archived.extend(outcome.archived);
-    Ok(Outcome { changed, archived, ..outcome })
+    Ok(Outcome { changed: outcome.text != input.text, archived, ..outcome })
 }
 
 /// Whether anything in an input would be cut.

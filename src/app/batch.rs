@@ -190,7 +190,7 @@ impl<'b> Batch<'b> {
             Ok(Opened::Other) => self.end(&job, 0, Fate::LeftOut("does not begin as JSON does".to_owned())),
             Ok(Opened::Whole(input)) => {
                 let compression = input.compression;
-                let outcome = self.computed(&job, input).map_err(|failed| failed.kept_in(&job));
+                let outcome = self.computed(&job, &input).map_err(|failed| failed.kept_in(&job));
                 self.in_turn(&job, 0, true, || {
                     let fate = outcome.and_then(|outcome| job.write_whole(self, outcome, compression));
                     self.close(&job, fate.unwrap_or_else(|error| Fate::of(error, &job)));
@@ -244,12 +244,12 @@ impl<'b> Batch<'b> {
         }
         let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
         if is_one {
-            let outcome = self.computed(job, lines.clone());
+            let outcome = self.computed(job, &lines);
             return vec![
                 outcome.or_else(|failed| self.passed_through(&lines, failed).map_err(|failed| failed.kept_in(job))),
             ];
         }
-        match self.computed(job, lines.clone()) {
+        match self.computed(job, &lines) {
             Ok(outcome) => vec![Ok(outcome)],
             Err(_) => {
                 let mut outcomes = Vec::new();
@@ -280,15 +280,14 @@ impl<'b> Batch<'b> {
     }
 
     /// Makes a result while holding a core, except for the time that a summarizer takes.
-    fn computed(&self, job: &Job<'b>, input: Input) -> Result<Outcome, Failed> {
+    fn computed(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
         let answers = Aside { answers: &*self.settings.summarizer, cores: &self.cores };
-        let name = input.name.clone();
         let mut conversations = Vec::new();
         let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
         // One bad input must not take the others with it, whatever it does.
         let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
             let fault = "tcompact has a fault that this transcript shows; please report it";
-            Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&name))).into())
+            Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&input.name))).into())
         });
         match outcome {
             Ok(outcome) => Ok(Outcome { conversations, ..outcome }),
