@@ -94,7 +94,7 @@ fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
         let folder = home.join(inputs::OWN_FOLDER).join("summaries");
         let unusable =
             |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), input::plain(&error)));
-        settings.cache = Some(Cache::open(&folder).map_err(unusable)?);
+        settings.cache = Some(Cache::open(&folder).map_err(unusable)?.that_must_keep());
     }
     Ok(())
 }
@@ -124,6 +124,11 @@ fn made(
     let outcome = process(settings, &whole, answers, conversations)?;
     archived.extend(outcome.archived);
     Ok(Outcome { changed: outcome.text != input.text, archived, ..outcome })
+}
+
+/// Whether anything in an input would be changed, as far as that is known before.
+fn changes(settings: &Settings, input: &Input) -> bool {
+    settings.repair.is_some() || settings.truncation.is_some() || cuts(settings, input).unwrap_or(true)
 }
 
 /// Whether anything in an input would be cut.
@@ -159,6 +164,8 @@ fn read<'a>(settings: &Settings, input: &'a Input) -> Result<Document<'a>> {
 pub struct Outcome {
     /// What is to be written: the result, or where the cuts would fall.
     pub text: String,
+    /// What is to be written instead, where it is no text.
+    pub bytes: Option<Vec<u8>>,
     /// Whether any conversation was compacted, or would be.
     pub compacted: bool,
     /// Whether it is another text than the input.

@@ -11,3 +11,4 @@ pub mod report;
 pub mod said;
 pub mod tables;
 pub mod turns;
+pub mod unfinished;
