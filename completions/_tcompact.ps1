@@ -64,7 +64,7 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('--repair', '--repair', [CompletionResultType]::ParameterName, 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves')
             [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]')
-            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When messages on standard error, and --diff, are coloured')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When messages on standard error, and --diff, are coloured; `auto`: on a terminal, unless `NO_COLOR` is set')
             [CompletionResult]::new('--progress', '--progress', [CompletionResultType]::ParameterName, 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given')
             [CompletionResult]::new('--list', '--list', [CompletionResultType]::ParameterName, 'Print a table and exit')
             [CompletionResult]::new('--generate', '--generate', [CompletionResultType]::ParameterName, 'Print the completion script of a shell, or the manual page, and exit')

@@ -61,7 +61,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --repair 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves'
             cand -j 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]'
             cand --jobs 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]'
-            cand --color 'When messages on standard error, and --diff, are coloured'
+            cand --color 'When messages on standard error, and --diff, are coloured; `auto`: on a terminal, unless `NO_COLOR` is set'
             cand --progress 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given'
             cand --list 'Print a table and exit'
             cand --generate 'Print the completion script of a shell, or the manual page, and exit'

@@ -45,10 +45,10 @@ complete -c tcompact -l report -d 'Write to FILE what became of each conversatio
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]' -r
-complete -c tcompact -l color -d 'When messages on standard error, and --diff, are coloured' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+complete -c tcompact -l color -d 'When messages on standard error, and --diff, are coloured; `auto`: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t'Where it suits: on a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+complete -c tcompact -l progress -d 'When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless --quiet is given' -r -f -a "auto\t'Where it suits: on a terminal'
 always\t'Always'
 never\t'Never'"
 complete -c tcompact -l list -d 'Print a table and exit' -r -f -a "formats\t'The formats that are read and written'

@@ -12,6 +12,7 @@ mod files;
 mod restore;
 mod work;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -97,7 +98,7 @@ fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
         let folder = home.join(inputs::OWN_FOLDER).join("summaries");
         let unusable =
             |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), input::plain(&error)));
-        settings.cache = Some(Cache::open(&folder).map_err(unusable)?);
+        settings.cache = Some(Cache::open(&folder).map_err(unusable)?.that_must_keep());
     }
     Ok(())
 }
@@ -108,26 +109,30 @@ fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
 /// It cannot be read or mended, or there is no summary and the settings do not say what to put in its place.
 fn made(
     settings: &Settings,
-    mut input: Input,
+    input: &Input,
     answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     if settings.check {
-        let breaches = check::check(settings, &input)?;
+        let breaches = check::check(settings, input)?;
         return Ok(Outcome { breaches, ..Outcome::unchanged(String::new()) });
     }
-    let before = settings.repair.map(|_| input.text.clone());
-    let mut archived = match settings.repair {
-        Some(how) => check::repair(settings, &mut input, how)?,
-        None => Archived::default(),
-    };
-    if !settings.archive_chosen && settings.archive.is_some() && !settings.diff && cuts(settings, &input)? {
+    let mut archived = Archived::default();
+    let mut whole = Cow::Borrowed(input);
+    if let Some(how) = settings.repair {
+        archived = check::repair(settings, whole.to_mut(), how)?;
+    }
+    if !settings.archive_chosen && settings.archive.is_some() && !settings.diff && cuts(settings, &whole)? {
         archive::check(settings, &[])?;
     }
-    let outcome = process(settings, &input, answers, conversations)?;
-    let changed = outcome.text != *before.as_ref().unwrap_or(&input.text);
+    let outcome = process(settings, &whole, answers, conversations)?;
     archived.extend(outcome.archived);
-    Ok(Outcome { changed, archived, ..outcome })
+    Ok(Outcome { changed: outcome.text != input.text, archived, ..outcome })
+}
+
+/// Whether anything in an input would be changed, as far as that is known before.
+fn changes(settings: &Settings, input: &Input) -> bool {
+    settings.repair.is_some() || settings.truncation.is_some() || cuts(settings, input).unwrap_or(true)
 }
 
 /// Whether anything in an input would be cut.
@@ -163,6 +168,8 @@ fn read<'a>(settings: &Settings, input: &'a Input) -> Result<Document<'a>> {
 pub struct Outcome {
     /// What is to be written: the result, or where the cuts would fall.
     pub text: String,
+    /// What is to be written instead, where it is no text.
+    pub bytes: Option<Vec<u8>>,
     /// Whether any conversation was compacted, or would be.
     pub compacted: bool,
     /// Whether it is another text than the input.

@@ -292,7 +292,7 @@ pub struct Arguments {
     #[arg(short, long, action = ArgAction::SetTrue, help_heading = "Output")]
     pub verbose: bool,
 
-    /// When messages on standard error, and --diff, are coloured.
+    /// When messages on standard error, and --diff, are coloured; `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
     pub color: When,
 
@@ -413,7 +413,7 @@ pub enum Emit {
 /// When something is done that depends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// On a terminal, unless `NO_COLOR` is set.
+    /// Where it suits: on a terminal.
     Auto,
     /// Always.
     Always,

@@ -2,14 +2,15 @@
 //! runs, which a terminal would not tell: each is in a process group of its own.
 
 use std::collections::BTreeSet;
-#[cfg(unix)]
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 #[cfg(unix)]
 use std::thread;
 
-#[cfg(unix)]
+use tempfile::NamedTempFile;
+
 use crate::exit::Exit;
 
 /// The process groups of the commands that run.
@@ -27,13 +28,18 @@ pub fn end_at_once() {
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         if signals.forever().next().is_some() {
-            let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-            running.iter().copied().for_each(kill_group);
-            let temporary = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
-            temporary.iter().for_each(|file| drop(fs::remove_file(file)));
-            std::process::exit(Exit::Interrupted as i32);
+            leave(Exit::Interrupted);
         }
     });
+}
+
+/// Ends the program at once, whatever its threads do, with nothing unfinished left behind.
+pub fn leave(exit: Exit) -> ! {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    running.iter().copied().for_each(kill_group);
+    let temporary = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+    temporary.iter().for_each(|file| drop(fs::remove_file(file)));
+    std::process::exit(exit as i32)
 }
 
 /// The system ends the program by itself.
@@ -63,10 +69,16 @@ impl Drop for Running {
 pub struct Temporary(PathBuf);
 
 impl Temporary {
-    /// A file that is not in its place yet.
-    pub fn new(file: &Path) -> Self {
-        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).insert(file.to_owned());
-        Temporary(file.to_owned())
+    /// Makes a file that is not in its place yet. No interrupt comes between its making and the knowing of it.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn of(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Self)> {
+        let mut known = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = make()?;
+        known.insert(file.path().to_owned());
+        let temporary = Temporary(file.path().to_owned());
+        Ok((file, temporary))
     }
 }
 

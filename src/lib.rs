@@ -45,6 +45,7 @@
 pub mod app;
 pub mod cli;
 pub mod exit;
+pub mod hash;
 pub mod interrupt;
 pub mod plan;
 pub mod presets;

@@ -11,7 +11,7 @@ pub mod summarizer;
 
 use std::borrow::Cow;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -184,7 +184,7 @@ impl Settings {
         if self.archive.is_none() || self.archive_chosen {
             return Cow::Borrowed(self);
         }
-        Cow::Owned(Settings { archive: Some(archive_of(path)), ..self.clone() })
+        Cow::Owned(Settings { archive: path.map(archive_among), ..self.clone() })
     }
 
     /// Whether there are no results to be written: something else is printed.
@@ -344,6 +344,14 @@ fn archive_of(path: Option<&Path>) -> PathBuf {
     let mut file = name.to_owned();
     file.push(".md");
     Path::new("conversation_history").join(file)
+}
+
+/// The same for one of several conversations, whose names need not differ but for their folders.
+fn archive_among(path: &Path) -> PathBuf {
+    let folders = path.parent().into_iter().flat_map(Path::components);
+    let named: PathBuf = folders.filter(|part| matches!(part, Component::Normal(_))).collect();
+    let file = archive_of(Some(path));
+    file.parent().unwrap_or(Path::new("")).join(named).join(file.file_name().unwrap_or_default())
 }
 
 /// Where results go, and whether they can go there at all.

@@ -4,6 +4,7 @@
 use crate::cli::Accept;
 use crate::exit::Exit;
 use crate::plan::pairs::Pairing;
+use crate::run::input::plain;
 use crate::run::said::Said;
 use crate::summary::cache::Kept;
 use crate::summary::parts::{Measure, shortened, together, within};
@@ -41,13 +42,25 @@ impl Work<'_, '_> {
             }
             _ => {}
         }
+        let room = match cache.reserve(&identity, request.limit) {
+            Ok(room) => Some(room),
+            Err(error) if cache.must_keep() => {
+                let why = plain(&error);
+                let message = format!("a summary could not be kept: {why}; make room, and run again with --resume");
+                return Ok(Err(NoAnswer { message, too_long: false }));
+            }
+            Err(error) => {
+                Said::new(settings).not_cached(&error);
+                None
+            }
+        };
         let answer = self.corrected(&request, for_all);
         let kept = match &answer {
             Ok(reply) if self.judged(reply, for_all).is_ok() => Some(Kept::Reply(reply.clone())),
             Err(none) if none.too_long => Some(Kept::TooLong),
             _ => None,
         };
-        if let Some(Err(error)) = kept.map(|kept| cache.put(&identity, &kept)) {
+        if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
             Said::new(settings).not_cached(&error);
         }
         Ok(answer)

@@ -7,25 +7,26 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope, scope};
 
 use anyhow::Result;
 
 use crate::cli::OnError;
 use crate::exit::{Exit, Failure};
-use crate::run::input::{self, Input, Lines, Opened, Reading};
+use crate::interrupt;
+use crate::run::input::{self, Input, Lines, Opened, Piece, Reading};
 use crate::run::inputs::Inputs;
 use crate::run::journal::Journal;
 use crate::run::progress::{Progress, Totals};
 use crate::run::report::{Conversation, Report, Status};
 use crate::run::said::Said;
-use crate::run::turns::{Aside, Cores, Turns};
+use crate::run::turns::{Aside, Cores, Turns, locked};
 use crate::settings::Settings;
 
 use super::file::{Fate, Job};
-use super::{Outcome, made};
+use super::{Outcome, changes, made};
 
 /// What all workers share.
 pub(super) struct Batch<'b> {
@@ -36,12 +37,10 @@ pub(super) struct Batch<'b> {
     feed: Mutex<Feed<'b>>,
     /// Whose turn it is on standard output.
     turns: Turns,
-    /// Nobody reads standard output any longer.
-    closed: AtomicBool,
     report: Mutex<Report>,
     totals: Mutex<Totals>,
     progress: Progress,
-    /// What the only input failed with.
+    /// What the only input failed with, or why the report is not complete.
     failure: Mutex<Option<anyhow::Error>>,
     /// A breach of a provider's rules was found.
     pub(super) breaches: AtomicBool,
@@ -65,7 +64,7 @@ struct Stream<'b> {
 enum Task<'b> {
     Open(usize),
     /// Lines with their place among those of the file; nothing at its end.
-    Piece(Arc<Job<'b>>, usize, Result<Option<Input>>),
+    Piece(Arc<Job<'b>>, usize, Result<Option<Piece>>),
 }
 
 /// Why there is no result, and what is known of the conversations that it would be made of.
@@ -82,10 +81,6 @@ impl Failed {
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Works through all inputs.
 ///
 /// # Errors
@@ -98,7 +93,6 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         cores: Cores::of_machine(),
         feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
         turns: Turns::from(0),
-        closed: AtomicBool::new(false),
         report: Mutex::new(Report::new(settings.report.as_deref())),
         totals: Mutex::new(Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() }),
         progress: Progress::begun(settings, inputs.entries.len()),
@@ -126,12 +120,14 @@ impl<'b> Batch<'b> {
     fn before(&self) -> Result<()> {
         let said = Said::new(self.settings);
         for path in &self.inputs.passed_over {
-            said.became(&path.display().to_string(), "left out: it is a link, a copy, or no file");
+            let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
+            said.became(&name, why);
+            self.report(&[Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))])?;
         }
-        for message in &self.inputs.unsearched {
-            said.input_failed(message);
+        for (name, why) in &self.inputs.unsearched {
+            said.input_failed(&format!("{name} cannot be searched: {why}"));
             locked(&self.totals).failed += 1;
-            locked(&self.report).add(&[Conversation::without_plan("", Status::Failed, Some(message.clone()))])?;
+            self.report(&[Conversation::without_plan(name, Status::Failed, Some(why.clone()))])?;
         }
         Ok(())
     }
@@ -161,7 +157,7 @@ impl<'b> Batch<'b> {
 
     fn next(&self) -> Option<Task<'b>> {
         let mut feed = locked(&self.feed);
-        let task = if self.closed.load(Ordering::Relaxed) { None } else { feed.next(self.takes_several()) };
+        let task = feed.next(self.takes_several());
         if task.is_none() {
             feed.workers -= 1;
         }
@@ -177,27 +173,34 @@ impl<'b> Batch<'b> {
     fn open<'s>(&'s self, at: usize, scope: &'s Scope<'s, '_>) {
         let job = Job::new(self.settings, self.inputs, at);
         let Settings { lines, .. } = *self.settings;
-        let reading = Reading { lines, may_be_other: !job.entry.named };
+        let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.journal.is_some() };
         if self.is_finished(&job) {
             return self.end(&job, 0, Fate::Finished);
         }
-        let opened = match job.refused(self.settings) {
-            Some(error) => Err(error),
-            None => input::open(job.entry.path.as_deref(), reading),
-        };
-        match opened {
-            Err(error) => self.end(&job, 0, Fate::of(error, &job)),
-            Ok(Opened::Other) => self.end(&job, 0, Fate::LeftOut("does not begin as JSON does".to_owned())),
-            Ok(Opened::Whole(input)) => {
-                let compression = input.compression;
-                let outcome = self.computed(&job, input).map_err(|failed| failed.kept_in(&job));
+        let refused = if self.inputs.home.is_some() { job.refused() } else { None };
+        match (input::open(job.entry.path.as_deref(), reading), refused) {
+            (Err(error), _) => self.end(&job, 0, Fate::of(error, &job)),
+            (Ok((Opened::Other, _)), _) => {
+                self.end(&job, 0, Fate::LeftOut("does not begin as JSON does".to_owned()));
+            }
+            (Ok((Opened::Whole(input), seen)), refused) => {
+                job.opened(input.compression, seen);
+                // What needs nothing is not in anybody's way.
+                let outcome = match refused.filter(|_| changes(&job.settings, &input)) {
+                    Some(error) => Err(error),
+                    None => self.computed(&job, &input).map_err(|failed| failed.kept_in(&job)),
+                };
                 self.in_turn(&job, 0, true, || {
-                    let fate = outcome.and_then(|outcome| job.write_whole(self, outcome, compression));
+                    let fate = outcome.and_then(|outcome| job.write_whole(self, outcome));
                     self.close(&job, fate.unwrap_or_else(|error| Fate::of(error, &job)));
                 });
             }
-            Ok(Opened::Lines(lines)) => {
-                job.compressed(lines.compression);
+            // Whether any line is changed is not known before; at the end nothing is written over.
+            (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.embedded() => {
+                self.end(&job, 0, Fate::of(error, &job))
+            }
+            (Ok((Opened::Lines(lines), seen)), _) => {
+                job.opened(lines.compression, seen);
                 let mut feed = locked(&self.feed);
                 let place = feed.streams.partition_point(|stream| stream.job.at < at);
                 feed.streams.insert(place, Stream { job: Arc::new(job), lines, next: 0 });
@@ -214,10 +217,14 @@ impl<'b> Batch<'b> {
     }
 
     /// Works on lines of an input.
-    fn piece(&self, job: &Job<'b>, place: usize, lines: Result<Option<Input>>) {
+    fn piece(&self, job: &Job<'b>, place: usize, lines: Result<Option<Piece>>) {
         let is_last = !matches!(lines, Ok(Some(_)));
         let outcomes: Vec<Result<Outcome>> = match lines {
-            Ok(Some(lines)) if !job.has_failed() => self.of_lines(job, lines),
+            Ok(Some(Piece::Lines(lines))) if !job.has_failed() => self.of_lines(job, lines),
+            Ok(Some(Piece::Bad(bytes, failure))) if !job.has_failed() => {
+                let failed = Failed { error: failure.into(), conversations: Vec::new() };
+                vec![self.passed_through(&job.name(), bytes, failed).map_err(|failed| failed.kept_in(job))]
+            }
             Ok(_) => Vec::new(),
             Err(error) => vec![Err(error)],
         };
@@ -227,7 +234,8 @@ impl<'b> Batch<'b> {
         self.in_turn(job, place, is_last, || {
             for outcome in outcomes {
                 if !job.write_lines(self, outcome) {
-                    self.closed.store(true, Ordering::Relaxed);
+                    // Whoever waits for a line to come would wait for ever.
+                    interrupt::leave(Exit::Success);
                 }
             }
             if is_last {
@@ -244,12 +252,13 @@ impl<'b> Batch<'b> {
         }
         let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
         if is_one {
-            let outcome = self.computed(job, lines.clone());
-            return vec![
-                outcome.or_else(|failed| self.passed_through(&lines, failed).map_err(|failed| failed.kept_in(job))),
-            ];
+            let outcome = self.computed(job, &lines);
+            return vec![outcome.or_else(|failed| {
+                let name = format!("{}:{}", lines.name, lines.lines_before + 1);
+                self.passed_through(&name, lines.text.into_bytes(), failed).map_err(|failed| failed.kept_in(job))
+            })];
         }
-        match self.computed(job, lines.clone()) {
+        match self.computed(job, &lines) {
             Ok(outcome) => vec![Ok(outcome)],
             Err(_) => {
                 let mut outcomes = Vec::new();
@@ -266,7 +275,7 @@ impl<'b> Batch<'b> {
     }
 
     /// A bad line goes on as it is, where that is wanted of what fails.
-    fn passed_through(&self, line: &Input, failed: Failed) -> Result<Outcome, Failed> {
+    fn passed_through(&self, name: &str, line: Vec<u8>, failed: Failed) -> Result<Outcome, Failed> {
         let passes = self.settings.on_error == OnError::Passthrough && !self.settings.only_looks();
         let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
         if !passes || !is_bad {
@@ -274,21 +283,19 @@ impl<'b> Batch<'b> {
         }
         let error = failed.error.to_string();
         Said::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
-        let name = format!("{}:{}", line.name, line.lines_before + 1);
-        let conversation = Conversation::without_plan(&name, Status::Failed, Some(error));
-        Ok(Outcome { conversations: vec![conversation], ..Outcome::unchanged(line.text.clone()) })
+        let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
+        Ok(Outcome { conversations, bytes: Some(line), ..Outcome::default() })
     }
 
     /// Makes a result while holding a core, except for the time that a summarizer takes.
-    fn computed(&self, job: &Job<'b>, input: Input) -> Result<Outcome, Failed> {
+    fn computed(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
         let answers = Aside { answers: &*self.settings.summarizer, cores: &self.cores };
-        let name = input.name.clone();
         let mut conversations = Vec::new();
         let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
         // One bad input must not take the others with it, whatever it does.
         let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
             let fault = "tcompact has a fault that this transcript shows; please report it";
-            Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&name))).into())
+            Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&input.name))).into())
         });
         match outcome {
             Ok(outcome) => Ok(Outcome { conversations, ..outcome }),
@@ -309,20 +316,21 @@ impl<'b> Batch<'b> {
 
     /// Counts, says and reports what became of an input.
     fn close(&self, job: &Job<'b>, fate: Fate) {
-        let conversations = job.told(&fate);
-        if let Err(error) = self.tell(&conversations) {
-            Said::new(self.settings).input_failed(&error.to_string());
+        if let Err(error) = self.report(&job.reported(&fate)) {
+            locked(&self.failure).get_or_insert(error);
         }
         let said = Said::new(self.settings);
         let mut totals = locked(&self.totals);
+        totals.join(&job.sums(&fate));
         match &fate {
             Fate::Compacted => totals.compacted += 1,
             Fate::Unchanged => totals.unchanged += 1,
+            Fate::PassedThrough => totals.passed_through += 1,
             Fate::Finished => totals.finished += 1,
             Fate::LeftOut(_) => totals.left_out += 1,
             Fate::Failed(_) => totals.failed += 1,
         }
-        self.progress.show(&totals);
+        self.progress.one_more(&totals);
         drop(totals);
         match fate {
             Fate::Failed(error) if self.inputs.many => said.input_failed(&error.to_string()),
@@ -332,9 +340,8 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// Adds conversations to the totals and to the report.
-    pub(super) fn tell(&self, conversations: &[Conversation]) -> Result<()> {
-        locked(&self.totals).add(conversations);
+    /// Adds conversations to the report.
+    pub(super) fn report(&self, conversations: &[Conversation]) -> Result<()> {
         locked(&self.report).add(conversations)
     }
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,9 +13,12 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::run::compression::Compression;
+use crate::run::explain::Largest;
+use crate::run::input::Seen;
 use crate::run::inputs::{Entry, Inputs};
 use crate::run::journal::{Journal, hash_of};
 use crate::run::output::{self, Output};
+use crate::run::progress::Totals;
 use crate::run::report::{Conversation, Status};
 use crate::run::turns::Turns;
 use crate::settings::{Destination, Settings};
@@ -27,6 +31,8 @@ use super::{Outcome, archive};
 pub(super) enum Fate {
     Compacted,
     Unchanged,
+    /// It is as it was, since its summarizer failed.
+    PassedThrough,
     /// An earlier run has finished it.
     Finished,
     /// It is no transcript, and nobody said it was.
@@ -51,6 +57,7 @@ impl fmt::Display for Fate {
         match self {
             Fate::Compacted => out.write_str("compacted"),
             Fate::Unchanged => out.write_str("unchanged"),
+            Fate::PassedThrough => out.write_str("left as it is, since its summarizer failed"),
             Fate::Finished => out.write_str("finished by an earlier run"),
             Fate::LeftOut(why) => write!(out, "left out: it {why}"),
             Fate::Failed(error) => write!(out, "{error}"),
@@ -86,10 +93,16 @@ fn stamp(path: &Path) -> Option<Stamp> {
 struct State {
     output: Option<Output>,
     compression: Option<Compression>,
+    /// The hash of what was read of it, where that is wanted.
+    seen: Option<Seen>,
     conversations: Vec<Conversation>,
+    /// What they took and saved.
+    sums: Totals,
     failure: Option<anyhow::Error>,
     changed: bool,
     compacted: bool,
+    /// Something is as it was only since its summarizer failed.
+    passed_through: bool,
     printed: bool,
 }
 
@@ -108,10 +121,18 @@ impl<'b> Job<'b> {
     }
 
     /// Why its result could not take its place, which is known before anything is done.
-    pub(super) fn refused(&self, settings: &Settings) -> Option<anyhow::Error> {
-        let Destination::InPlace(Some(suffix)) = &settings.destination else { return None };
-        let (path, copy) = (self.entry.path.as_ref()?, self.copy(suffix)?);
-        output::check_copy(path, &copy).err()
+    pub(super) fn refused(&self) -> Option<anyhow::Error> {
+        let (path, output) = self.places()?;
+        if output.is_dir() {
+            return Some(output::unwritable(output, &io::Error::other("it is a directory")).into());
+        }
+        let Destination::InPlace(Some(suffix)) = &self.settings.destination else { return None };
+        output::check_copy(path, &self.copy(suffix)?).err()
+    }
+
+    /// The file, and the one that its result goes to.
+    pub(super) fn places(&self) -> Option<(&Path, &Path)> {
+        self.entry.path.as_deref().zip(self.entry.output.as_deref())
     }
 
     fn copy(&self, suffix: &str) -> Option<PathBuf> {
@@ -120,13 +141,15 @@ impl<'b> Job<'b> {
         Some(name.into())
     }
 
-    /// Keeps conversations for the report.
+    /// Adds what became of conversations, which is kept where it is to be reported.
     pub(super) fn remember(&self, conversations: Vec<Conversation>) {
-        self.state().conversations.extend(conversations);
+        self.state().add(&self.settings, conversations);
     }
 
-    pub(super) fn compressed(&self, compression: Option<Compression>) {
-        self.state().compression = compression;
+    /// Keeps what is known of the file.
+    pub(super) fn opened(&self, compression: Option<Compression>, seen: Option<Seen>) {
+        let mut state = self.state();
+        (state.compression, state.seen) = (compression, seen);
     }
 
     /// Has the rest of it left alone.
@@ -143,21 +166,15 @@ impl<'b> Job<'b> {
     }
 
     /// Writes the result of an input that was worked on as one.
-    pub(super) fn write_whole(
-        &self,
-        batch: &Batch<'_>,
-        outcome: Outcome,
-        compression: Option<Compression>,
-    ) -> Result<Fate> {
+    pub(super) fn write_whole(&self, batch: &Batch<'_>, outcome: Outcome) -> Result<Fate> {
         let mut state = self.state();
-        state.compression = compression;
         batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
-        state.conversations = outcome.conversations;
+        state.add(&self.settings, outcome.conversations);
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
         archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
         if self.is_needed(&state) {
-            self.output(&mut state)?.write(&outcome.text)?;
+            self.output(&mut state)?.write(outcome.text.as_bytes())?;
         }
         drop(state);
         self.finish(batch)
@@ -173,15 +190,16 @@ impl<'b> Job<'b> {
             batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
             state.changed |= outcome.changed;
             state.compacted |= outcome.compacted;
-            state.conversations.extend(outcome.conversations);
+            state.add(&self.settings, outcome.conversations);
             archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
             if self.settings.check {
                 return Ok(true);
             }
-            let read = self.output(&mut state)?.write(&outcome.text)?;
+            let bytes = outcome.bytes.as_deref().unwrap_or(outcome.text.as_bytes());
+            let read = self.output(&mut state)?.write(bytes)?;
             if self.is_printed() {
                 state.printed = true;
-                batch.tell(&std::mem::take(&mut state.conversations))?;
+                batch.report(&std::mem::take(&mut state.conversations))?;
             }
             Ok(read)
         });
@@ -197,9 +215,14 @@ impl<'b> Job<'b> {
         self.settings.dry_run || self.entry.output.is_none()
     }
 
-    /// Whether a result is to be written that was not begun.
+    /// Whether a result is to be written that was worked on as one. In place, what needs nothing is left alone; and a
+    /// compressed file is copied, since it could be compressed in another way.
     fn is_needed(&self, state: &State) -> bool {
-        let as_it_is = matches!(self.settings.destination, Destination::Folder(_) | Destination::InPlace(_));
+        let as_it_is = match self.settings.destination {
+            Destination::InPlace(_) => true,
+            Destination::Folder(_) => state.compression.is_some(),
+            _ => false,
+        };
         !self.settings.check && (self.settings.dry_run || state.changed || !as_it_is)
     }
 
@@ -211,7 +234,9 @@ impl<'b> Job<'b> {
                     Destination::File(file) => output::compression_of(file),
                     _ => state.compression,
                 };
-                Output::begin(self.entry.output.as_deref().filter(|_| !self.is_printed()), compression)?
+                let path = self.entry.output.as_deref().filter(|_| !self.is_printed());
+                let in_files = matches!(self.settings.destination, Destination::Folder(_) | Destination::InPlace(_));
+                Output::begin(path, compression, self.entry.path.as_deref().filter(|_| in_files))?
             }
         };
         Ok(state.output.insert(output))
@@ -223,67 +248,95 @@ impl<'b> Job<'b> {
         if let Some(failure) = state.failure.take() {
             return Err(if state.printed { broken_off(&failure) } else { failure });
         }
+        if self.settings.only_looks() {
+            return Ok(state.fate());
+        }
         let output = state.output.take();
-        let places = self.entry.path.as_deref().zip(self.entry.output.as_deref());
-        match (&self.settings.destination, places) {
-            _ if self.settings.only_looks() => {}
+        match (&self.settings.destination, self.places()) {
             (Destination::Folder(_), Some((path, place))) => {
-                self.put(path, place, output.filter(|_| state.changed), batch.journal.as_ref())?;
+                // Compressed once more, the same text could be other bytes.
+                let output = output.filter(|_| state.changed || state.compression.is_none());
+                self.put(&state, path, place, output, batch.journal.as_ref())?;
             }
             (Destination::InPlace(suffix), Some((path, place))) if state.changed => {
                 if stamp(path) != self.stamp {
                     let message =
-                        format!("{} was changed meanwhile, and is left as it is now; try again", path.display());
+                        format!("{} was changed meanwhile, and is left as it is now; run again", path.display());
                     return Err(Failure::unreadable(message).into());
                 }
                 if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
                     output::keep_copy(path, &copy)?;
                 }
-                self.put(path, place, output, batch.journal.as_ref())?;
+                self.put(&state, path, place, output, batch.journal.as_ref())?;
             }
-            (Destination::InPlace(_), Some((path, place))) => {
-                if let Some(journal) = &batch.journal {
-                    let hash = hash_of(path).map_err(|error| output::unwritable(place, &error))?;
-                    journal.note(place, (&hash, &hash), false).map_err(|error| output::unwritable(place, &error))?;
-                }
+            (Destination::InPlace(_), Some((_, place))) => {
+                let hash = state.seen.as_ref().map(Seen::hash).unwrap_or_default();
+                self.note(&state, place, (&hash, &hash), batch.journal.as_ref())
+                    .map_err(|error| output::unwritable(place, &error))?;
             }
-            _ => output.map_or(Ok(()), |output| output.end(None, |_| Ok(())))?,
+            _ => {
+                // Of no lines there is a result too.
+                state.output = output;
+                self.output(&mut state)?;
+                state.output.take().map_or(Ok(()), |output| output.end(None, |_| Ok(())))?;
+            }
         }
-        Ok(if state.compacted { Fate::Compacted } else { Fate::Unchanged })
+        Ok(state.fate())
     }
 
     /// Puts a result, or a copy of what it would be made of, in its place, and notes that it is there. A file that is
     /// replaced is noted before: nothing would tell afterwards that it was ever another.
-    fn put(&self, path: &Path, place: &Path, output: Option<Output>, journal: Option<&Journal>) -> Result<()> {
-        let mut hashes = (String::new(), String::new());
+    fn put(
+        &self,
+        state: &State,
+        path: &Path,
+        place: &Path,
+        output: Option<Output>,
+        journal: Option<&Journal>,
+    ) -> Result<()> {
+        let read = state.seen.as_ref().map(Seen::hash).unwrap_or_default();
+        let mut written = String::new();
         let in_place = matches!(self.settings.destination, Destination::InPlace(_));
-        if journal.is_some() {
-            hashes.0 = hash_of(path).map_err(|error| output::unwritable(place, &error))?;
-        }
+        let is_copy = output.is_none();
         let before = |file: &Path| {
-            let Some(journal) = journal else { return Ok(()) };
-            hashes.1 = hash_of(file)?;
-            if in_place { journal.note(place, (&hashes.0, &hashes.1), true) } else { Ok(()) }
+            if journal.is_some() {
+                written = hash_of(file)?;
+            }
+            if is_copy && journal.is_some() && written != read {
+                return Err(io::Error::other(format!("{} was changed meanwhile; run again", path.display())));
+            }
+            if in_place { self.note(state, place, (&read, &written), journal) } else { Ok(()) }
         };
         match output {
             Some(output) => output.end(Some(path), before)?,
             None => output::copy(path, place, before)?,
         }
-        match journal.filter(|_| !in_place) {
-            Some(journal) => {
-                let noted = journal.note(place, (&hashes.0, &hashes.1), false);
-                Ok(noted.map_err(|error| output::unwritable(place, &error))?)
-            }
+        let noted = if in_place { Ok(()) } else { self.note(state, place, (&read, &written), journal) };
+        Ok(noted.map_err(|error| output::unwritable(place, &error))?)
+    }
+
+    /// Notes that a file is finished, unless it is to be tried again: its summarizer failed.
+    fn note(&self, state: &State, place: &Path, hashes: (&str, &str), journal: Option<&Journal>) -> io::Result<()> {
+        let certain = matches!(self.settings.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
+        match journal.filter(|_| !state.passed_through) {
+            Some(journal) => journal.note(place, hashes, certain),
             None => Ok(()),
         }
     }
 
+    /// What its conversations took and saved; of a file that failed, only what they took.
+    pub(super) fn sums(&self, fate: &Fate) -> Totals {
+        let sums = std::mem::take(&mut self.state().sums);
+        let lost = matches!(fate, Fate::Failed(_)) && !self.is_printed();
+        if lost { Totals { saved: 0, largest: Largest::default(), ..sums } } else { sums }
+    }
+
     /// What is reported of it at the end.
-    pub(super) fn told(&self, fate: &Fate) -> Vec<Conversation> {
+    pub(super) fn reported(&self, fate: &Fate) -> Vec<Conversation> {
         let conversations = std::mem::take(&mut self.state().conversations);
         let alone = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
         match fate {
-            Fate::Compacted | Fate::Unchanged => conversations,
+            Fate::Compacted | Fate::Unchanged | Fate::PassedThrough => conversations,
             Fate::Finished | Fate::LeftOut(_) => alone(Status::Skipped, fate.to_string()),
             Fate::Failed(error) => {
                 let why = error.to_string();
@@ -297,6 +350,24 @@ impl<'b> Job<'b> {
                 }
                 conversations
             }
+        }
+    }
+}
+
+impl State {
+    fn add(&mut self, settings: &Settings, conversations: Vec<Conversation>) {
+        self.sums.add(&conversations);
+        self.passed_through |= conversations.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
+        if settings.report.is_some() {
+            self.conversations.extend(conversations);
+        }
+    }
+
+    fn fate(&self) -> Fate {
+        match (self.compacted, self.passed_through) {
+            (true, _) => Fate::Compacted,
+            (false, true) => Fate::PassedThrough,
+            (false, false) => Fate::Unchanged,
         }
     }
 }

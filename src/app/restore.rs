@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use crate::cli::Arguments;
 use crate::exit::{Exit, Failure};
-use crate::rewrite::restoring::{self, Record, sha256, without_end};
+use crate::hash::sha256;
+use crate::rewrite::restoring::{self, Record, without_end};
 use crate::run::input::{self, plain, spoken};
 use crate::run::{append, output, said};
 
@@ -189,7 +190,7 @@ impl PutBack<'_, '_> {
     /// A text as it was before all, or a line of one. What was `seen` before leads back to itself.
     fn all_the_way(&mut self, mut text: String, line: Option<usize>, seen: &mut HashSet<String>) -> Result<String> {
         loop {
-            let hash = sha256(&text);
+            let hash = sha256(text.as_bytes());
             let records = self.archive.records_of(&hash)?;
             if records.is_empty() {
                 return Ok(text);

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::{Edit, apply};
+use crate::hash::sha256;
 use crate::transcript::Transcript;
 
 /// What was done to one conversation.
@@ -58,11 +58,6 @@ enum Piece {
     Text(String),
 }
 
-/// The hash of a text, as records spell it.
-pub fn sha256(text: &str) -> String {
-    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A line without its end.
 pub fn without_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
@@ -94,7 +89,7 @@ pub fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack>
     let mut hashes: BTreeMap<usize, (String, String)> = BTreeMap::new();
     let mut ways = Vec::new();
     for (line, text) in &texts {
-        let hash = || (sha256(&source[text.clone()]), sha256(&result[result_of(text)]));
+        let hash = || (sha256(source[text.clone()].as_bytes()), sha256(result[result_of(text)].as_bytes()));
         let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
         ways.push(WayBack { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
     }
@@ -210,7 +205,7 @@ pub fn put_back(text: &str, line: Option<usize>, mut records: Vec<Record>) -> Re
         return Err(Refused::DoesNotFit);
     }
     let original = apply(text, &edits);
-    if sha256(&original) == hash { Ok(original) } else { Err(Refused::NotTheOriginal) }
+    if sha256(original.as_bytes()) == hash { Ok(original) } else { Err(Refused::NotTheOriginal) }
 }
 
 impl Record {

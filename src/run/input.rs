@@ -4,10 +4,12 @@ use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 
 use crate::exit::Failure;
+use crate::hash::Hasher;
 use crate::transcript::framing;
 
 use super::compression::Compression;
@@ -59,15 +61,47 @@ pub struct Reading {
     pub lines: Option<framing::Lines>,
     /// Whether it may turn out to be something else than a transcript, which its first bytes tell.
     pub may_be_other: bool,
+    /// Whether the hash of it is wanted.
+    pub hashed: bool,
+}
+
+/// The hash of what was read of a file, of all of it at its end.
+#[derive(Clone, Default)]
+pub struct Seen(Arc<Mutex<Hasher>>);
+
+impl Seen {
+    /// The hash, in hexadecimal digits.
+    pub fn hash(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().end()
+    }
+}
+
+/// A file that is hashed while it is read.
+struct Hashed<R> {
+    file: R,
+    seen: Seen,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).add(&buffer[..read]);
+        Ok(read)
+    }
 }
 
 /// Opens a file, or standard input where there is no path, compressed or not.
 ///
 /// # Errors
 /// It cannot be read, is damaged or is not UTF-8; or nobody would type into it: standard input is a terminal.
-pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
+pub fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<Seen>)> {
+    let seen = reading.hashed.then(Seen::default);
+    Ok((opened(path, reading, seen.clone())?, seen))
+}
+
+fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    let (mut reader, compression) = unpacking(path, &name)?;
+    let (mut reader, compression) = unpacking(path, &name, seen)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
     if reading.may_be_other && !begins_as_json(first) {
@@ -75,7 +109,10 @@ pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
     }
     let mut head = Vec::new();
     let mut lines = 0;
-    while reading.lines != Some(framing::Lines::Messages) {
+    if reading.lines == Some(framing::Lines::Conversations) {
+        return Ok(Opened::Lines(Lines { name, compression, reader, head, done: 0 }));
+    }
+    while reading.lines.is_none() {
         let start = head.len();
         if reader.read_until(b'\n', &mut head).map_err(damaged)? == 0 {
             break;
@@ -83,10 +120,9 @@ pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
         lines += 1;
         // One line alone is a document like any other.
         let mut is_last = || Ok::<_, io::Error>(reader.fill_buf()?.iter().all(u8::is_ascii_whitespace));
-        let told = match reading.lines {
-            Some(lines) => Some(lines),
-            None if head[start..].trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
-            None => str::from_utf8(&head[start..]).map_or(Some(framing::Lines::Messages), framing::told_by),
+        let told = match &head[start..] {
+            line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
+            line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::told_by),
         };
         match told {
             None => {}
@@ -113,17 +149,24 @@ pub fn open(path: Option<&Path>, reading: Reading) -> Result<Opened> {
 /// # Errors
 /// As [`open`] has them.
 pub fn read(path: Option<&Path>) -> Result<Input> {
-    match open(path, Reading { lines: Some(framing::Lines::Messages), may_be_other: false })? {
-        Opened::Whole(input) => Ok(input),
+    let reading = Reading { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false };
+    match open(path, reading)? {
+        (Opened::Whole(input), _) => Ok(input),
         // It was not asked for.
-        Opened::Lines(_) | Opened::Other => Ok(Input::default()),
+        (Opened::Lines(_) | Opened::Other, _) => Ok(Input::default()),
     }
 }
 
 /// A reader of what a file holds, unpacked.
-fn unpacking(path: Option<&Path>, name: &str) -> Result<(Reader, Option<Compression>)> {
+fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Reader, Option<Compression>)> {
     let raw: Box<dyn Read + Send> = match path {
-        Some(path) => Box::new(File::open(path).map_err(|error| unreadable(name, &plain(&error)))?),
+        Some(path) => {
+            let file = File::open(path).map_err(|error| unreadable(name, &plain(&error)))?;
+            match seen {
+                Some(seen) => Box::new(Hashed { file, seen }),
+                None => Box::new(file),
+            }
+        }
         None if io::stdin().is_terminal() => {
             let message = "no transcript: name a file, or send one to standard input (tcompact --help shows how)";
             return Err(Failure::usage(message).into());
@@ -152,6 +195,14 @@ fn begins_as_json(bytes: &[u8]) -> bool {
     text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
 }
 
+/// Lines of an input.
+pub enum Piece {
+    /// Lines that are text.
+    Lines(Input),
+    /// A line that is none, and what is wrong with it.
+    Bad(Vec<u8>, Failure),
+}
+
 /// An input that holds one conversation a line, as it is read.
 pub struct Lines {
     /// The name of the input.
@@ -169,8 +220,8 @@ impl Lines {
     /// The next line, or with `several` as many as have been read already and are short; nothing at the end.
     ///
     /// # Errors
-    /// It cannot be read, is damaged or is not UTF-8.
-    pub fn next(&mut self, several: bool) -> Result<Option<Input>> {
+    /// It cannot be read, or is damaged.
+    pub fn next(&mut self, several: bool) -> Result<Option<Piece>> {
         let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
         let mut bytes = std::mem::take(&mut self.head);
         if bytes.is_empty() && self.reader.read_until(b'\n', &mut bytes).map_err(damaged)? == 0 {
@@ -182,12 +233,29 @@ impl Lines {
             self.reader.consume(end + 1);
         }
         let lines_before = self.done;
-        self.done += memchr::memchr_iter(b'\n', &bytes).count();
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            unreadable(&self.name, &not_utf8(error.as_bytes(), valid, lines_before))
-        })?;
-        Ok(Some(Input { name: self.name.clone(), text, as_lines: true, lines_before, compression: self.compression }))
+        let wrong = match String::from_utf8(bytes) {
+            Ok(text) => return Ok(Some(self.lines(text))),
+            Err(wrong) => wrong,
+        };
+        let valid = wrong.utf8_error().valid_up_to();
+        let mut bytes = wrong.into_bytes();
+        let failure = unreadable(&self.name, &not_utf8(&bytes, valid, lines_before));
+        // What stands before the bad line goes first, and what stands behind it next.
+        let start = memchr::memrchr(b'\n', &bytes[..valid]).map_or(0, |at| at + 1);
+        if start > 0 {
+            self.head = bytes.split_off(start);
+            return Ok(Some(self.lines(String::from_utf8_lossy(&bytes).into_owned())));
+        }
+        self.head = memchr::memchr(b'\n', &bytes).map_or_else(Vec::new, |end| bytes.split_off(end + 1));
+        self.done += 1;
+        Ok(Some(Piece::Bad(bytes, failure)))
+    }
+
+    fn lines(&mut self, text: String) -> Piece {
+        let lines_before = self.done;
+        self.done += memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        let Lines { name, compression, .. } = &*self;
+        Piece::Lines(Input { name: name.clone(), text, as_lines: true, lines_before, compression: *compression })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use walkdir::WalkDir;
@@ -10,13 +10,11 @@ use walkdir::WalkDir;
 use crate::exit::Failure;
 use crate::settings::{Destination, Settings};
 
-use super::journal::Journal;
+use super::input::{is_json_by_name, plain};
+use super::unfinished::{folder, is_unfinished, tidy};
 
 /// The folder in an output directory that holds what a run remembers.
 pub const OWN_FOLDER: &str = ".tcompact";
-/// What the name of a file begins with that is not finished.
-pub const UNFINISHED: &str = ".tcompact-";
-
 /// A file to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
@@ -38,7 +36,7 @@ pub struct Inputs {
     /// What was found and is no file: links, which could lead out of the directory, and the like.
     pub passed_over: Vec<PathBuf>,
     /// What could not be searched, and why.
-    pub unsearched: Vec<String>,
+    pub unsearched: Vec<(String, String)>,
     /// The directory in which a run remembers what is finished.
     pub home: Option<PathBuf>,
 }
@@ -61,7 +59,13 @@ pub fn find(settings: &Settings) -> Result<Inputs> {
         return wrong(&format!("{what}: --output-dir DIR or --in-place says where the result of each file goes"));
     }
     if let Some(missing) = settings.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
-        return Err(Failure::unreadable(format!("{} is not there", missing.display())).into());
+        let name = missing.display();
+        let meant = settings.destination == Destination::InPlace(None) && name.to_string().starts_with('.');
+        let hint = if meant { format!("; did you mean --in-place={name}?") } else { String::new() };
+        return Err(Failure::unreadable(format!("{name} is not there{hint}")).into());
+    }
+    if let Some(odd) = settings.paths.iter().find(|path| in_files && !path.is_dir() && !path.is_file()) {
+        return wrong(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
     }
     for path in &settings.paths {
         if path.is_dir() {
@@ -83,21 +87,19 @@ pub fn find(settings: &Settings) -> Result<Inputs> {
 
 /// Adds the files of a directory. Links in it are not followed.
 fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
-    let is_own = |name: &str| name == OWN_FOLDER || name.starts_with(UNFINISHED);
-    let suffix = match &settings.destination {
-        Destination::InPlace(Some(suffix)) => suffix.as_str(),
-        _ => "",
-    };
+    let is_own = |name: &str| name == OWN_FOLDER || is_unfinished(name);
+    let in_place = matches!(settings.destination, Destination::InPlace(_));
     let found = WalkDir::new(root).sort_by_file_name().into_iter();
     for entry in found.filter_entry(|entry| entry.depth() == 0 || !is_own(&entry.file_name().to_string_lossy())) {
         match entry {
-            Err(error) => inputs.unsearched.push(error.to_string()),
+            Err(error) => {
+                let path = error.path().unwrap_or(root).display().to_string();
+                let why = error.io_error().map_or_else(|| error.to_string(), plain);
+                inputs.unsearched.push((path, why));
+            }
             Ok(entry) if entry.file_type().is_dir() => {}
             Ok(entry) if !entry.file_type().is_file() => inputs.passed_over.push(entry.into_path()),
-            // The copies that an earlier run made of its inputs.
-            Ok(entry) if !suffix.is_empty() && entry.file_name().to_string_lossy().ends_with(suffix) => {
-                inputs.passed_over.push(entry.into_path());
-            }
+            Ok(entry) if in_place && is_copy(entry.path()) => inputs.passed_over.push(entry.into_path()),
             Ok(entry) => {
                 let path = entry.into_path();
                 let below = path.strip_prefix(root).unwrap_or(&path).to_owned();
@@ -105,6 +107,14 @@ fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
             }
         }
     }
+}
+
+/// Whether a file is called like another beside it with something behind, as the copies are that earlier runs have made
+/// of their inputs: the only originals there are.
+fn is_copy(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_there = |end: usize| is_json_by_name(&name[..end]) && path.with_file_name(&name[..end]).is_file();
+    !is_json_by_name(&name) && name.char_indices().skip(1).any(|(end, _)| is_there(end))
 }
 
 impl Inputs {
@@ -129,53 +139,68 @@ fn file(destination: &Destination) -> Option<PathBuf> {
 
 /// Refuses outputs that would take the place of an input or of each other.
 fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    if let Destination::Folder(folder) = &settings.destination {
-        let place = real(folder);
-        if let Some(root) = settings.paths.iter().find(|path| path.is_dir() && place.starts_with(real(path))) {
-            let (folder, root) = (folder.display(), root.display());
-            return wrong(&format!(
-                "--output-dir {folder} is inside the input {root}; name a directory elsewhere, or replace the files with --in-place"
-            ));
-        }
-        if folder.exists() && !folder.is_dir() {
-            return wrong(&format!("--output-dir {} is a file; name a directory", folder.display()));
-        }
+    let roots = || settings.paths.iter().filter(|path| path.is_dir());
+    let folder = match &settings.destination {
+        Destination::Folder(folder) => Some(folder),
+        _ => None,
+    };
+    let within = |place: &Path| roots().find(|root| place.starts_with(real(root)));
+    if let Some((folder, root)) = folder.and_then(|folder| Some((folder, within(&real(folder))?))) {
+        return inside(&format!("--output-dir {}", folder.display()), root);
+    }
+    if let Some(file) = folder.filter(|folder| folder.exists() && !folder.is_dir()) {
+        return wrong(&format!("--output-dir {} is a file; name a directory", file.display()));
     }
     let mut taken: HashMap<PathBuf, &Path> = HashMap::new();
     for (path, output) in inputs.places() {
-        let is_in_place = matches!(settings.destination, Destination::InPlace(_));
-        let place = if is_in_place { real(output) } else { output.to_owned() };
+        let place = real(output);
+        if let Some(root) = within(&place).filter(|_| folder.is_some()) {
+            return inside(&output.display().to_string(), root);
+        }
         if let Some(other) = taken.insert(place, path) {
-            let (path, other) = (path.display(), other.display());
-            return wrong(&match is_in_place {
-                true => format!("{path} and {other} are the same file; name it once"),
-                false => format!(
-                    "{other} and {path} would both be written to {}; compact them into different directories",
-                    output.display()
-                ),
-            });
+            return both(path, other, output, folder.is_some());
         }
     }
-    if let Destination::Folder(_) = settings.destination {
-        let there: Vec<&Path> = inputs.places().map(|(_, output)| output).filter(|output| output.exists()).collect();
-        if !there.is_empty() {
-            let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| real(path)).collect();
-            if let Some(output) = there.into_iter().find(|output| read.contains(&real(output))) {
-                return wrong(&format!(
-                    "{} is an input, and would be written over; name another --output-dir, or use --in-place",
-                    output.display()
-                ));
-            }
+    for (path, output) in inputs.places().filter(|_| folder.is_some()) {
+        let place = real(output);
+        if let Some(other) = place.ancestors().skip(1).find_map(|above| taken.get(above)) {
+            return both(path, other, output, true);
+        }
+    }
+    if folder.is_some() {
+        let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| real(path)).collect();
+        if let Some(output) = taken.keys().find(|place| read.contains(*place)) {
+            let output = output.display();
+            return wrong(&format!(
+                "{output} is an input, and would be written over; name another --output-dir, or use --in-place"
+            ));
         }
     }
     Ok(())
+}
+
+fn inside(output: &str, root: &Path) -> Result<()> {
+    let root = root.display();
+    wrong(&format!(
+        "{output} is inside the input {root}; name a directory elsewhere, or replace the files with --in-place"
+    ))
+}
+
+fn both(path: &Path, other: &Path, output: &Path, in_folder: bool) -> Result<()> {
+    let (path, other, output) = (path.display(), other.display(), output.display());
+    wrong(&match in_folder {
+        true => {
+            format!("{other} and {path} would both be written to {output}; compact them into different directories")
+        }
+        false => format!("{path} and {other} are the same file; name it once"),
+    })
 }
 
 impl Inputs {
     /// Takes away what runs that were killed left behind.
     pub fn tidy(&self) {
         let folders: HashSet<&Path> = self.places().filter_map(|(_, output)| output.parent()).collect();
-        folders.into_iter().for_each(Journal::tidy);
+        folders.into_iter().for_each(tidy);
     }
 
     /// The files that are read, and those that are written for them.
@@ -184,31 +209,30 @@ impl Inputs {
     }
 }
 
-/// Where a run remembers what is finished. Files that are replaced one by one get no folder beside them unless a run is to
-/// go on with what another began.
+/// Where a run remembers what is finished: in the directory that it writes to, or beside the first file that it replaces.
 fn home(settings: &Settings) -> Option<PathBuf> {
     match &settings.destination {
         Destination::Folder(folder) => Some(folder.clone()),
         Destination::InPlace(_) => {
             let first = settings.paths.first()?;
-            let folder = || first.parent().filter(|_| settings.resume).map(Path::to_owned);
-            if first.is_dir() { Some(first.clone()) } else { folder() }
+            Some(if first.is_dir() { first.clone() } else { folder(first).to_owned() })
         }
         _ => None,
     }
 }
 
-/// A path without links, as far as it is there.
-fn real(path: &Path) -> PathBuf {
+/// A path without links, as far as it is there, and without `..` behind that.
+pub fn real(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = whole.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
-    match there {
-        Some((above, real)) => whole.strip_prefix(above).map_or(real.clone(), |rest| {
-            // An empty rest would put a separator at the end.
-            if rest.as_os_str().is_empty() { real.clone() } else { real.join(rest) }
-        }),
-        None => whole,
+    let Some((above, mut real)) = there else { return whole };
+    for part in whole.strip_prefix(above).unwrap_or(Path::new("")).components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            part => real.push(part),
+        }
     }
+    real
 }
 
 fn wrong<T>(message: &str) -> Result<T> {

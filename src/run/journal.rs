@@ -7,18 +7,24 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Result;
-use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
+use crate::hash::{Hasher, sha256};
 
 use super::input::plain;
-use super::inputs::{OWN_FOLDER, UNFINISHED};
+use super::inputs::{OWN_FOLDER, real};
 
 /// The file in [`OWN_FOLDER`].
 const NAME: &str = "journal.jsonl";
+
+/// How often and how long another run is waited for.
+const PATIENCE: u32 = 10;
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// A file that is finished, or whose replacement is just about to happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,31 +61,21 @@ impl Journal {
         fs::create_dir_all(&folder).map_err(unusable)?;
         let mut file =
             OpenOptions::new().read(true).append(true).create(true).open(folder.join(NAME)).map_err(unusable)?;
-        if let Err(fs::TryLockError::WouldBlock) = file.try_lock() {
+        // A command that a run was just starting when it was ended can hold its lock for a moment.
+        let is_held = || matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+        let waited_in_vain = (0..PATIENCE).all(|_| {
+            let held = is_held();
+            if held {
+                thread::sleep(MOMENT);
+            }
+            held
+        });
+        if waited_in_vain {
             let message = format!("another run of tcompact is writing to {}; let it end first", home.display());
             return Err(Failure::unreadable(message).into());
         }
         let finished = read(&mut file).map_err(unusable)?;
-        Ok(Journal { home: home.to_owned(), rules: hash(rules.as_bytes()), file: Mutex::new(file), finished })
-    }
-
-    /// Whether a run was here before.
-    pub fn is_new(&self) -> bool {
-        self.finished.is_empty()
-    }
-
-    /// Takes away what runs that were killed left behind in a folder.
-    pub fn tidy(folder: &Path) {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let is_ours = entry
-                .file_name()
-                .to_str()
-                .and_then(|name| name.strip_prefix(UNFINISHED))
-                .is_some_and(|rest| rest.len() == RANDOM && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-            if is_ours && entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                let _ = fs::remove_file(entry.path());
-            }
-        }
+        Ok(Journal { home: real(home), rules: sha256(rules.as_bytes()), file: Mutex::new(file), finished })
     }
 
     /// Whether `output`, which may be `input` itself, is what the rules make of `input`.
@@ -109,13 +105,10 @@ impl Journal {
     }
 
     fn name(&self, path: &Path) -> String {
-        let whole = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        path.strip_prefix(&self.home).map_or_else(|_| whole(), Path::to_owned).display().to_string()
+        let path = real(path);
+        path.strip_prefix(&self.home).unwrap_or(&path).display().to_string()
     }
 }
-
-/// Letters behind [`UNFINISHED`].
-const RANDOM: usize = 6;
 
 /// The last line of each file. One that a run did not come to finish is passed over.
 fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
@@ -140,30 +133,19 @@ fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
     Ok(finished)
 }
 
-/// SHA-256 of bytes, in hexadecimal digits.
-pub fn hash(bytes: &[u8]) -> String {
-    let mut context = Context::new(&SHA256);
-    context.update(bytes);
-    hexadecimal(context)
-}
-
-/// The same of a file.
+/// The hash of a file.
 ///
 /// # Errors
 /// It cannot be read.
 pub fn hash_of(path: &Path) -> io::Result<String> {
     const AT_ONCE: usize = 1 << 18;
     let mut file = File::open(path)?;
-    let mut context = Context::new(&SHA256);
+    let mut hasher = Hasher::default();
     let mut buffer = vec![0; AT_ONCE];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(hexadecimal(context)),
-            read => context.update(&buffer[..read]),
+            0 => return Ok(hasher.end()),
+            read => hasher.add(&buffer[..read]),
         }
     }
-}
-
-fn hexadecimal(context: Context) -> String {
-    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -16,3 +16,4 @@ pub mod said;
 pub mod tables;
 pub mod terminal;
 pub mod turns;
+pub mod unfinished;

@@ -4,16 +4,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use tempfile::NamedTempFile;
-
 use crate::exit::Failure;
-use crate::interrupt::Temporary;
+use anyhow::Result;
 
 use super::compression::{Compression, Packing};
 use super::input::plain;
-use super::inputs::UNFINISHED;
 use super::journal::hash_of;
+use super::unfinished::{Unfinished, folder};
 
 /// How a file of this name is compressed.
 pub fn compression_of(path: &Path) -> Option<Compression> {
@@ -33,7 +30,7 @@ pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
     }
     match Target::of(output) {
         // The file for trying goes as it came.
-        Ok(Target::File(path)) => Ok(new_file_beside(&path).map(drop).map_err(|error| unwritable(output, &error))?),
+        Ok(Target::File(path)) => Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?),
         Ok(Target::Device(_)) => Ok(()),
         Err(error) => Err(unwritable(output, &error).into()),
     }
@@ -57,8 +54,8 @@ pub fn print(text: &str) -> Result<()> {
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
 pub fn write(text: &str, path: Option<&Path>) -> Result<()> {
-    let mut output = Output::begin(path, path.and_then(Compression::of_name))?;
-    output.write(text)?;
+    let mut output = Output::begin(path, path.and_then(Compression::of_name), None)?;
+    output.write(text.as_bytes())?;
     output.end(None, |_| Ok(()))
 }
 
@@ -87,17 +84,17 @@ enum Way {
 }
 
 impl Output {
-    /// A result for a file, compressed so, or for standard output.
+    /// A result for a file, compressed so and as private as `like`, or for standard output.
     ///
     /// # Errors
     /// No file can be made there.
-    pub fn begin(path: Option<&Path>, compression: Option<Compression>) -> Result<Self> {
+    pub fn begin(path: Option<&Path>, compression: Option<Compression>, like: Option<&Path>) -> Result<Self> {
         let Some(path) = path else { return Ok(Output { way: Way::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
                 Target::Device(path) => Way::Device(OpenOptions::new().write(true).open(path)?),
                 Target::File(target) => {
-                    let file = Unfinished::beside(&target)?;
+                    let file = Unfinished::beside(&target, like)?;
                     let packing = compression.map(|compression| compression.writer(file.file.as_file().try_clone()?));
                     Way::File(file, packing.transpose()?)
                 }
@@ -111,8 +108,7 @@ impl Output {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(&mut self, text: &str) -> Result<bool> {
-        let bytes = text.as_bytes();
+    pub fn write(&mut self, bytes: &[u8]) -> Result<bool> {
         let written = match &mut self.way {
             Way::Stdout => return printed(bytes),
             Way::Device(file) => file.write_all(bytes),
@@ -137,14 +133,14 @@ impl Output {
     }
 }
 
-/// Copies a file, with its mode and its time, whole or not at all.
+/// Copies a file, with its mode and its times, whole or not at all; `then` sees it before it takes its place.
 ///
 /// # Errors
-/// It cannot be read or written.
+/// It cannot be read or written, or `then` does not want it.
 pub fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
-        let file = Unfinished::beside(&target)?;
+        let file = Unfinished::beside(&target, Some(from))?;
         fs::copy(from, file.file.path())?;
         file.replace(Some(from), then)
     };
@@ -169,10 +165,10 @@ pub fn check_copy(from: &Path, to: &Path) -> Result<()> {
 pub fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let file = Unfinished::beside(to)?;
+            let file = Unfinished::beside(to, Some(from))?;
             fs::copy(from, file.file.path())?;
             file.finish(Some(from))?;
-            file.file.persist_noclobber(to).map_err(|error| error.error).map(drop)
+            file.put_where_nothing_is()
         }
         Err(error) => Err(error),
         Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(()),
@@ -217,56 +213,12 @@ fn end_of_links(path: &Path) -> PathBuf {
     path
 }
 
-/// A new file that is not in its place yet. It goes with the program if that is interrupted.
-struct Unfinished {
-    file: NamedTempFile,
-    /// The place.
-    path: PathBuf,
-    _goes: Temporary,
-}
-
-impl Unfinished {
-    /// A file in the same folder, which is made if it is not there, so that it can take its place in one step.
-    fn beside(path: &Path) -> io::Result<Self> {
-        let file = match new_file_beside(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(folder(path))?;
-                new_file_beside(path)?
-            }
-            file => file?,
-        };
-        let goes = Temporary::new(file.path());
-        Ok(Unfinished { file, path: path.to_owned(), _goes: goes })
-    }
-
-    /// Gives it mode and time, and has the disk hold it.
-    fn finish(&self, like: Option<&Path>) -> io::Result<()> {
-        let file = self.file.as_file();
-        let there = fs::metadata(&self.path).ok();
-        let like = like.and_then(|like| fs::metadata(like).ok());
-        if let Some(metadata) = like.as_ref().or(there.as_ref()) {
-            file.set_permissions(metadata.permissions())?;
-        }
-        if let Some(modified) = like.and_then(|like| like.modified().ok()) {
-            file.set_modified(modified)?;
-        }
-        file.sync_all()
-    }
-
-    fn replace(self, like: Option<&Path>, then: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-        self.finish(like)?;
-        then(self.file.path())?;
-        self.file.persist(&self.path).map(drop).map_err(|error| error.error)
-    }
-}
-
 /// Makes a new file with what `fill` writes; nobody else's is touched should one appear meanwhile.
 pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut file = new_file_beside(path)?;
-    fill(file.as_file_mut())?;
-    file.as_file().sync_all()?;
-    file.persist_noclobber(path).map_err(|error| error.error)?;
-    Ok(())
+    let mut file = Unfinished::beside(path, None)?;
+    fill(file.file.as_file_mut())?;
+    file.file.as_file().sync_all()?;
+    file.put_where_nothing_is()
 }
 
 /// Whether two paths lead to the same file, which need not be there yet.
@@ -283,19 +235,7 @@ pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     a == b || place(a).zip(place(b)).is_some_and(|(a, b)| a == b)
 }
 
-/// Whether a new file can be made in a folder; the one for trying goes as it came.
+/// Whether a new file can be made in a folder that is there; the one for trying goes as it came.
 pub(super) fn can_make_files_in(folder: &Path) -> io::Result<()> {
-    new_file_beside(&folder.join("any")).map(drop)
-}
-
-/// A file in the same folder, so that it can take the other's place in one step, with the mode of any new file.
-fn new_file_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.prefix(UNFINISHED).tempfile_in(folder(path))
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    tempfile::tempfile_in(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).map(drop)
 }

@@ -26,6 +26,8 @@ pub struct Totals {
     pub failed: u64,
     /// Files that an earlier run has finished.
     pub finished: u64,
+    /// Files that are as they were since their summarizer failed.
+    pub passed_through: u64,
     /// What was found and is no transcript.
     pub left_out: u64,
     /// Tokens that are no longer there.
@@ -56,6 +58,15 @@ impl Totals {
         }
     }
 
+    /// Adds what another has.
+    pub fn join(&mut self, other: &Totals) {
+        self.saved += other.saved;
+        self.requests += other.requests;
+        self.cached += other.cached;
+        self.cost += other.cost;
+        self.largest.join(&other.largest);
+    }
+
     /// What was saved and what it cost.
     fn gain(&self) -> String {
         let mut gain = format!("{} tokens saved", self.saved);
@@ -76,13 +87,14 @@ impl Totals {
         let counts = [
             (self.compacted, "compacted"),
             (self.unchanged, "unchanged"),
+            (self.passed_through, "left as they are, since their summarizer failed"),
             (self.finished, "finished by an earlier run"),
             (self.failed, "failed"),
-            (self.left_out, "left out, since they are no transcripts"),
+            (self.left_out, "left out (no transcripts, links or copies)"),
         ];
         let told: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
-        let files = self.compacted + self.unchanged + self.finished + self.failed;
+        let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
         let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
         format!("{files}{told}; {}", self.gain())
@@ -105,7 +117,7 @@ impl Progress {
         };
         let bar = (wanted && io::stderr().is_terminal()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(inputs as u64), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} files, {per_sec}, {eta} left; {msg}");
+            let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} files, {eta} left, {msg}");
             // A template of our own is right, and the usual one is no worse.
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar.enable_steady_tick(Duration::from_millis(250));
@@ -115,11 +127,11 @@ impl Progress {
         Progress { bar }
     }
 
-    /// Shows what has come so far.
-    pub fn show(&self, totals: &Totals) {
+    /// Shows that one more input is done, and what has come so far.
+    pub fn one_more(&self, totals: &Totals) {
         if let Some(bar) = &self.bar {
-            bar.set_position(totals.compacted + totals.unchanged + totals.failed + totals.finished + totals.left_out);
-            bar.set_message(totals.gain());
+            bar.inc(1);
+            bar.set_message(format!("{:.0}/s; {}", bar.per_sec(), totals.gain()));
         }
     }
 }

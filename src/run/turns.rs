@@ -4,7 +4,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::summary::{Answers, Bill, NoAnswer, Reply, Request};
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// A mutex, whatever became of who held it before.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -2,14 +2,15 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use ring::digest::{SHA256, digest};
 use serde_json::json;
 
 use super::{Reply, Stop};
+use crate::hash::sha256;
+use crate::run::unfinished::{Unfinished, tidy};
 use crate::transcript::syntax;
 
 /// What the hash begins with, so that files of another layout are never read.
@@ -33,6 +34,7 @@ pub enum Kept {
 pub struct Cache {
     folder: PathBuf,
     asked: Arc<Asked>,
+    must_keep: bool,
 }
 
 /// What is being asked for at this moment.
@@ -40,6 +42,37 @@ pub struct Cache {
 struct Asked {
     identities: Mutex<HashSet<String>>,
     answered: Condvar,
+}
+
+/// Bytes of a file that a token of a summary may take, with escapes.
+const BYTES_A_TOKEN: usize = 6;
+const MOST_RESERVED: usize = 1 << 20;
+
+/// Room for what comes of a request.
+pub struct Reserved {
+    file: Unfinished,
+}
+
+impl Reserved {
+    /// Keeps what came of it: whole, or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep(mut self, kept: &Kept) -> io::Result<()> {
+        let value = match kept {
+            Kept::Reply(reply) => {
+                let stop = STOPS.into_iter().find(|(stop, _)| *stop == reply.stop).map(|(_, name)| name);
+                json!({"summary": reply.text, "stop": stop})
+            }
+            Kept::TooLong => json!({"summary": null, "stop": TOO_LONG}),
+        };
+        let line = format!("{value}\n");
+        let file = &mut self.file.file;
+        file.rewind()?;
+        file.write_all(line.as_bytes())?;
+        file.as_file().set_len(line.len() as u64)?;
+        self.file.replace(None, |_| Ok(()))
+    }
 }
 
 /// That somebody asks for something, and nobody else does; no longer when this is dropped.
@@ -65,7 +98,8 @@ impl Cache {
         fs::create_dir_all(folder)?;
         // The file for trying goes as it came.
         tempfile::tempfile_in(folder)?;
-        Ok(Cache { folder: folder.to_owned(), asked: Arc::default() })
+        tidy(folder);
+        Ok(Cache { folder: folder.to_owned(), asked: Arc::default(), must_keep: false })
     }
 
     /// Waits until nobody else asks for what has this identity: then it may be there.
@@ -92,28 +126,31 @@ impl Cache {
         Some(Kept::Reply(Reply { text, stop, usage: None }))
     }
 
-    /// Keeps what came of a request: whole, or not at all.
+    /// Makes room for what comes of a request that may be answered in so many tokens: what is paid for must not be lost
+    /// since the disk is full.
     ///
     /// # Errors
-    /// It cannot be written.
-    pub fn put(&self, identity: &str, kept: &Kept) -> io::Result<()> {
-        let value = match kept {
-            Kept::Reply(reply) => {
-                let stop = STOPS.into_iter().find(|(stop, _)| *stop == reply.stop).map(|(_, name)| name);
-                json!({"summary": reply.text, "stop": stop})
-            }
-            Kept::TooLong => json!({"summary": null, "stop": TOO_LONG}),
-        };
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        io::Write::write_all(&mut file, format!("{value}\n").as_bytes())?;
-        file.as_file().sync_data()?;
-        file.persist(self.file(identity)).map(drop).map_err(|error| error.error)
+    /// There is no room.
+    pub fn reserve(&self, identity: &str, tokens: u64) -> io::Result<Reserved> {
+        let mut file = Unfinished::beside(&self.file(identity), None)?;
+        let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN).min(MOST_RESERVED);
+        file.file.write_all(&vec![0; bytes])?;
+        Ok(Reserved { file })
+    }
+
+    /// The same cache, without which nothing is to be asked for: what is paid for must be there when a run is repeated.
+    #[must_use]
+    pub fn that_must_keep(self) -> Self {
+        Cache { must_keep: true, ..self }
+    }
+
+    /// Whether nothing is to be asked for that cannot be kept.
+    pub fn must_keep(&self) -> bool {
+        self.must_keep
     }
 
     fn file(&self, identity: &str) -> PathBuf {
-        let hash = digest(&SHA256, format!("{LAYOUT}\n{identity}").as_bytes());
-        let name: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(format!("{name}.json"))
+        self.folder.join(format!("{}.json", sha256(format!("{LAYOUT}\n{identity}").as_bytes())))
     }
 }
 
@@ -128,10 +165,10 @@ mod tests {
         assert_eq!(cache.get("a"), None);
         for stop in [Stop::Done, Stop::Length, Stop::Refused] {
             let kept = Kept::Reply(Reply { text: "s \u{1f600}\n".to_owned(), stop, usage: None });
-            cache.put("a", &kept).expect("written");
+            cache.reserve("a", 9).and_then(|room| room.keep(&kept)).expect("written");
             assert_eq!(cache.get("a"), Some(kept));
         }
-        cache.put("a", &Kept::TooLong).expect("written");
+        cache.reserve("a", 0).and_then(|room| room.keep(&Kept::TooLong)).expect("written");
         assert_eq!(cache.get("a"), Some(Kept::TooLong));
         assert_eq!(cache.get("b"), None);
         assert_eq!(fs::read_dir(&cache.folder).expect("a folder").count(), 1, "nothing else is left there");

@@ -1,6 +1,6 @@
 //! A summarizer that is a command: the prompt on its standard input, the summary from its standard output.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
@@ -35,12 +35,19 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
     // All three pipes move at once: a command may answer before it has read everything.
     let stdin = child.stdin.take();
     let prompt = prompt.to_owned();
-    thread::spawn(move || {
+    let feed = move || {
         // A command that does not read its input to the end is free to.
         let _ = stdin.map(|mut stdin| stdin.write_all(prompt.as_bytes()));
-    });
-    let stdout = collected(child.stdout.take());
-    let stderr = collected(child.stderr.take());
+    };
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let pipes = || {
+        thread::Builder::new().spawn(feed)?;
+        Ok::<_, io::Error>((collected(stdout)?, collected(stderr)?))
+    };
+    let (stdout, stderr) = pipes().map_err(|error| {
+        kill(&mut child);
+        format!("`{name}` could not be started: {error}")
+    })?;
     let finished = wait(&mut child, &stdout, deadline);
     drop(running);
     let (status, output) = match finished {
@@ -70,14 +77,14 @@ enum Stopped {
 }
 
 /// Reads a pipe to its end, or to more than anybody should print, on a thread of its own.
-fn collected(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
+fn collected(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Vec<u8>>> {
     let (done, result) = channel();
-    thread::spawn(move || {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         let _ = pipe.map(|pipe| pipe.take(MOST_OUTPUT + 1).read_to_end(&mut bytes));
         let _ = done.send(bytes);
-    });
-    result
+    })?;
+    Ok(result)
 }
 
 /// The exit status and the output, if both are there before the deadline.

@@ -56,7 +56,8 @@ struct Candidate {
 /// # Errors
 /// Candidates where there are several, and the message that rules out the last where there is none.
 pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
-    let claim = |format: &dyn Format| list.envelope.map_or(Claim::None, |envelope| format.claim(envelope));
+    let envelope = list.envelope.map(Object::of);
+    let claim = |format: &dyn Format| envelope.as_ref().map_or(Claim::None, |envelope| format.claim(envelope));
     let claims: Vec<Claim> = FORMATS.iter().map(|format| claim(*format)).collect();
     let sure = claims.contains(&Claim::Sure);
     let of_claims = FORMATS.iter().zip(&claims).filter(|(_, claim)| !sure || **claim == Claim::Sure);

@@ -197,7 +197,7 @@ impl<'a> List<'a> {
             source,
             format,
             bonds: format.bonds(&messages),
-            order: format.order(self.envelope, &messages),
+            order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
             envelope: self.envelope,

@@ -180,6 +180,12 @@ impl<'a> Object<'a> {
     pub fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
+
+    /// The member at the end of a path of keys.
+    pub fn at(&self, path: &[&str]) -> Option<Json<'a>> {
+        let (first, rest) = path.split_first()?;
+        self.get(first)?.at(rest)
+    }
 }
 
 /// A piece of a value as it is passed over.
@@ -272,15 +278,17 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// One past the quote that closes the string opened at `open`.
+/// One past the quote that closes the string opened at `open`. Quotes are looked for and not escapes, since texts are full
+/// of those: a quote closes the string where an even number of backslashes stands before it.
 fn string_end(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
-    while let Some(next) = memchr::memchr2(b'"', b'\\', &bytes[at.min(bytes.len())..]) {
-        at += next;
-        if bytes[at] == b'"' {
-            return at + 1;
+    while let Some(next) = memchr::memchr(b'"', bytes.get(at..).unwrap_or_default()) {
+        let quote = at + next;
+        let backslashes = bytes[at..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
+        at = quote + 1;
+        if backslashes % 2 == 0 {
+            return at;
         }
-        at += 2;
     }
     bytes.len()
 }
@@ -318,6 +326,15 @@ mod tests {
         }
         for text in ["true", "1", "\" \"", "[0]", "{\"a\":0}"] {
             assert!(!one(text).is_falsy(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quote_behind_backslashes_closes_a_string_where_they_pair_up() {
+        for text in [r#""""#, r#""\"""#, r#""\\""#, r#""\\\"""#, r#""\"\"""#, r#""a\\\\""#, r#""\n\"x\\""#] {
+            let array = format!("[{text},7]");
+            let items: Vec<&str> = one(&array).items().map(|item| item.raw()).collect();
+            assert_eq!(items, [text, "7"]);
         }
     }
 

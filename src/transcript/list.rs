@@ -78,11 +78,20 @@ impl<'a> List<'a> {
 
     /// The list in an envelope.
     pub(super) fn in_object(envelope: Json<'a>, line: Option<usize>) -> Option<Self> {
+        // The members are found once: each look would pass over all messages.
+        let members = Object::of(envelope);
+        let member = |key: &str| members.get(key);
         let lists = || {
             PATHS.iter().filter_map(|path| {
-                let state = envelope.at(&path[..path.len() - 1])?;
-                let list = state.get(path[path.len() - 1]).filter(|list| list.kind() == Kind::Array)?;
-                Some((state, list))
+                let (first, rest) = path.split_first()?;
+                let (state, list) = match rest.split_last() {
+                    None => (envelope, member(first)?),
+                    Some((last, between)) => {
+                        let state = member(first)?.at(between)?;
+                        (state, state.get(last)?)
+                    }
+                };
+                (list.kind() == Kind::Array).then_some((state, list))
             })
         };
         let of_messages = lists().find(|(_, list)| list.items().next().is_some_and(is_message));
@@ -91,8 +100,7 @@ impl<'a> List<'a> {
             return Some(List::of(Some(envelope), Some(state), list, line));
         }
         // A request may say all it has to say in one text.
-        let text =
-            envelope.get("input").filter(|input| input.kind() == Kind::String && envelope.get("model").is_some());
+        let text = member("input").filter(|input| input.kind() == Kind::String && member("model").is_some());
         text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: vec![text], line })
     }
 

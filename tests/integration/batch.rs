@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
@@ -68,7 +69,7 @@ fn the_same_tree_is_written() {
     let run = compacted(folder, &["--trigger", "messages:50", "-O", "out", "--report", "report.jsonl", "logs"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""), "{run:?}");
     assert!(
-        run.stderr.contains("4 files: 2 compacted, 2 unchanged, 2 left out, since they are no transcripts; "),
+        run.stderr.contains("4 files: 2 compacted, 2 unchanged, 2 left out (no transcripts, links or copies); "),
         "{run:?}"
     );
     let names: Vec<_> = tree(&folder.join("out")).into_keys().map(|name| name.display().to_string()).collect();
@@ -121,10 +122,22 @@ fn what_fails_stops_no_other() {
     assert_eq!(compacted(folder, &["-e", "--trigger", "messages:999", "-O", "new", "logs/a.json"]).code, 3);
 }
 
+#[cfg(unix)]
 #[test]
 fn what_would_be_lost_is_refused_before_anything_is_done() {
     let logs = logs();
     let folder = logs.path();
+    // Links in the output lead into the input, and two of its folders to one.
+    for folder_of in ["pair/p", "pair/q", "both/q", "nested/p/f.json", "linked"] {
+        fs::create_dir_all(folder.join(folder_of)).expect("made");
+    }
+    for name in ["pair/p/f.json", "pair/q/f.json", "nested/p/f.json/g.json"] {
+        fs::copy(folder.join("logs/a.json"), folder.join(name)).expect("copied");
+    }
+    for (to, link) in [("q", "both/p"), ("../logs/deep", "linked/deep")] {
+        std::os::unix::fs::symlink(to, folder.join(link)).expect("a link");
+    }
+    assert!(Command::new("mkfifo").arg(folder.join("fifo")).status().expect("it runs").success());
     let before = tree(folder);
     for (arguments, words) in [
         (&["logs"][..], "the directory logs: --output-dir DIR or --in-place"),
@@ -142,6 +155,11 @@ fn what_would_be_lost_is_refused_before_anything_is_done() {
         (&["-i", "--emit", "update", "logs"], "--emit update"),
         (&["--resume", "logs/a.json"], "--resume: it goes on with --output-dir or --in-place"),
         (&["-O", "out", "-o", "x", "logs"], "cannot be used with"),
+        (&["-O", "else/../logs/new", "logs"], "is inside the input logs"),
+        (&["-O", "linked", "logs"], "linked/deep/b.json is inside the input logs"),
+        (&["-O", "both", "pair"], "would both be written to"),
+        (&["-O", "out", "pair", "nested"], "would both be written to"),
+        (&["-O", "out", "fifo"], "fifo is no regular file"),
         (&["-O", "out", "--report", "logs/a.json", "logs"], "is another file of this command"),
         (&["-O", "out", "--archive", "logs/a.md", "--report", "out/a.json", "logs"], "is another file of this command"),
     ] {
@@ -172,10 +190,14 @@ fn files_are_replaced_in_place_with_their_mode_and_time() {
     assert_eq!(metadata.modified().expect("a time"), hour_ago);
     #[cfg(unix)]
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777, 0o640);
-    let again = compacted(folder, &["--in-place=.bak", "--resume", "-v", "logs"]);
-    assert_eq!(again.code, 7, "the rules are others now, and the copy would be lost: {again:?}");
+    let nothing = compacted(folder, &["--in-place=.bak", "--trigger", "messages:10", "logs"]);
+    assert_eq!(nothing.code, 0, "nothing is to be done, and no copy is in the way: {nothing:?}");
+    let again = within(folder, &["--model", "extractive", "--in-place=.bak", "--keep", "messages:2", "logs"]);
+    assert_eq!(again.code, 7, "the copy would be lost: {again:?}");
     assert!(again.stderr.contains("logs/a.json.bak cannot be written: it is there already"), "{again:?}");
     assert_eq!(fs::read(&file).expect("a file"), after);
+    // A copy is no input, whatever is done to the others.
+    assert_eq!(within(folder, &["--model", "extractive", "--in-place", "--keep", "messages:2", "logs"]).code, 0);
     assert_eq!(fs::read(folder.join("logs/a.json.bak")).expect("a copy"), original);
 }
 
@@ -247,6 +269,65 @@ fn summaries_are_kept_beside_the_results_and_none_is_asked_for_twice() {
     assert!(second.stderr.contains("0 requests, 5 answers from the cache"), "{second:?}");
 }
 
+#[test]
+fn what_changes_while_it_is_worked_on_is_done_again() {
+    let logs = logs();
+    let folder = logs.path();
+    let other = fs::read(Path::new(FIXTURES).join("openai-chat/plain.json")).expect("a fixture");
+    fs::write(folder.join("other.json"), &other).expect("written");
+    // The summarizer changes what it is asked to summarize.
+    let rules = ["--summarizer-cmd", "cat > /dev/null; cp other.json logs/a.json; echo Notes.", "--keep", "messages:1"];
+    let run = within(folder, &[&rules[..], &["-O", "out", "logs/a.json"]].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    let again = within(folder, &[&rules[..], &["--resume", "-O", "out", "logs/a.json"]].concat());
+    assert!(again.stderr.contains("1 file: 1 compacted"), "{again:?}");
+    let whole = within(folder, &[&rules[..], &["other.json"]].concat());
+    assert_eq!(fs::read(folder.join("out/a.json")).expect("a file"), whole.stdout.as_bytes());
+    fs::copy(Path::new(FIXTURES).join("agent-session.json"), folder.join("logs/a.json")).expect("copied");
+    let in_place = within(folder, &[&rules[..], &["-i", "logs/a.json"]].concat());
+    assert_eq!(in_place.code, 7, "{in_place:?}");
+    assert!(in_place.stderr.contains("logs/a.json was changed meanwhile, and is left as it is now"), "{in_place:?}");
+    assert_eq!(fs::read(folder.join("logs/a.json")).expect("a file"), other);
+}
+
+#[test]
+fn what_went_through_for_an_error_is_not_finished() {
+    let logs = logs();
+    let folder = logs.path();
+    let command = "cat > /dev/null; [ -e up ] && echo Notes.";
+    let rules = [
+        "--summarizer-cmd",
+        command,
+        "--keep",
+        "messages:4",
+        "--on-error",
+        "passthrough",
+        "--resume",
+        "-O",
+        "out",
+        "logs",
+    ];
+    let down = within(folder, &rules);
+    assert_eq!(down.code, 0, "{down:?}");
+    assert!(down.stderr.contains("4 left as they are, since their summarizer failed"), "{down:?}");
+    fs::write(folder.join("up"), "").expect("written");
+    assert!(within(folder, &rules).stderr.contains("4 files: 4 compacted"));
+    assert!(within(folder, &rules).stderr.contains("4 files: 4 finished by an earlier run"));
+}
+
+#[test]
+fn each_conversation_has_an_archive_of_its_own_where_a_preset_has_one() {
+    let logs = logs();
+    let folder = logs.path();
+    fs::copy(folder.join("logs/a.json"), folder.join("logs/deep/a.json")).expect("copied");
+    let rules = ["--preset", "deepagents", "--trigger", "messages:10", "--keep", "messages:5", "--model", "extractive"];
+    let run = within(folder, &[&rules[..], &["-O", "out", "logs"]].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    for archive in ["logs/a.md", "logs/deep/a.md", "logs/deep/b.md"] {
+        assert!(folder.join("conversation_history").join(archive).is_file(), "{archive}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn links_are_not_followed_and_odd_names_are_names() {
@@ -260,8 +341,9 @@ fn links_are_not_followed_and_odd_names_are_names() {
     for name in odd {
         fs::copy(folder.join("logs/a.json"), folder.join("logs").join(name)).expect("copied");
     }
-    let run = compacted(folder, &["-O", "out", "--resume", "logs"]);
+    let run = compacted(folder, &["-O", "out", "--resume", "--report", "report.jsonl", "logs"]);
     assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(reported(folder)["logs/everything"]["status"], "skipped");
     assert_eq!(tree(&folder.join("out")).len(), 4 + odd.len());
     assert!(odd.iter().all(|name| folder.join("out").join(name).is_file()));
     assert!(compacted(folder, &["-O", "out", "--resume", "logs"]).stderr.contains("7 files: 7 finished"));
@@ -271,19 +353,25 @@ fn links_are_not_followed_and_odd_names_are_names() {
 fn compressed_files_are_written_as_such() {
     let logs = logs();
     let folder = logs.path();
-    for name in ["agent-session.json.gz", "agent-session.json.zst"] {
-        let from = Path::new(FIXTURES).join(name);
-        if from.exists() {
-            fs::copy(from, folder.join("logs").join(name)).expect("copied");
+    for end in ["gz", "zst"] {
+        for name in ["a.json", "plain.json", "deep/er/c.jsonl"] {
+            let packed = path(folder, &format!("logs/{name}.{end}"));
+            let run = within(folder, &["--trigger", "messages:999", "-o", &packed, &format!("logs/{name}")]);
+            assert_eq!(run.code, 0, "{run:?}");
         }
     }
-    let packed = path(folder, "logs/packed.json.gz");
-    assert_eq!(within(folder, &["--trigger", "messages:999", "-o", &packed, "logs/a.json"]).code, 0);
-    assert_eq!(compacted(folder, &["-O", "out", "logs"]).code, 0);
-    let bytes = fs::read(folder.join("out/packed.json.gz")).expect("a file");
-    assert!(bytes.starts_with(&[0x1f, 0x8b]));
-    let there = within(folder, &["--trigger", "messages:999", "out/packed.json.gz"]);
-    assert_eq!(there.stdout.as_bytes(), fs::read(folder.join("out/a.json")).expect("a file"));
+    assert_eq!(compacted(folder, &["--trigger", "messages:50", "-O", "out", "logs"]).code, 0);
+    for (end, magic) in [("gz", &[0x1f, 0x8b][..]), ("zst", &[0x28, 0xb5, 0x2f, 0xfd])] {
+        for name in ["a.json", "plain.json", "deep/er/c.jsonl"] {
+            let packed = folder.join("out").join(format!("{name}.{end}"));
+            assert!(fs::read(&packed).expect("a file").starts_with(magic));
+            let there = within(folder, &["--trigger", "messages:999", packed.to_str().expect("UTF-8")]);
+            assert_eq!(there.stdout.as_bytes(), fs::read(folder.join("out").join(name)).expect("a file"), "{name}");
+        }
+        let unchanged = format!("plain.json.{end}");
+        let bytes = |root: &str| fs::read(folder.join(root).join(&unchanged)).expect("a file");
+        assert_eq!(bytes("logs"), bytes("out"));
+    }
 }
 
 #[test]

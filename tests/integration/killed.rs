@@ -1,6 +1,8 @@
 //! Whatever happens to a run: killed at any step, out of room on the disk, or kept from writing. Run again, the result is
 //! that of an undisturbed run, and no summary is asked for twice.
 
+#![allow(clippy::print_stdout, reason = "what could not be tried here is said")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -163,30 +165,71 @@ fn a_full_disk_costs_no_file() {
     small_logs(root);
     let original = tree(&root.join("logs"));
     fs::create_dir(root.join("disk")).expect("made");
-    let script = r#"mount -t tmpfs -o size=16k none disk || exit 99
+    // On the small disk first, and then again with room: nothing is asked for twice.
+    let script = r#"mount -t tmpfs -o size=24k none disk || exit 99
+        head -c 9000 /dev/zero > disk/filler
         "$0" --model extractive --keep messages:2 --jobs 1 -O disk/out logs; code=$?
-        rm -f disk/filler; cp -r disk/out copied; mkdir disk/logs 2>/dev/null
+        cp -r disk/out copied; rm -rf disk/out
+        ask() { "$0" --summarizer-cmd 'sum=$(cksum); echo "$sum" >> asked; echo "Notes on $sum."' --keep messages:2 --ledger off --jobs 2 --resume -O disk/asked logs; }
+        ask; [ $? -eq 7 ] || exit 98
+        mount -o remount,size=2m disk && ask || exit 97
+        cp -r disk/asked copied-asked
         exit $code"#;
-    let fill = format!("mount() {{ command mount \"$@\" && head -c 9000 /dev/zero > disk/filler; }}\n{script}");
     let output = Command::new("unshare")
-        .args(["-rm", "sh", "-c", &fill])
+        .args(["-rm", "sh", "-c", script])
         .arg(tcompact().get_program())
         .envs(own_settings())
         .current_dir(root)
         .output();
     let Ok(output) = output.map_err(|error| println!("not tried: {error}")) else { return };
-    if !matches!(output.status.code(), Some(7)) {
-        println!("not tried: no small disk can be made here: {}", String::from_utf8_lossy(&output.stderr));
-        assert_ne!(output.status.code(), Some(0), "the disk was not full");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if matches!(output.status.code(), Some(1 | 99)) {
+        println!("not tried: no small disk can be made here: {said}");
         return;
     }
-    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(7), "{said}");
+    let asked = fs::read_to_string(root.join("asked")).expect("a log");
+    assert_eq!(asked.lines().count(), asked.lines().collect::<std::collections::BTreeSet<_>>().len(), "{asked}");
+    assert_eq!(tree(&root.join("copied-asked")).len(), 5);
     assert!(said.contains("cannot be written: no space left on device"), "{said}");
     assert_eq!(tree(&root.join("logs")), original, "no input is touched");
     let expected = undisturbed(&["--model", "extractive", "--keep", "messages:2", "-O", "out", "logs"]);
     for (name, bytes) in tree(&root.join("copied")) {
         assert!(expected[&Path::new("out").join(&name)] == bytes, "{} is whole or not there", name.display());
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_it_leaves_nothing_unfinished() {
+    let rules = [
+        "--summarizer-cmd",
+        "cat > /dev/null; echo Notes.",
+        "--keep",
+        "messages:2",
+        "--jobs",
+        "4",
+        "-O",
+        "out",
+        "logs",
+    ];
+    let expected = undisturbed(&rules);
+    let mut interrupted = 0;
+    for round in 0..12 {
+        let folder = tempfile::tempdir().expect("a folder");
+        small_logs(folder.path());
+        let mut child =
+            tcompact().args(rules).current_dir(folder.path()).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(4 * round));
+        let _ = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+        interrupted += u32::from(child.wait().expect("it ends").code() == Some(130));
+        let left = |folder: &Path| {
+            tree(folder).into_keys().filter(|name| name.display().to_string().contains(".part")).count()
+        };
+        assert_eq!(left(&folder.path().join("out")) + left(&folder.path().join("out/.tcompact/summaries")), 0);
+        assert_resumes(folder.path(), &rules, &expected, usize::try_from(round).expect("small"));
+    }
+    println!("interrupted {interrupted} times of 12");
 }
 
 #[test]

@@ -39,6 +39,18 @@ impl Largest {
         }
         self.smaller += 1;
         self.saved += saving.saved;
+        self.put(saving);
+    }
+
+    /// Adds the conversations of another batch.
+    pub fn join(&mut self, other: &Largest) {
+        self.conversations += other.conversations;
+        self.smaller += other.smaller;
+        self.saved += other.saved;
+        other.rows.iter().for_each(|row| self.put(row));
+    }
+
+    fn put(&mut self, saving: &Saving) {
         // Which comes first among equals must not depend on which was done first.
         let before = |row: &Saving| (saving.saved, &row.source) < (row.saved, &saving.source);
         let place = self.rows.partition_point(before);
@@ -128,6 +140,14 @@ mod tests {
         );
         let nothing = largest(&[saving("unchanged.json", 300, 0)]).draw(60, true);
         assert_eq!(strip_str(&nothing).to_string(), "0 tokens to be summarized in 0 of 1 conversation\n");
+    }
+
+    #[test]
+    fn joined_they_are_as_if_added_one_by_one() {
+        let savings: Vec<Saving> = (0..40).map(|at| saving(&format!("{at}.json"), 1000, at * 7 % 30)).collect();
+        let mut joined = largest(&savings[..15]);
+        joined.join(&largest(&savings[15..]));
+        assert_eq!(joined, largest(&savings));
     }
 
     #[test]

@@ -11,11 +11,11 @@ use super::notes::{Notes, Piece};
 
 /// The share of the budget that is first offered to what the user wants and rules, and then to what was done: the
 /// files that were changed, and how commands ended.
-const INTENT_SHARE: f64 = 0.45;
+const INTENT_SHARE: f64 = 0.4;
 const FIRST_WISH_SHARE: f64 = 0.7;
 const WORK_SHARE: f64 = 0.35;
 /// The share that is given before costs are looked at again: what was named once is cheaper after.
-const FIRST_SHARE: f64 = 0.75;
+const FIRST_SHARE: f64 = 0.5;
 
 /// A choice that grows.
 pub(super) struct Choice<'n> {
@@ -211,7 +211,7 @@ impl<'n> Choice<'n> {
         } else {
             0.15 * piece.weight
         };
-        (statement + per_literal * literals) / cost.powf(0.9)
+        (statement + per_literal * literals) / cost.powf(if is_wish(piece) { WISH_COST } else { COST })
     }
 }
 
@@ -223,6 +223,9 @@ const FEWEST_WORDS: f64 = 2.0;
 const MANY_WORDS: f64 = 12.0;
 /// Pieces that are taken to share what they need to stand.
 const SHARED: usize = 5;
+/// How much size counts: for less of what the user wants, where a long sentence may say more than two short ones.
+const COST: f64 = 0.9;
+const WISH_COST: f64 = 0.8;
 /// How much a literal says beside a statement.
 const LITERALS: f64 = 1.2;
 
@@ -241,8 +244,8 @@ fn keeps(piece: &Piece) -> bool {
 
 fn bias(piece: &Piece) -> f64 {
     match (piece.speaker, piece.kind) {
-        (Speaker::User, _) => 0.5,
-        (_, Kind::Decision | Kind::Done | Kind::Next) => 0.25,
-        _ => 0.12,
+        (Speaker::User, _) => 1.0,
+        (_, Kind::Decision | Kind::Done | Kind::Next) => 0.5,
+        _ => 0.24,
     }
 }

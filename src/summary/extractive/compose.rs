@@ -2,18 +2,33 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::summary::ledger::{Cell, Kind, Speaker};
+use crate::summary::ledger::{Cell, Kind, Speaker, USER};
 
-use super::notes::{Line, Notes, Piece, SECTIONS, Section, Shape, name_of};
+use super::notes::{Line, Notes, Piece, SECTIONS, Section, Shape, label_of, name_of};
 
 /// What stands before the pieces of a line.
-pub(super) fn opening(line: &Line) -> String {
+pub(super) fn opening(line: &Line, plain: bool) -> String {
+    let mark = if plain { "" } else { "- " };
     match line.shape {
-        Shape::Speech => "- ".to_owned(),
-        Shape::Values if line.about.is_empty() => "- ".to_owned(),
-        Shape::Values | Shape::List => format!("- {}: ", line.about),
-        Shape::Command => format!("- `{}` → ", line.about),
+        Shape::Speech => mark.to_owned(),
+        Shape::Values if line.about.is_empty() => mark.to_owned(),
+        Shape::Values | Shape::List => format!("{mark}{}: ", line.about),
+        Shape::Command => format!("{mark}`{}` → ", line.about),
     }
+}
+
+/// What stands before the lines of a section; in a plain summary only before what the user said.
+pub(super) fn heading(section: Section, plain: bool) -> String {
+    match (plain, section) {
+        (true, Section::Intent) => USER.to_owned(),
+        (true, _) => String::new(),
+        (false, _) => format!("{}\n", section.heading()),
+    }
+}
+
+/// What stands before the values of a call, where there are several of a tool.
+pub(super) fn nested(call: &str, plain: bool) -> String {
+    if plain && call.starts_with('(') { format!("\n{call}") } else { format!("\n  {call}") }
 }
 
 /// The name of the list or object that a value stands in.
@@ -36,32 +51,38 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> String {
     let mut named = HashSet::new();
     let mut sections = Vec::new();
     for section in SECTIONS {
-        let mut lines: Vec<String> = Vec::new();
-        let mut paragraph = None;
-        for (line, pieces) in
-            notes.lines.iter().zip(&of_line).filter(|(line, pieces)| line.section == section && !pieces.is_empty())
-        {
-            let text = joined(line, pieces, &mut named);
-            let goes_on = section == Section::Intent
-                && line.shape == Shape::Speech
-                && pieces.iter().all(|(_, piece)| piece.kind != Kind::Rule && piece.speaker == Speaker::User);
-            match lines.last_mut().filter(|last: &&mut String| {
-                goes_on && paragraph == Some(true) && last.len() + text.len() < LONGEST_PARAGRAPH
-            }) {
-                Some(last) => {
-                    last.push_str(if last.ends_with(ENDS) { " " } else { "; " });
-                    last.push_str(&text);
-                }
-                None if text.starts_with('\n') => lines.push(format!("{}{text}", opening(line).trim_end())),
-                None => lines.push(format!("{}{text}", opening(line))),
-            }
-            paragraph = Some(goes_on);
-        }
+        let lines = lines(notes, section, &of_line, &mut named);
         if !lines.is_empty() {
-            sections.push(format!("{}\n{}", section.heading(), lines.join("\n")));
+            sections.push(format!("{}{}", heading(section, notes.plain), lines.join("\n")));
         }
     }
-    sections.join("\n\n")
+    sections.join(if notes.plain { "\n" } else { "\n\n" })
+}
+
+/// The lines of a section. What the user said in short messages goes on one after another.
+fn lines(notes: &Notes, section: Section, of_line: &[Vec<Placed<'_>>], named: &mut HashSet<u64>) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut went_on = false;
+    for (line, pieces) in
+        notes.lines.iter().zip(of_line).filter(|(line, pieces)| line.section == section && !pieces.is_empty())
+    {
+        let text = joined(line, pieces, named, notes.plain);
+        let by_user = |piece: &Piece| piece.kind != Kind::Rule && piece.speaker == Speaker::User;
+        let goes_on = section == Section::Intent
+            && line.shape == Shape::Speech
+            && (notes.plain || pieces.iter().all(|(_, piece)| by_user(piece)));
+        let last = lines.last_mut().filter(|last| goes_on && went_on && last.len() + text.len() < LONGEST_PARAGRAPH);
+        match last {
+            Some(last) => {
+                last.push_str(if last.ends_with(ENDS) { " " } else { "; " });
+                last.push_str(&text);
+            }
+            None if text.starts_with('\n') => lines.push(format!("{}{text}", opening(line, notes.plain).trim_end())),
+            None => lines.push(format!("{}{text}", opening(line, notes.plain))),
+        }
+        went_on = goes_on;
+    }
+    lines
 }
 
 /// Bytes of a line that the words of several short messages share.
@@ -72,12 +93,12 @@ const ENDS: [char; 12] = ['.', '!', '?', '。', '！', '？', '…', ':', ';', '
 /// Those of them that need no space behind them.
 const WIDE_ENDS: [char; 5] = ['。', '！', '？', '；', '：'];
 
-fn joined(line: &Line, pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
+fn joined(line: &Line, pieces: &[Placed<'_>], named: &mut HashSet<u64>, plain: bool) -> String {
     match line.shape {
         Shape::Speech => sentences(pieces),
         Shape::List => texts(pieces, ", "),
         Shape::Command => texts(pieces, "; "),
-        Shape::Values => calls(pieces, named),
+        Shape::Values => calls(pieces, named, plain),
     }
 }
 
@@ -112,7 +133,7 @@ fn sentences(pieces: &[Placed<'_>]) -> String {
 }
 
 /// What the calls of a tool brought: of one call behind its name, of several each on a line.
-fn calls(pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
+fn calls(pieces: &[Placed<'_>], named: &mut HashSet<u64>, plain: bool) -> String {
     let mut by_call: Vec<(&str, Vec<&Piece>)> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
     for (_, piece) in pieces {
@@ -126,8 +147,8 @@ fn calls(pieces: &[Placed<'_>], named: &mut HashSet<u64>) -> String {
     let lines = by_call.into_iter().map(|(call, pieces)| match (several, call) {
         (false, "") => values(&pieces, named),
         (false, call) => format!("{call} {}", values(&pieces, named)),
-        (true, "") => format!("\n  {}", values(&pieces, named)),
-        (true, call) => format!("\n  {call} {}", values(&pieces, named)),
+        (true, "") => format!("{}{}", nested("", plain), values(&pieces, named)),
+        (true, call) => format!("{} {}", nested(call, plain), values(&pieces, named)),
     });
     lines.collect()
 }
@@ -147,8 +168,9 @@ fn values(pieces: &[&Piece], named: &mut HashSet<u64>) -> String {
         let is_named = !piece.evident && !cell.key.is_empty() && named.insert(name_of(piece, cell));
         let spaced = cell.value.contains(' ');
         let same_group = before.is_some_and(|(group, ..)| group == cell.group);
+        let same_row = before.is_some_and(|(_, row, _)| row == cell.row && (same_group || row > 0));
         text.push_str(match before {
-            Some((_, row, was_spaced)) if same_group && row == cell.row => {
+            Some((_, _, was_spaced)) if same_row => {
                 if spaced || was_spaced {
                     ", "
                 } else {
@@ -158,7 +180,8 @@ fn values(pieces: &[&Piece], named: &mut HashSet<u64>) -> String {
             _ if text.is_empty() => "",
             _ => "; ",
         });
-        if !same_group && !label(cell).is_empty() {
+        let is_known = same_row || piece.evident;
+        if !same_group && !label(cell).is_empty() && (named.insert(label_of(piece, cell)) || !is_known) {
             text.push_str(label(cell));
             text.push_str(": ");
         }

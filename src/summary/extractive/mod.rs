@@ -1,8 +1,8 @@
 //! The embedded summarizer: no network, no model, the same text for the same history.
 //!
 //! It takes the facts of the ledger and the other sentences of the history (`notes`), chooses what says most for its
-//! size until the budget is spent (`choose`), and writes it in four sections (`compose`). It makes nothing up, and it
-//! never exceeds the budget.
+//! size until the budget is spent (`choose`), and writes it in four sections, or in plain lines where there is little
+//! room (`compose`). It makes nothing up, and it never exceeds the budget.
 
 mod choose;
 mod compose;
@@ -21,7 +21,7 @@ use compose::compose;
 pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let turns = ledger::read(messages, &indices, prefix);
-    let notes = notes::notes(&turns, ledger::gather(&turns));
+    let notes = notes::notes(&turns, ledger::gather(&turns), is_tight(&turns, limit));
     let mut choice = Choice::new(&notes, counter);
     let mut text = String::new();
     // Names that are said once leave room for more, which is known when the text is there.
@@ -39,6 +39,20 @@ pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limi
         text = compose(&notes, &choice.taken);
     }
     if text.is_empty() { last_resort::first_words(&notes, messages, counter, limit) } else { text }
+}
+
+/// Whether so little of so much is to be said that headings would take the room of facts.
+fn is_tight(turns: &[ledger::Turn], limit: u64) -> bool {
+    const SMALL: u64 = 200;
+    /// Bytes of the history for each token of the summary: about a quarter of it.
+    const MUCH: u64 = 16;
+    let of_call = |call: &ledger::Called| call.arguments.len() + call.result.as_ref().map_or(0, String::len);
+    let of_turn = |turn: &ledger::Turn| {
+        turn.text.len()
+            + turn.strays.iter().map(String::len).sum::<usize>()
+            + turn.calls.iter().map(of_call).sum::<usize>()
+    };
+    limit < SMALL && limit * MUCH < turns.iter().map(of_turn).sum::<usize>() as u64
 }
 
 /// How often what is left of the budget is offered again.
@@ -148,6 +162,33 @@ mod tests {
             text.contains("- `cargo test` → Exit code 101: error[E0308]: mismatched types in src/auth.rs"),
             "{text}"
         );
+    }
+
+    /// A call of a tool and what it brought.
+    fn called(name: &str, given: &str, result: &str) -> String {
+        let call = serde_json::json!({"id": "1", "function": {"name": name, "arguments": given}});
+        serde_json::json!([{"role": "assistant", "content": null, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": result}])
+        .to_string()
+    }
+
+    #[test]
+    fn the_values_of_a_row_stand_together() {
+        let result = r#"[{"number": "HAT057", "prices": {"economy": 141, "business": 477}}, {"number": "HAT039", "prices": {"economy": 103, "business": 283}}]"#;
+        let text = summary(&called("search", r#"{"origin": "JFK"}"#, result), Counter::DEFAULT, 300);
+        assert!(text.contains("search: (JFK) HAT057 prices: economy=141 business=477; HAT039 103 283"), "{text}");
+    }
+
+    #[test]
+    fn small_summaries_have_no_headings() {
+        let text = summary(SESSION, Counter::DEFAULT, 20);
+        assert!(text.starts_with("User: ") && text.contains("Never touch the migrations."), "{text}");
+        assert!(!text.contains("##"), "{text}");
+        let result =
+            serde_json::json!({"user_id": "mia_kim_4397", "code": "H9ZU1C", "note": "all is well ".repeat(90)});
+        let source = called("get_booking", r#"{"id": "4711"}"#, &result.to_string());
+        assert_eq!(summary(&source, Counter::DEFAULT, 40), "get_booking: (4711) mia_kim_4397 code=H9ZU1C");
+        assert!(summary(&source, Counter::DEFAULT, 300).contains("(4711) user_id=mia_kim_4397 code=H9ZU1C"));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::compose::{label, opening};
+use super::compose::{heading, label, nested, opening};
 use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, is_common, literals, spoken};
 
 /// The sections of a summary, in order.
@@ -112,17 +112,19 @@ pub(super) struct Notes {
     pub(super) openers: Vec<Opener>,
     /// How much it matters that a literal or a word is held.
     pub(super) matters: HashMap<u64, f64>,
+    /// Whether lines stand without headings and marks, for which there is no room.
+    pub(super) plain: bool,
 }
 
 /// Makes notes of what was found in `turns`.
-pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
+pub(super) fn notes(turns: &[Turn], found: Vec<Found>, plain: bool) -> Notes {
     let mut mentions = Mentions::of(turns);
-    let mut notes = Notes::default();
+    let mut notes = Notes { plain, ..Notes::default() };
     let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
     let mut openers = HashMap::new();
     let positions: HashMap<usize, f64> =
         turns.iter().enumerate().map(|(at, turn)| (turn.index, (at + 1) as f64 / turns.len() as f64)).collect();
-    for found in found {
+    for mut found in found {
         let entry = &found.entry;
         let (shape, about, call) = shape(&found);
         // What it was called with is told with the call, and what a group is called by with the group.
@@ -142,7 +144,11 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>) -> Notes {
         let says = says(&found, &text);
         mentions.value(&found, &says, recency);
         let weight = entry.weight * (0.7 + 0.6 * recency);
-        let evident = found.cell.as_ref().is_some_and(is_evident);
+        let mut evident = found.cell.as_ref().is_some_and(is_evident);
+        if let Some(cell) = found.cell.as_mut().filter(|cell| plain && tells_itself(cell)) {
+            evident = true;
+            cell.group.clear();
+        }
         let (kind, speaker) = (entry.kind, found.speaker);
         notes.pieces.push(Piece {
             line,
@@ -169,6 +175,17 @@ fn is_evident(cell: &Cell) -> bool {
         && literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()))
 }
 
+/// Whether a value has words in it that say what it is: `gift_card_4421` does, `HAT192` does not.
+fn tells_itself(cell: &Cell) -> bool {
+    let value = cell.value.as_str();
+    let named = |word: &str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    literals(value).first().is_some_and(|literal| {
+        literal.span == (0..value.len())
+            && literal.class != Class::Number
+            && value.split(|c: char| !c.is_alphanumeric()).filter(|word| named(word)).count() > 0
+    })
+}
+
 impl Notes {
     /// Finds out what the piece that was added last needs to stand, in the ways that `compose` writes it.
     fn open_last(&mut self, known: &mut HashMap<u64, usize>) {
@@ -176,16 +193,16 @@ impl Notes {
         let piece = &self.pieces[at];
         let line = &self.lines[piece.line];
         let mut needed = vec![
-            (hash(&(0, line.section)), format!("{}\n\n\n", line.section.heading())),
-            (hash(&(1, piece.line)), format!("{}\n", opening(line))),
+            (hash(&(0, line.section)), format!("{}\n\n", heading(line.section, self.plain))),
+            (hash(&(1, piece.line)), format!("{}\n", opening(line, self.plain))),
         ];
         if !piece.call.is_empty() {
-            needed.push((hash(&(2, piece.line, &piece.call)), format!("\n  {} ", piece.call)));
+            needed.push((hash(&(2, piece.line, &piece.call)), format!("{} ", nested(&piece.call, self.plain))));
         }
         if let Some(cell) = &piece.cell {
             let label = label(cell);
             if !label.is_empty() {
-                needed.push((hash(&(3, piece.line, &piece.call, &cell.group)), format!("{label}: ")));
+                needed.push((label_of(piece, cell), format!("{label}: ")));
             }
             if !piece.evident && !cell.key.is_empty() {
                 needed.push((name_of(piece, cell), format!("{}=", cell.key)));
@@ -208,6 +225,13 @@ impl Notes {
 pub(super) fn name_of(piece: &Piece, cell: &Cell) -> u64 {
     let call = if cell.bare { piece.call.as_str() } else { "" };
     hash(&(4, piece.line, call, cell.group.as_str(), cell.key.as_str()))
+}
+
+/// By what the name of a list or object is known: of values that say themselves what they are the tool's, of others the
+/// call's.
+pub(super) fn label_of(piece: &Piece, cell: &Cell) -> u64 {
+    let call = if piece.evident { "" } else { piece.call.as_str() };
+    hash(&(3, piece.line, call, cell.group.as_str()))
 }
 
 /// What one message said stands on one line, but for rules, and for what an earlier summary had on lines of its own.

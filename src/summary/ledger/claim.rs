@@ -63,8 +63,9 @@ pub(super) enum Stands {
 impl Claim {
     /// Takes a sentence apart.
     pub(super) fn of(sentence: &str) -> Claim {
+        let opening = cues::GOES_ON.places(sentence).next().map_or(0, |found| found.end);
         let mut claim = Claim {
-            changes: cues::CHANGES.is_in(sentence),
+            changes: cues::CHANGES.is_in(&sentence[opening..]),
             points_back: cues::THAT.is_in(sentence),
             forbids: cues::FORBIDS.is_in(sentence),
             ..Claim::default()

@@ -57,11 +57,15 @@ cue! {
     /// Something went wrong.
     WRONG = r"(?i)\b(?:error|errors|failed|fails|failing|failure|panicked|exception|traceback|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|timed? ?out|refused)\b|错误|失败|无法";
     /// A line of output that tells how something ended.
-    ENDINGS = r"(?i)\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:Error|Exception)\b|(?:^|\s)(?:FAIL|ok|PASS)\s|错误|失败";
+    ENDINGS = r"(?i)\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:Error|Exception)\b|(?m:^|[ \t])(?:FAIL|ok|PASS)\s|错误|失败";
     /// A program's words for its exit status; the number is the group that matched.
     STATUS = r#"(?i)<returncode>(-?\d+)|<exit_code>(-?\d+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?\d+)|"(?:exit_code|exitCode|returncode)"\s*:\s*(-?\d+)|^\[exit (\d+)"#;
     /// What was said before holds no longer.
     CHANGES = r"(?i)\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas\w+|decreas\w+|reduc\w+|extend\w*|postpone\w*|switch(?:ed)?|replac\w+|updat\w+|correction|on second thought|scratch that|forget|new|revis\w+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
+    /// The opening of a sentence that goes on to something else, and changes nothing.
+    GOES_ON = r"(?i)^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
+    /// The opening of a sentence about what the one before it names.
+    REFERS = r"(?i)^(?:they|it|these|those|this|that|he|she)\b";
     /// What is said by it has no name: it is about what was said last.
     THAT = r"(?i)\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
     /// What holds no longer, by name: after `instead of`, `rather than`, `no longer`, `not … but`, `from … to`.

@@ -11,6 +11,8 @@ use super::section;
 use super::sentences::sentences;
 use super::{Found, Kind};
 
+/// What stands before the words of the user in a summary that is too small for headings.
+pub(in crate::summary) const USER: &str = "User: ";
 /// What is carried on weighs more than what is new: it was chosen before.
 const CARRIED: f64 = 2.0;
 
@@ -20,6 +22,7 @@ pub(super) fn by_earlier(turn: &Turn, found: &mut Vec<Found>) {
     // The tool whose calls stand on the lines below it.
     let mut tool = String::new();
     let first = found.len();
+    let plain = turn.text.trim_start().starts_with(USER);
     for line in section::without(&turn.text).lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with('#') {
             heading = line.trim_start_matches(['#', ' ']).to_lowercase();
@@ -28,12 +31,13 @@ pub(super) fn by_earlier(turn: &Turn, found: &mut Vec<Found>) {
         if heading.contains("next") {
             continue;
         }
-        let nested = line.starts_with("  ") && !tool.is_empty();
+        let nested = (line.starts_with("  ") || plain && line.starts_with('(')) && !tool.is_empty();
         let text = line.trim().trim_start_matches("- ").trim();
         match () {
             () if nested => values(&tool, text, turn.index, found),
             () if of_shape(text, turn.index, found) => {}
-            () if heading.contains("artifact") => {
+            () if plain && text.starts_with(USER) => said(&text[USER.len()..], true, turn.index, found),
+            () if heading.contains("artifact") || plain && is_call(text) => {
                 tool = text.strip_suffix(':').unwrap_or("").to_owned();
                 of_call(text, turn.index, found);
             }
@@ -64,6 +68,12 @@ fn of_shape(text: &str, index: usize, found: &mut Vec<Found>) -> bool {
         return true;
     }
     false
+}
+
+/// Whether a line without a heading is that of a tool.
+fn is_call(text: &str) -> bool {
+    let (tool, rest) = text.split_once(':').unwrap_or((" ", ""));
+    !tool.contains(' ') && (rest.is_empty() || rest.starts_with(" ("))
 }
 
 /// `tool: (given) values`, or any other line of names.
@@ -105,20 +115,38 @@ fn said(text: &str, wanted: bool, index: usize, found: &mut Vec<Found>) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_summary_is_taken_apart_as_it_was_put_together() {
-        let text = "## Session intent\n- Fix the login. Keep it small.\n- Never touch the migrations.\n\n## Summary\n- `cargo test` → ok: 42 passed\n\n\
-                    ## Artifacts\n- Changed: src/a.rs, src/b.rs\n- get_user: (4711) user_id=mia; flights: HAT1\n- look:\n  (a) x=1\n  (b) y=2\n\n## Next steps\n- Go on.";
+    fn told(text: &str) -> Vec<String> {
         let turn =
             Turn { index: 3, speaker: Speaker::Earlier, text: text.to_owned(), calls: Vec::new(), strays: Vec::new() };
         let mut found = Vec::new();
         by_earlier(&turn, &mut found);
-        let told: Vec<String> = found
-            .iter()
-            .map(|found| format!("{:?} {}|{}", found.entry.kind, found.entry.about, found.entry.text))
-            .collect();
+        assert!(found.iter().all(|found| found.entry.earlier));
+        found.iter().map(|found| format!("{:?} {}|{}", found.entry.kind, found.entry.about, found.entry.text)).collect()
+    }
+
+    #[test]
+    fn a_small_summary_without_headings_is_as_well() {
+        let text = "User: Fix the login. Keep it small.\n`cargo test` → ok: 42 passed\nget_user: (4711) mia\nlook:\n(a) x=1\n(b) y=2\nIt was fixed: all of it.";
         assert_eq!(
-            told,
+            told(text),
+            [
+                "Goal |Fix the login.",
+                "Rule |Keep it small.",
+                "Command cargo test|ok: 42 passed",
+                "Identifier get_user(4711)|mia",
+                "Identifier look(a)|x=1",
+                "Identifier look(b)|y=2",
+                "Done |It was fixed: all of it.",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_summary_is_taken_apart_as_it_was_put_together() {
+        let text = "## Session intent\n- Fix the login. Keep it small.\n- Never touch the migrations.\n\n## Summary\n- `cargo test` → ok: 42 passed\n\n\
+                    ## Artifacts\n- Changed: src/a.rs, src/b.rs\n- get_user: (4711) user_id=mia; flights: HAT1\n- look:\n  (a) x=1\n  (b) y=2\n\n## Next steps\n- Go on.";
+        assert_eq!(
+            told(text),
             [
                 "Goal |Fix the login.",
                 "Rule |Keep it small.",
@@ -132,6 +160,5 @@ mod tests {
                 "Identifier look(b)|y=2",
             ]
         );
-        assert!(found.iter().all(|found| found.entry.earlier));
     }
 }

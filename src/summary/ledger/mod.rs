@@ -30,8 +30,9 @@ use crate::transcript::Message;
 use claim::Claim;
 
 pub(super) use claim::is_common;
+pub(super) use earlier::USER;
 pub(super) use literals::{Class, literals};
-pub(super) use reading::{Speaker, Turn};
+pub(super) use reading::{Called, Speaker, Turn};
 pub use section::{HEADING, beside_another, without};
 pub(super) use sentences::{clipped, spoken};
 pub(super) use values::Cell;
@@ -176,7 +177,9 @@ pub(super) fn read(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -
 /// All that a history offers for notes, the facts and what else was said, in its order; of facts about the same thing
 /// the last.
 pub(super) fn gather(turns: &[Turn]) -> Vec<Found> {
-    let first_request = turns.iter().position(|turn| turn.speaker == Speaker::User);
+    // What opens a conversation says what it is for; what follows an earlier summary goes on with it.
+    let opens = |turn: &Turn| matches!(turn.speaker, Speaker::User | Speaker::Earlier);
+    let first_request = turns.iter().position(opens).filter(|at| turns[*at].speaker == Speaker::User);
     let last_reply = turns.iter().rposition(|turn| turn.speaker == Speaker::Assistant && !turn.text.trim().is_empty());
     let mut found = Vec::new();
     for (place, turn) in turns.iter().enumerate() {

@@ -75,7 +75,7 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
         }
         let told = tells(line);
         if told > 0 && seen.insert(without_digits(line)) {
-            found.push((told, place, clipped_to(line, LONGEST_LINE)));
+            found.push((told, place, shortened(line)));
         }
     }
     if found.is_empty() || failed && found.iter().all(|(told, ..)| *told < 2) {
@@ -85,6 +85,17 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
     found.sort_by_key(|(told, place, _)| std::cmp::Reverse((*told, *place)));
     found.truncate(MOST_LINES);
     found.into_iter().map(|(_, _, line)| line).collect()
+}
+
+/// A line of at most [`LONGEST_LINE`] characters: of a long one the ends, where it says what failed and how.
+fn shortened(line: &str) -> String {
+    const END: usize = 60;
+    if line.chars().count() <= LONGEST_LINE {
+        return line.to_owned();
+    }
+    let start = line.char_indices().rev().nth(END - 1).map_or(0, |(at, _)| at);
+    let end = line[start..].split_once(' ').map_or("", |(_, words)| words);
+    format!("{} {end}", clipped_to(line, LONGEST_LINE - END - 2)).trim_end().to_owned()
 }
 
 /// How much a line tells: errors by name and counts of tests most, lines of code that speak of errors nothing.
@@ -177,6 +188,21 @@ mod tests {
             Outcome::of("Exit code 2\nTraceback (most recent call last):\nKeyError: 'id'").lines[0],
             "KeyError: 'id'"
         );
+    }
+
+    #[test]
+    fn long_lines_keep_both_ends() {
+        let line = format!("An error occurred: Command {}timed out after 60 seconds", "'x', ".repeat(60));
+        let told = &Outcome::of(&line).lines[0];
+        assert!(told.starts_with("An error occurred: ") && told.ends_with("timed out after 60 seconds"), "{told}");
+        assert!(told.chars().count() <= LONGEST_LINE, "{told}");
+        assert!(Outcome::of(&"errörs".repeat(200)).lines.iter().all(|line| line.chars().count() <= LONGEST_LINE));
+    }
+
+    #[test]
+    fn lines_below_a_verdict_are_told() {
+        let outcome = Outcome::of("--- PASS: TestShow (0.00s)\nPASS\nok  \tgithub.com/a/b/cli\t0.539s\n");
+        assert!(outcome.lines.iter().any(|line| line.contains("0.539s")), "{outcome:?}");
     }
 
     #[test]

@@ -3,28 +3,73 @@
 use super::cues;
 use super::literals::{Class, literals};
 use super::reading::{Speaker, Turn};
-use super::sentences::sentences;
+use super::sentences::{clipped, sentences};
 use super::{Found, Kind};
 
 /// The sentences of a person.
 pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
     /// Sentences of the first message that say what the conversation is for.
     const OPENING: usize = 2;
-    let said = sentences(&turn.text);
+    let said = with_lists(sentences(&turn.text));
     let says = |sentence: &&String| !sentence.ends_with([':', '：']) || said.len() == 1;
+    let mut before: Option<(usize, &str)> = None;
     for (place, sentence) in said.iter().filter(says).enumerate() {
         let opens = first && place < OPENING;
-        for clause in clauses(without_chatter(sentence)).into_iter().filter(|clause| !cues::THANKS.is_in(clause)) {
-            let kind = kind_of_request(clause, opens);
+        let weight = |kind| {
             // What comes late in a long message is more often material than a wish; a rule is one wherever it stands.
             let late = if kind == Kind::Rule { 0.01 } else { 0.05 } * place as f64;
-            let weight = if opens { 1.5 } else { 1.0 / (1.0 + late) };
-            let statement = Found::new(kind, Speaker::User, turn.index, "", clause).weighing(weight);
+            if opens { 1.5 } else { 1.0 / (1.0 + late) }
+        };
+        let start = found.len();
+        if let Some((start, subject)) = before.filter(|(_, before)| refers(sentence, before)) {
+            // The rule says with the sentence before it what it is about, and claims no more than it says itself.
+            let mut rule = Found::new(Kind::Rule, Speaker::User, turn.index, "", &**sentence).claiming();
+            rule.entry.text = format!("{subject} {}", rule.entry.text);
+            if found[start..].iter().all(|found| found.entry.kind != Kind::Rule) {
+                found.truncate(start);
+            }
+            found.push(rule.weighing(weight(Kind::Rule)));
+            before = None;
+            continue;
+        }
+        for clause in clauses(without_chatter(sentence)).into_iter().filter(|clause| !cues::THANKS.is_in(clause)) {
+            let kind = kind_of_request(clause, opens);
+            let statement = Found::new(kind, Speaker::User, turn.index, "", clause).weighing(weight(kind));
             // What gives no value and asks for nothing takes nothing back.
             let states = !matches!(kind, Kind::Said | Kind::Identifier | Kind::Url);
             found.push(if states { statement.claiming() } else { statement });
         }
+        before = Some((start, without_chatter(sentence)));
     }
+}
+
+/// Whether a sentence is a rule about what the one before it names, and both are short enough to stand together.
+fn refers(sentence: &str, before: &str) -> bool {
+    const LONGEST: usize = 240;
+    let whole = before.ends_with(['.', '!', '。', '！']);
+    whole && cues::REFERS.is_in(sentence) && cues::RULES.is_in(sentence) && sentence.len() + before.len() < LONGEST
+}
+
+/// Sentences, of which a rule that ends in a colon holds the short items below it: `Do not change: a.rs, b.rs`.
+fn with_lists(said: Vec<String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::with_capacity(said.len());
+    let mut listing = false;
+    for sentence in said {
+        // An item that rules by itself stands by itself.
+        let ends = sentence.ends_with(['.', '!', '?', ':', '。', '！', '？', '：']);
+        let item = !ends && !cues::RULES.is_in(&sentence);
+        match found.last_mut().filter(|_| listing && item) {
+            Some(rule) => {
+                let joint = if rule.ends_with([':', '：']) { " " } else { ", " };
+                *rule = clipped(&format!("{rule}{joint}{sentence}"));
+            }
+            None => {
+                listing = sentence.ends_with([':', '：']) && cues::RULES.is_in(&sentence);
+                found.push(sentence);
+            }
+        }
+    }
+    found
 }
 
 /// What a sentence of a person is; the one that opens a conversation says what it is for.
@@ -168,6 +213,50 @@ mod tests {
         assert_eq!(clauses("预算是 500 元，截止日期是 12 月 3 日。"), ["预算是 500 元，", "截止日期是 12 月 3 日。"]);
         assert_eq!(clauses("如果太贵，不要买。"), ["如果太贵，不要买。"]);
         assert_eq!(clauses("Buy apples, pears, and plums."), ["Buy apples, pears, and plums."]);
+    }
+
+    /// What a person's message is taken apart into.
+    fn told(text: &str) -> Vec<String> {
+        let turn =
+            Turn { index: 0, speaker: Speaker::User, text: text.to_owned(), calls: Vec::new(), strays: Vec::new() };
+        let mut found = Vec::new();
+        by_user(&turn, false, &mut found);
+        found.into_iter().map(|found| format!("{:?} {}", found.entry.kind, found.entry.text)).collect()
+    }
+
+    #[test]
+    fn a_rule_stands_with_what_it_is_about() {
+        assert_eq!(
+            told("The opening hours on the page are wrong. They should only say 9 to 18."),
+            ["Rule The opening hours on the page are wrong. They should only say 9 to 18."]
+        );
+        assert_eq!(
+            told(
+                "Never touch the fixtures. They must stay as they are. It rained a lot here.\nTimeout: 30 s in all\nIt must work."
+            ),
+            [
+                "Rule Never touch the fixtures.",
+                "Rule Never touch the fixtures. They must stay as they are.",
+                "Said It rained a lot here.",
+                "Number Timeout: 30 s in all",
+                "Rule It must work."
+            ]
+        );
+    }
+
+    #[test]
+    fn a_rule_stands_with_its_list() {
+        assert_eq!(
+            told(
+                "Do not change these files:\n- src/main.rs\n- all of the tests\n- Never touch main\nPlease look into it.\nDetails here:\n- one of them"
+            ),
+            [
+                "Rule Do not change these files: src/main.rs, all of the tests",
+                "Rule Never touch main",
+                "Goal Please look into it.",
+                "Said one of them"
+            ]
+        );
     }
 
     #[test]

@@ -37,11 +37,11 @@ pub(in crate::summary) fn cells(text: &str) -> Option<Vec<Cell>> {
     let value: Value = serde_json::from_str(trimmed).ok()?;
     let mut found = Vec::new();
     let mut rows = 0;
-    walk(&value, "", "", 0, &mut rows, &mut found);
+    walk(&value, "", "", 0, false, &mut rows, &mut found);
     Some(found)
 }
 
-fn walk(value: &Value, group: &str, key: &str, row: usize, rows: &mut usize, found: &mut Vec<Cell>) {
+fn walk(value: &Value, group: &str, key: &str, row: usize, listed: bool, rows: &mut usize, found: &mut Vec<Cell>) {
     if found.len() >= MOST {
         return;
     }
@@ -64,22 +64,23 @@ fn walk(value: &Value, group: &str, key: &str, row: usize, rows: &mut usize, fou
                 // The values of a list of bare ones belong together.
                 if value.is_object() || value.is_array() {
                     *rows += 1;
-                    walk(value, &inside, "", *rows, rows, found);
+                    walk(value, &inside, "", *rows, true, rows, found);
                 } else {
-                    walk(value, &inside, "", row, rows, found);
+                    walk(value, &inside, "", row, listed, rows, found);
                 }
             }
         }
         Value::Object(fields) => {
             let inside = joined(group, key);
-            let row = if key.is_empty() {
+            // What an object in a list holds in an object of its own belongs to the same row.
+            let row = if key.is_empty() || listed {
                 row
             } else {
                 *rows += 1;
                 *rows
             };
             for (name, value) in fields {
-                walk(value, &inside, name, row, rows, found);
+                walk(value, &inside, name, row, listed, rows, found);
             }
         }
     }
@@ -132,6 +133,11 @@ mod tests {
                 "tags/0/b"
             ]
         );
+        let nested =
+            cells(r#"[{"no": "HAT192", "prices": {"economy": 141}}, {"prices": {"economy": 103}}]"#).expect("JSON");
+        let told: Vec<String> =
+            nested.iter().map(|cell| format!("{}/{}/{}", cell.group, cell.row, cell.named())).collect();
+        assert_eq!(told, ["/1/no=HAT192", "prices/1/economy=141", "prices/2/economy=103"]);
         assert_eq!(cells("no JSON"), None);
         assert_eq!(cells(&"[".repeat(100_000)), None);
     }

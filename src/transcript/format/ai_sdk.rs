@@ -62,7 +62,7 @@ impl Format for AiSdk {
         }
     }
 
-    fn claim(&self, _envelope: Json<'_>) -> Claim {
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
         Claim::None
     }
 
@@ -110,7 +110,7 @@ impl Format for AiSdk {
         bonds
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Following)
     }
 

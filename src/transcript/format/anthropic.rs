@@ -57,7 +57,7 @@ impl Format for Anthropic {
         fit
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         // A system message in front is what Chat Completions has, for models of all makers.
         let first = envelope.get("messages").and_then(|messages| messages.items().next());
         if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
@@ -109,7 +109,7 @@ impl Format for Anthropic {
         bound_to_thoughts(messages)
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         // Messages of one speaker in a row are merged.
         Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
     }

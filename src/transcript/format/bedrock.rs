@@ -55,7 +55,7 @@ impl Format for Bedrock {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         let own = ["toolConfig", "inferenceConfig"].iter().any(|key| envelope.get(key).is_some());
         if own { Claim::Likely } else { Claim::None }
     }
@@ -90,7 +90,7 @@ impl Format for Bedrock {
         bound_to_thoughts(messages)
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
     }
 

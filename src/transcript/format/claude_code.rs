@@ -62,7 +62,7 @@ impl Format for ClaudeCode {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         if envelope.get("loglines").is_some() { Claim::Likely } else { Claim::None }
     }
 
@@ -127,7 +127,7 @@ impl Format for ClaudeCode {
         true
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
     }
 

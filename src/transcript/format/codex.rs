@@ -60,7 +60,7 @@ impl Format for Codex {
         }
     }
 
-    fn claim(&self, _envelope: Json<'_>) -> Claim {
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
         Claim::None
     }
 
@@ -92,7 +92,7 @@ impl Format for Codex {
         items::bonds(messages.iter().map(|message| payload(message.json)))
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
     }
 

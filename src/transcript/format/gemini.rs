@@ -55,7 +55,7 @@ impl Format for Gemini {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         if envelope.get("contents").is_some() { Claim::Likely } else { Claim::None }
     }
 
@@ -87,7 +87,7 @@ impl Format for Gemini {
         &[SummaryRole::User]
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order { user_first: true, calls_after_user: true, lenient: true, ..Order::of(Results::Grouped) }
     }
 

@@ -45,7 +45,7 @@ impl Format for GeminiCli {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         let is_session = ["sessionId", "projectHash", "messages"].iter().all(|key| envelope.get(key).is_some());
         if is_session { Claim::Sure } else { Claim::None }
     }
@@ -117,7 +117,7 @@ impl Format for GeminiCli {
         true
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         // A call holds its result, and one that was cancelled has none.
         Order::of(Results::Unchecked)
     }

@@ -52,7 +52,7 @@ impl Format for Inspect {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         let has = |key: &str| envelope.get(key).is_some();
         let is_logged = || ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
         match has("messages") && has("epoch") && has("input") {

@@ -69,7 +69,7 @@ pub trait Format: Sync + Debug {
     fn fit(&self, message: &Object<'_>) -> Fit;
 
     /// What the object around the messages says of the format.
-    fn claim(&self, envelope: Json<'_>) -> Claim;
+    fn claim(&self, envelope: &Object<'_>) -> Claim;
 
     /// Which of the values of a list are messages, and what becomes of the others when messages go; none where all are
     /// messages.
@@ -105,7 +105,7 @@ pub trait Format: Sync + Debug {
     }
 
     /// What the provider that reads such messages asks of their order.
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Following)
     }
 

@@ -47,7 +47,7 @@ impl Format for Ollama {
         Fit::Aside
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         let own = ["keep_alive", "options", "think"].iter().any(|key| envelope.get(key).is_some());
         if own && envelope.get("messages").is_some() { Claim::Likely } else { Claim::None }
     }
@@ -69,7 +69,7 @@ impl Format for Ollama {
         Ok(read)
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Unchecked)
     }
 

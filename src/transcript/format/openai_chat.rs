@@ -92,7 +92,7 @@ impl Format for OpenAiChat {
         Fit::Plain
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         let own = ["n", "response_format", "stream_options", "max_completion_tokens", "trajectory_format"];
         if own.iter().any(|key| envelope.get(key).is_some()) { Claim::Likely } else { Claim::None }
     }
@@ -118,7 +118,7 @@ impl Format for OpenAiChat {
         pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
     }
 
-    fn order(&self, envelope: Option<Json<'_>>, messages: &[Message<'_>]) -> Order {
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
         let order = Order::of(Results::Following);
         match is_for_mistral(envelope, messages) {
             true => Order { alternates: true, model_after_results: true, ..order },
@@ -196,7 +196,7 @@ fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
 }
 
 /// Whether the model is one of Mistral's: by its name, or by the `prefix` that only its answers have.
-fn is_for_mistral(envelope: Option<Json<'_>>, messages: &[Message<'_>]) -> bool {
+fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bool {
     let model = envelope.and_then(|envelope| MODEL.iter().find_map(|path| envelope.at(path)?.text()));
     match model.map(|model| model.decode().to_lowercase()) {
         Some(model) => MISTRAL.iter().any(|name| model.contains(name)),

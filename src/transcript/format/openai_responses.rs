@@ -46,9 +46,9 @@ impl Format for OpenAiResponses {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
-        let places = ["body", "request", "response"].map(|key| envelope.get(key));
-        let items = [Some(envelope)].into_iter().chain(places).flatten().find_map(|place| {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
+        let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
+        let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
             let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
             let beside = place.get("messages").is_none();
             place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
@@ -81,9 +81,10 @@ impl Format for OpenAiResponses {
         items::bonds(messages.iter().map(|message| message.json))
     }
 
-    fn order(&self, envelope: Option<Json<'_>>, messages: &[Message<'_>]) -> Order {
-        let body =
-            envelope.map(|envelope| envelope.get("body").or_else(|| envelope.get("request")).unwrap_or(envelope));
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
+        let inside = inside.map(Object::of);
+        let body = inside.as_ref().or(envelope);
         let model = body.and_then(|body| body.get_text("model"));
         let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
         let kept =

@@ -52,7 +52,7 @@ impl Format for OpenHands {
         if is_event(message) { Fit::Own("actions and observations") } else { Fit::Foreign }
     }
 
-    fn claim(&self, _envelope: Json<'_>) -> Claim {
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
         Claim::None
     }
 
@@ -135,7 +135,7 @@ impl Format for OpenHands {
         !is_condensation(&Object::of(message.json))
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
     }
 

@@ -48,7 +48,7 @@ impl Format for Pi {
         }
     }
 
-    fn claim(&self, _envelope: Json<'_>) -> Claim {
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
         Claim::None
     }
 
@@ -127,7 +127,7 @@ impl Format for Pi {
         !is_compaction(&Object::of(message.json))
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
     }
 

@@ -35,7 +35,7 @@ impl Format for PydanticAi {
         if parts.is_some_and(known) { Fit::Own("kind and parts") } else { Fit::Foreign }
     }
 
-    fn claim(&self, _envelope: Json<'_>) -> Claim {
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
         Claim::None
     }
 
@@ -80,7 +80,7 @@ impl Format for PydanticAi {
         })
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Following)
     }
 

@@ -61,7 +61,7 @@ impl Format for ShareGpt {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         if envelope.get("conversations").is_some() { Claim::Likely } else { Claim::None }
     }
 
@@ -97,7 +97,7 @@ impl Format for ShareGpt {
         behind_another.map(|index| (index - 1, index)).collect()
     }
 
-    fn order(&self, _envelope: Option<Json<'_>>, _messages: &[Message<'_>]) -> Order {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
     }
 

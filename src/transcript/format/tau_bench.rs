@@ -35,7 +35,7 @@ impl Format for TauBench {
         }
     }
 
-    fn claim(&self, envelope: Json<'_>) -> Claim {
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
         let has = |key: &str| envelope.get(key).is_some();
         let of_tau2 = || has("messages") && ["termination_reason", "reward_info"].iter().any(|key| has(key));
         if has("task_id") && (has("traj") || of_tau2()) { Claim::Sure } else { Claim::None }
