@@ -21,6 +21,7 @@ mod shell;
 mod supersede;
 mod values;
 mod work;
+mod wrappers;
 
 use std::collections::HashSet;
 
