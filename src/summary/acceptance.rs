@@ -1,10 +1,12 @@
 //! Which summaries are taken, and what is said to a summarizer whose answer is not.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::ledger::spoken;
 use super::prompt::words;
 use super::{Reply, Stop};
 
@@ -56,6 +58,10 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// Words of the note that goes with a second request, by which it is known where an answer repeats it.
+const NOTE: &str = "answer to this could not be used";
+const TOO_LONG: &str = "did not end before its length limit";
+
 impl Refusal {
     /// What a summarizer is told whose answer of at most `limit` tokens was refused, and how many tokens its next answer
     /// may have. Thoughts are no part of a summary, so what they took is given back.
@@ -65,7 +71,7 @@ impl Refusal {
             Refusal::Empty => ("was empty", "Write what was asked for.".to_owned(), limit),
             Refusal::CutOff { thoughts } => {
                 let limit = limit.saturating_add(thoughts.saturating_mul(2));
-                ("did not end before its length limit", shorter(limit / 5 * 3), limit)
+                (TOO_LONG, shorter(limit / 5 * 3), limit)
             }
             Refusal::Declined => (
                 "was a refusal",
@@ -80,7 +86,7 @@ impl Refusal {
                 ("was longer than what it is to replace", shorter((replaced / 2).min(limit)), limit)
             }
         };
-        (format!("A first answer to this could not be used: it {wrong}. {right}"), limit)
+        (format!("A first {NOTE}: it {wrong}. {right}"), limit)
     }
 }
 
@@ -123,19 +129,32 @@ static DECLINES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("^(?:{english}|{others})")).ok()
 });
 
-/// Whether a text is short and begins as models do that will not do what they are asked.
+/// How models begin that answer the user of the record instead of describing it: they offer help, or ask for what is
+/// the user's.
+static TALKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    // It is tested that this is a pattern.
+    Regex::new(
+        r"^(?:(?:sure|certainly|of course|thank you|hello|hi)\b[^.!?\n]{0,40}[.!,] )?(?:i(?:'d| would) be (?:happy|glad) to (?:help|assist)|(?:how|what) (?:can|may) i (?:help|assist|do for) |to (?:help|assist) you\b[^.?!\n]{0,80}\b(?:please|could you|i(?:'ll)? (?:will )?need)\b|(?:please|(?:could|can|would) you(?: please)?) (?:provide|share|tell|confirm|give)\b[^.?!\n]{0,40}\byour\b)",
+    )
+    .ok()
+});
+
+/// Whether a text is short and begins as models do that will not do what they are asked, or go on talking.
 fn declines(text: &str) -> bool {
     const LONGEST: usize = 400;
     let start: String = text.trim_start().chars().take(LONGEST + 1).collect();
     let start = start.to_lowercase().replace('’', "'");
-    start.chars().count() <= LONGEST && DECLINES.as_ref().is_some_and(|declines| declines.is_match(&start))
+    let begins = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(&start));
+    start.chars().count() <= LONGEST && (begins(&DECLINES) || begins(&TALKS))
 }
 
-/// Whether half of a text or more is sentences of the instructions, or whether it goes on with the record.
-/// Short ones are not counted, nor are headings: these are asked for.
+/// Whether half of a text or more is sentences of the instructions, or a section of it is, or it has the note of a second
+/// request, or it goes on with the record. Short sentences are not counted, nor are headings: these are asked for.
 fn repeats<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool {
     const SHORTEST: usize = 25;
-    let instructions = even(&instructions.collect::<Vec<_>>().join(" "));
+    let lines: Vec<&str> = instructions.collect();
+    let of_sections = echoes(text, &lines);
+    let instructions = even(&lines.join(" "));
     let of_prompt = |sentence: &str| {
         sentence.chars().count() >= SHORTEST && !sentence.ends_with(':') && instructions.contains(sentence)
     };
@@ -146,7 +165,40 @@ fn repeats<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool 
         all += sentence.len();
         repeated += if of_prompt(sentence) { sentence.len() } else { 0 };
     }
-    repeated > 0 && repeated * 2 >= all || text.starts_with("<message role=\"")
+    repeated > 0 && repeated * 2 >= all
+        || of_sections
+        || text.contains(NOTE)
+        || text.contains(TOO_LONG)
+        || text.starts_with("<message role=\"")
+}
+
+/// Whether a section says nearly nothing but what the instructions do: four of five of its runs of three words are theirs.
+fn echoes(text: &str, instructions: &[&str]) -> bool {
+    /// Runs that a section must have to be judged.
+    const FEWEST: usize = 6;
+    let is_heading = |line: &str| line.starts_with('#') || line.starts_with("**") && line.ends_with("**");
+    let theirs: HashSet<[String; 3]> = runs(&instructions.join("\n")).collect();
+    let mut section = None;
+    let mut sections: Vec<String> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if is_heading(line) {
+            section = Some(sections.len());
+            sections.push(String::new());
+        } else if let Some(at) = section {
+            sections[at].push_str(line);
+            sections[at].push('\n');
+        }
+    }
+    sections.iter().any(|said| {
+        let said: Vec<[String; 3]> = runs(said).collect();
+        said.len() >= FEWEST && said.iter().filter(|run| theirs.contains(*run)).count() * 5 >= said.len() * 4
+    })
+}
+
+/// Each three words of a text that follow one another.
+fn runs(text: &str) -> impl Iterator<Item = [String; 3]> {
+    let words: Vec<String> = spoken(&text.to_lowercase()).collect();
+    (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
 }
 
 /// A text with one space for every white space.
@@ -177,6 +229,11 @@ mod tests {
             "Sorry state of the build: 3 tests fail.",
             "1. What the user wants in their own words, with every rule they gave:\nfix it\n2. Files and code sections that were touched in this session:\na.rs",
             "用户说无法登录，已修复。",
+            "Please fix the login: the user wants it by Friday, and src/auth.rs is changed.",
+            "The assistant asked: could you please provide your user ID?",
+            "To help users log in again, the token check was turned around; your tests pass.",
+            "## Summary\nWhat was done is this: the parser was mended.\n\n## Next steps\nNothing is left to be done.",
+            "Here are notes so that somebody can carry on:\n\n## Summary\nThe parser was mended.",
             "## Summary\nWhat happened, in order.\nYou are taking notes so that somebody can carry on.\n- and then a good deal of what did happen in the session, with names, paths and numbers",
         ] {
             assert_eq!(judged(text, Stop::Done), Ok(()), "{text}");
@@ -205,6 +262,15 @@ mod tests {
             ("You are taking notes so that somebody can carry on. What happened, in order.", Refusal::Repeats),
             ("You are taking notes so that somebody can carry on.\n\n## Summary\nWhat", Refusal::Repeats),
             ("<message role=\"user\">\nhi\n</message>", Refusal::Repeats),
+            (
+                "## Summary\nThe parser was mended, and all of its tests pass now that the loop ends where it should end.\n\n\
+                 ## Intent\nYou are taking notes, so that somebody can carry on",
+                Refusal::Repeats,
+            ),
+            ("The first try did not end before its length limit. The parser was mended.", Refusal::Repeats),
+            ("Could you please provide your user ID?", Refusal::Declined),
+            ("Thank you for waiting! To assist you with this, could you tell me the number?", Refusal::Declined),
+            ("Sure, I'd be happy to help you with that. Please provide your user ID.", Refusal::Declined),
         ] {
             assert_eq!(judged(text, Stop::Done), Err(refusal), "{text}");
         }

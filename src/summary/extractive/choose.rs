@@ -17,6 +17,9 @@ const WORK_SHARE: f64 = 0.35;
 /// The share that is given before costs are looked at again: what was named once is cheaper after.
 const FIRST_SHARE: f64 = 0.5;
 
+/// The share that is left for names beside the facts, where there are any.
+const SPARE_SHARE: f64 = 0.03;
+
 /// A choice that grows.
 pub(super) struct Choice<'n> {
     notes: &'n Notes,
@@ -108,9 +111,14 @@ impl<'n> Choice<'n> {
                 first.map_or(0.0, |first| self.cost(first)).min(room * FIRST_WISH_SHARE).max(room * INTENT_SHARE);
             left -= self.take_best(share, 0.0, is_wish);
             left -= self.take_best(left.min(room * WORK_SHARE), LITERALS, is_work);
-            left -= self.take_best(left * FIRST_SHARE, LITERALS, |_| true);
+            left -= self.take_best(left * FIRST_SHARE, LITERALS, |piece| !piece.spare);
+            let spare = self.candidates.iter().filter(|at| self.notes.pieces[**at].spare);
+            let spare = spare.map(|at| self.shared_cost(*at)).sum::<f64>().min(room * SPARE_SHARE);
+            left -= self.take_best(left - spare, LITERALS, |piece| !piece.spare);
         }
-        self.take_best(left, LITERALS, |_| true);
+        // Names alone are no summary.
+        let told = !self.taken.is_empty();
+        self.take_best(left, LITERALS, |piece| told || !piece.spare);
     }
 
     /// Takes the best of the pieces that `wanted` allows, and says what they cost. `literals` is how much these count.

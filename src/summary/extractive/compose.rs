@@ -165,7 +165,7 @@ fn values(pieces: &[&Piece], named: &mut HashSet<u64>) -> String {
             before = None;
             continue;
         };
-        let is_named = !piece.evident && !cell.key.is_empty() && named.insert(name_of(piece, cell));
+        let is_named = !piece.nameless && !cell.key.is_empty() && named.insert(name_of(piece, cell));
         let spaced = cell.value.contains(' ');
         let same_group = before.is_some_and(|(group, ..)| group == cell.group);
         let same_row = before.is_some_and(|(_, row, _)| row == cell.row && (same_group || row > 0));

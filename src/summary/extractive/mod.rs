@@ -180,6 +180,29 @@ mod tests {
     }
 
     #[test]
+    fn room_that_is_left_holds_names_with_where_they_stood() {
+        let code = "fn login(user: UserName) {\n    check_token(user)\n}\n".repeat(40);
+        let source = called("read_file", r#"{"path":"/app/src/auth.rs"}"#, &code);
+        assert_eq!(
+            summary(&source, Counter::DEFAULT, 400),
+            "## Artifacts\n- Read: /app/src/auth.rs\n- In src/auth.rs: check_token, UserName"
+        );
+        let output = "src/token_store.rs | 2 +\ntests/token_test.rs | 3 +\n".repeat(40);
+        let text = summary(&called("bash", r#"{"command":"git diff"}"#, &output), Counter::DEFAULT, 400);
+        assert!(text.contains("- In `git diff`: src/token_store.rs"), "{text}");
+    }
+
+    #[test]
+    fn days_and_numbers_have_names_where_there_is_room() {
+        let result = r#"{"methods": {"card_4421": {"last_four": "1907"}, "card_4422": {"last_four": "2011"}}, "passengers": [{"name": "Mia", "dob": "1957-03-21"}]}"#;
+        let text = summary(&called("get", r#"{"id": "x"}"#, result), Counter::DEFAULT, 400);
+        assert!(
+            text.contains("card_4421: last_four=1907; card_4422: 2011; passengers: name=Mia dob=1957-03-21"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn small_summaries_have_no_headings() {
         let text = summary(SESSION, Counter::DEFAULT, 20);
         assert!(text.starts_with("User: ") && text.contains("Never touch the migrations."), "{text}");

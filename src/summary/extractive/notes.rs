@@ -4,11 +4,14 @@
 //! one call brought, how one command ended. What a piece says is known by its literals and words, so that what is said
 //! already is not said again.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::compose::{heading, label, nested, opening};
-use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, is_common, literals, spoken};
+use crate::summary::ledger::{
+    Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, homes, is_common, literals, spoken,
+};
 
 /// The sections of a summary, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,12 +99,16 @@ pub(super) struct Piece {
     pub(super) call: String,
     /// Whether the value says by itself what it is.
     pub(super) evident: bool,
+    /// Whether it stands without its name.
+    pub(super) nameless: bool,
     /// What it needs to stand.
     pub(super) openers: Vec<usize>,
     pub(super) kind: Kind,
     pub(super) speaker: Speaker,
     pub(super) weight: f64,
     pub(super) says: Vec<Said>,
+    /// Whether it is told only where there is room left.
+    pub(super) spare: bool,
 }
 
 /// Everything there is to choose from.
@@ -117,8 +124,9 @@ pub(super) struct Notes {
 }
 
 /// Makes notes of what was found in `turns`.
-pub(super) fn notes(turns: &[Turn], found: Vec<Found>, plain: bool) -> Notes {
+pub(super) fn notes(turns: &[Turn], mut found: Vec<Found>, plain: bool) -> Notes {
     let mut mentions = Mentions::of(turns);
+    found.extend(mentions.names(turns));
     let mut notes = Notes { plain, ..Notes::default() };
     let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
     let mut openers = HashMap::new();
@@ -149,6 +157,7 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>, plain: bool) -> Notes {
             evident = true;
             cell.group.clear();
         }
+        let nameless = evident && (plain || !found.cell.as_ref().is_some_and(is_number));
         let (kind, speaker) = (entry.kind, found.speaker);
         notes.pieces.push(Piece {
             line,
@@ -160,6 +169,8 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>, plain: bool) -> Notes {
             cell: found.cell,
             call,
             evident,
+            nameless,
+            spare: found.spare,
             openers: Vec::new(),
         });
         notes.open_last(&mut openers);
@@ -168,11 +179,20 @@ pub(super) fn notes(turns: &[Turn], found: Vec<Found>, plain: bool) -> Notes {
     notes
 }
 
-/// Whether a value among others of its kind needs no name: an identifier, an address, a day.
+/// Whether a value among others of its kind says what it is: an identifier, an address, a day.
 fn is_evident(cell: &Cell) -> bool {
-    (!cell.group.is_empty() || cell.row > 0)
-        && !cell.bare
-        && literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()))
+    (!cell.group.is_empty() || cell.row > 0) && !cell.bare && is_whole(cell, |_| true)
+}
+
+/// Whether a value is a day or a number whose name takes little room.
+fn is_number(cell: &Cell) -> bool {
+    const LONG: usize = 12;
+    cell.key.len() <= LONG && is_whole(cell, |class| class == Class::Number)
+}
+
+/// Whether a value is one literal of some class.
+fn is_whole(cell: &Cell, wanted: impl Fn(Class) -> bool) -> bool {
+    literals(&cell.value).first().is_some_and(|literal| literal.span == (0..cell.value.len()) && wanted(literal.class))
 }
 
 /// Whether a value has words in it that say what it is: `gift_card_4421` does, `HAT192` does not.
@@ -204,7 +224,7 @@ impl Notes {
             if !label.is_empty() {
                 needed.push((label_of(piece, cell), format!("{label}: ")));
             }
-            if !piece.evident && !cell.key.is_empty() {
+            if !piece.nameless && !cell.key.is_empty() {
                 needed.push((name_of(piece, cell), format!("{}=", cell.key)));
             }
         }
@@ -221,10 +241,12 @@ impl Notes {
     }
 }
 
-/// By what the name of a value is known that need not be said again: for texts the tool's, for numbers the call's.
+/// By what the name of a value is known that need not be said again: for texts the tool's, for numbers the call's. Days
+/// and numbers in quotes are named once for all objects of a tool.
 pub(super) fn name_of(piece: &Piece, cell: &Cell) -> u64 {
     let call = if cell.bare { piece.call.as_str() } else { "" };
-    hash(&(4, piece.line, call, cell.group.as_str(), cell.key.as_str()))
+    let group = if cell.bare || !is_whole(cell, |class| class == Class::Number) { cell.group.as_str() } else { "" };
+    hash(&(4, piece.line, call, group, cell.key.as_str()))
 }
 
 /// By what the name of a list or object is known: of values that say themselves what they are the tool's, of others the
@@ -248,6 +270,7 @@ fn shape(found: &Found) -> (Shape, String, String) {
             (Shape::List, if about == "changed" { "Changed".to_owned() } else { "Read".to_owned() }, String::new())
         }
         _ if about.is_empty() => (Shape::Speech, about, String::new()),
+        _ if found.spare => (Shape::List, about, String::new()),
         Kind::Command | Kind::Error if found.cell.is_none() && !about.ends_with(')') => {
             (Shape::Command, about, String::new())
         }
@@ -274,7 +297,7 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     for literal in literals(text) {
         push(hash(&text[literal.span].to_lowercase()), true);
     }
-    if found.cell.is_none() {
+    if found.cell.is_none() && !found.spare {
         for word in spoken(&text.to_lowercase()) {
             if (word.len() > 2 || !word.is_ascii()) && !is_common(&word) {
                 push(hash(&word), false);
@@ -284,9 +307,17 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     all
 }
 
+/// A name, with the turn and the place of a call in it.
+type Named = (String, (usize, usize));
+
 /// How often literals and words come up, where last, and who says them.
+#[derive(Default)]
 struct Mentions {
     of: HashMap<u64, Mention>,
+    /// Names that calls brought, with the last that did.
+    names: HashMap<u64, Named>,
+    /// The call whose result is read.
+    home: Option<(usize, usize)>,
 }
 
 #[derive(Default)]
@@ -308,7 +339,7 @@ const WORDS: f64 = 0.6;
 
 impl Mentions {
     fn of(turns: &[Turn]) -> Self {
-        let mut mentions = Mentions { of: HashMap::new() };
+        let mut mentions = Mentions::default();
         for (at, turn) in turns.iter().enumerate() {
             // What an earlier summary held stays in the middle of time: it was chosen once, and is not new.
             let position = if turn.speaker == Speaker::Earlier { 0.7 } else { (at + 1) as f64 / turns.len() as f64 };
@@ -318,9 +349,14 @@ impl Mentions {
                 Speaker::Instructions | Speaker::Tool => OUTPUT,
             };
             mentions.text(&turn.text, voice, position);
-            for call in &turn.calls {
-                mentions.text(&call.arguments, GIVEN, position);
-                mentions.text(call.result.as_deref().unwrap_or(""), OUTPUT, position);
+            for (place, call) in turn.calls.iter().enumerate() {
+                let (given, result) = (homes::given(call), call.result.as_deref().unwrap_or(""));
+                // Short arguments are told with their call.
+                mentions.home = matches!(given, Cow::Owned(_)).then_some((at, place));
+                mentions.text(&given, GIVEN, position);
+                mentions.home = (!homes::has_values(result)).then_some((at, place));
+                mentions.text(result, OUTPUT, position);
+                mentions.home = None;
             }
             turn.strays.iter().for_each(|stray| mentions.text(stray, OUTPUT, position));
         }
@@ -332,8 +368,32 @@ impl Mentions {
             // A name is used again more often than an amount, and a long one is none that can be guessed.
             let amount = matches!(literal.class, Class::Number | Class::Version);
             let class = if amount { 1.0 } else { NAMES * (literal.span.len() as f64 / 6.0).sqrt().clamp(0.8, 2.0) };
-            self.add(hash(&text[literal.span].to_lowercase()), voice * class, position);
+            let written = &text[literal.span.clone()];
+            let what = hash(&written.to_lowercase());
+            self.add(what, voice * class, position);
+            if let Some(home) = self.home.filter(|_| homes::is_name(literal.class, text, &literal.span)) {
+                self.names.entry(what).or_insert_with(|| (written.to_owned(), home)).1 = home;
+            }
         }
+    }
+
+    /// The names that matter most, with the calls that brought them last.
+    fn names(&mut self, turns: &[Turn]) -> Vec<Found> {
+        const MOST: usize = 2_048;
+        let names = std::mem::take(&mut self.names).into_iter();
+        let weighed = names.map(|(what, named)| (self.of.get(&what).map_or(0.0, Mention::matters), named));
+        let mut weighed: Vec<(f64, Named)> = weighed.collect();
+        weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        weighed.truncate(MOST);
+        weighed.sort_by_key(|(_, (_, home))| *home);
+        let mut found = Vec::with_capacity(weighed.len());
+        for in_call in weighed.chunk_by(|a, b| a.1.1 == b.1.1) {
+            let Some((_, (_, (turn, call)))) = in_call.first() else { continue };
+            let turn = &turns[*turn];
+            let place = homes::place(&turn.calls[*call]);
+            found.extend(in_call.iter().map(|(_, (name, _))| homes::in_place(&place, name, turn.index)));
+        }
+        found
     }
 
     fn add(&mut self, what: u64, voice: f64, position: f64) {
@@ -352,8 +412,13 @@ impl Mentions {
     }
 
     fn weigh(self) -> HashMap<u64, f64> {
-        let weigh = |mention: Mention| (1.0 + mention.times.log2()) * mention.voice * (0.4 + 1.2 * mention.last);
-        self.of.into_iter().map(|(what, mention)| (what, weigh(mention))).collect()
+        self.of.into_iter().map(|(what, mention)| (what, mention.matters())).collect()
+    }
+}
+
+impl Mention {
+    fn matters(&self) -> f64 {
+        (1.0 + self.times.log2()) * self.voice * (0.4 + 1.2 * self.last)
     }
 }
 

@@ -78,6 +78,8 @@ cue! {
     TALK = r"(?i)^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
     /// A person thanks, or takes leave.
     THANKS = r"(?i)^(?:thank|thanks|bye|goodbye|have a (?:great|good|nice)|that(?:['’]s| is) (?:all|it|great|perfect)|i appreciate|i understand|no problem|谢谢|再见)[^0-9]{0,60}$";
+    /// A sentence of nothing but that, perhaps behind the name of who speaks.
+    FILLERS = r"(?i)^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A sentence that only keeps the talk going.
     CHATTER = r"(?i)^(?:(?:ok(?:ay)?|sure|great|thanks?|thank you(?: (?:so|very) much)?|good|perfect|excellent|absolutely|yes|no|hi|hello|hey|alright|got it|understood|sounds good|certainly|of course|awesome|wonderful|好的|谢谢|你好)(?:\s+(?:there|again))?[,.!，。！]+\s*)+";
 }

@@ -5,6 +5,7 @@
 
 use super::cues;
 use super::files::Use;
+use super::homes;
 use super::reading::{Speaker, Turn};
 use super::said::kind_of_request;
 use super::section;
@@ -35,7 +36,7 @@ pub(super) fn by_earlier(turn: &Turn, found: &mut Vec<Found>) {
         let text = line.trim().trim_start_matches("- ").trim();
         match () {
             () if nested => values(&tool, text, turn.index, found),
-            () if of_shape(text, turn.index, found) => {}
+            () if !heading.contains("intent") && of_shape(text, turn.index, found) => {}
             () if plain && text.starts_with(USER) => said(&text[USER.len()..], true, turn.index, found),
             () if heading.contains("artifact") || plain && is_call(text) => {
                 tool = text.strip_suffix(':').unwrap_or("").to_owned();
@@ -60,6 +61,10 @@ fn of_shape(text: &str, index: usize, found: &mut Vec<Found>) -> bool {
             found.extend(files.map(|file| if used == Use::Read { file.weighing(0.3) } else { file }));
             return true;
         }
+    }
+    if let Some((place, names)) = text.strip_prefix(homes::IN).and_then(|rest| rest.rsplit_once(": ")) {
+        found.extend(names.split(", ").map(|name| homes::in_place(place, name, index)));
+        return true;
     }
     if let Some((command, outcome)) = text.strip_prefix('`').and_then(|rest| rest.split_once("` → ")) {
         found.push(

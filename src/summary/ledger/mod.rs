@@ -10,6 +10,7 @@ mod claim;
 mod cues;
 mod earlier;
 mod files;
+pub(super) mod homes;
 mod literals;
 mod numbers;
 mod outcome;
@@ -19,8 +20,10 @@ mod section;
 mod sentences;
 mod shell;
 mod supersede;
+mod uses;
 mod values;
 mod work;
+mod wrappers;
 
 use std::collections::HashSet;
 
@@ -28,6 +31,7 @@ use crate::tokens::Counter;
 use crate::transcript::Message;
 
 use claim::Claim;
+use uses::Uses;
 
 pub(super) use claim::is_common;
 pub(super) use earlier::USER;
@@ -104,13 +108,15 @@ pub(super) struct Found {
     claim: Option<Claim>,
     /// The value that it is, where it is one of a JSON document.
     pub(super) cell: Option<Cell>,
+    /// Whether it is told only where there is room left.
+    pub(super) spare: bool,
 }
 
 impl Found {
     fn new(kind: Kind, speaker: Speaker, index: usize, about: &str, text: impl Into<String>) -> Self {
         let text = one_line(&text.into());
         let entry = Entry { kind, about: one_line(about), text, index, earlier: false, weight: weight(kind) };
-        Found { entry, speaker, key: None, claim: None, cell: None }
+        Found { entry, speaker, key: None, claim: None, cell: None, spare: false }
     }
 
     fn keyed(mut self, key: String) -> Self {
@@ -146,8 +152,9 @@ fn weight(kind: Kind) -> f64 {
 /// begins with: the ledger in it is carried on, and what else it says is taken for said.
 pub fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Ledger {
     let turns = reading::read(messages, indices, prefix);
-    let found = gather(&turns).into_iter().map(by_literals).filter(|entry| entry.kind != Kind::Said);
-    Ledger { entries: found.map(alone).collect() }
+    let uses = Uses::of(&turns);
+    let found = gather(&turns).into_iter().map(|found| uses.weighed(found)).map(by_literals);
+    Ledger { entries: found.filter(|entry| entry.kind != Kind::Said).map(alone).collect() }
 }
 
 /// What the model said in passing is a fact by the names and numbers in it; a summary's notes weigh these by themselves.
@@ -287,7 +294,7 @@ mod tests {
 
     const PREFIX: &str = "Summary:";
 
-    fn ledger(source: &str) -> Ledger {
+    pub(super) fn ledger(source: &str) -> Ledger {
         let document = framing::read(source, None, None).expect("a transcript");
         let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
         let indices: Vec<usize> = (10..10 + messages.len()).collect();

@@ -145,7 +145,9 @@ fn is_code(line: &str) -> bool {
 /// A line without what is drawn around it: `=== 42 passed ===`.
 fn without_rules(line: &str) -> &str {
     const DRAWN: [char; 6] = ['=', '-', '*', '_', '~', ' '];
-    let inner = line.trim().trim_matches(DRAWN);
+    const FRAME: (&str, &str) = ("<tool_use_error>", "</tool_use_error>");
+    let line = line.trim().trim_start_matches(FRAME.0).trim_end_matches(FRAME.1);
+    let inner = line.trim_matches(DRAWN);
     if ["===", "---", "***", "___", "~~~"].iter().any(|drawn| line.contains(drawn)) { inner } else { line.trim() }
 }
 
@@ -183,6 +185,7 @@ mod tests {
         assert_eq!((failed.status, failed.said.as_str()), (Some(101), "returncode 101"));
         assert_eq!(failed.lines[0], "error[E0308]: mismatched types in src/auth.rs");
         let passed = Outcome::of("collected 42 items\n===== 41 passed, 1 failed in 3.21s =====\n");
+        assert_eq!(Outcome::of("<tool_use_error>No such file.</tool_use_error>").lines, ["No such file."]);
         assert_eq!((passed.status, passed.lines[0].as_str()), (None, "41 passed, 1 failed in 3.21s"));
         assert_eq!(
             Outcome::of("Exit code 2\nTraceback (most recent call last):\nKeyError: 'id'").lines[0],

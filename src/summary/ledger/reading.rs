@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
+use super::wrappers::unwrapped;
 use crate::summary::fence;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
@@ -52,20 +53,16 @@ pub(in crate::summary) fn read(messages: &[&Message<'_>], indices: &[usize], pre
     for (place, message) in messages.iter().enumerate() {
         let index = indices.get(place).copied().unwrap_or(place);
         let (text, results) = said_and_results(message);
-        let text = without_reminders(text);
+        let text = unwrapped(text);
         let mut turn =
             Turn { index, speaker: speaker(message, &text, prefix), text, calls: Vec::new(), strays: Vec::new() };
         if turn.speaker == Speaker::Earlier {
             turn.text = fence::opened(turn.text.strip_prefix(prefix.trim_end()).unwrap_or(&turn.text)).to_owned();
         }
-        let mut results = results.into_iter();
+        let mut results = results.into_iter().map(unwrapped);
         for answer in &message.answers {
-            // A message that is a result as a whole has its text for it.
-            let Some(result) =
-                results.next().or_else(|| (!turn.text.is_empty()).then(|| std::mem::take(&mut turn.text)))
-            else {
-                continue;
-            };
+            // A message that is a result as a whole has its text for it: what ended without a word has ended.
+            let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
             let id = answer.id.map(|id| id.decode().into_owned());
             match waiting.take(id.as_deref()) {
                 Some((at, call)) => turns[at].calls[call].result = Some(result),
@@ -73,12 +70,12 @@ pub(in crate::summary) fn read(messages: &[&Message<'_>], indices: &[usize], pre
             }
         }
         turn.strays.extend(results);
-        match turn.speaker {
-            Speaker::Tool if !turn.text.is_empty() => match waiting.take(None) {
+        let is_result = turn.speaker == Speaker::Tool && message.answers.is_empty();
+        if is_result && (!turn.text.is_empty() || matches!(message.role, Role::Tool | Role::Function)) {
+            match waiting.take(None) {
                 Some((at, call)) => turns[at].calls[call].result = Some(std::mem::take(&mut turn.text)),
                 None => turn.strays.push(std::mem::take(&mut turn.text)),
-            },
-            _ => {}
+            }
         }
         for call in &message.calls {
             waiting.add(call.id.map(|id| id.decode().into_owned()), (turns.len(), turn.calls.len()));
@@ -130,7 +127,7 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str) -> Speaker {
     }
     match message.role {
         Role::System | Role::Developer => Speaker::Instructions,
-        Role::User if message.is_user_turn() && !is_observation(text) => Speaker::User,
+        Role::User if message.is_user_turn() && !text.trim().is_empty() && !is_observation(text) => Speaker::User,
         Role::Assistant => Speaker::Assistant,
         Role::User | Role::Tool | Role::Function | Role::Other => Speaker::Tool,
     }
@@ -138,16 +135,8 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str) -> Speaker {
 
 /// Whether a program speaks in the user's place: what came of a command, in the words of agents without tools.
 fn is_observation(text: &str) -> bool {
-    const OPENINGS: [&str; 8] = [
-        "<returncode>",
-        "<output>",
-        "Observation:",
-        "OBSERVATION:",
-        "<command-name>",
-        "<local-command-stdout>",
-        "<exit_code>",
-        "[Command finished",
-    ];
+    const OPENINGS: [&str; 6] =
+        ["<returncode>", "<output>", "Observation:", "OBSERVATION:", "<exit_code>", "[Command finished"];
     OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))
 }
 
@@ -188,23 +177,6 @@ fn written<'a>(arguments: Arguments<'a>) -> Cow<'a, str> {
     }
 }
 
-/// A text without what the program around the model slips into it.
-fn without_reminders(text: String) -> String {
-    const OPEN: &str = "<system-reminder>";
-    const CLOSE: &str = "</system-reminder>";
-    if !text.contains(OPEN) {
-        return text;
-    }
-    let mut kept = String::new();
-    let mut rest = text.as_str();
-    while let Some((before, inside)) = rest.split_once(OPEN) {
-        kept.push_str(before);
-        rest = inside.split_once(CLOSE).map_or("", |(_, after)| after);
-    }
-    kept.push_str(rest);
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,6 +200,16 @@ mod tests {
         let results: Vec<_> = turns[1].calls.iter().map(|call| (call.name.as_str(), call.result.as_deref())).collect();
         assert_eq!(results, [("f", Some("one")), ("g", Some("two"))]);
         assert_eq!(turns[4].strays, ["lost"]);
+    }
+
+    #[test]
+    fn an_empty_result_is_one() {
+        let turns = turns(
+            r#"[{"role":"user","content":"[Request interrupted by user]"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"g","arguments":"{}"}}]},
+            {"role":"tool","tool_call_id":"a","content":""}]"#,
+        );
+        assert_eq!((turns[0].speaker, turns[0].text.as_str()), (Speaker::Tool, ""));
+        assert_eq!(turns[1].calls.iter().map(|call| call.result.as_deref()).collect::<Vec<_>>(), [Some(""), None]);
     }
 
     #[test]

@@ -11,9 +11,10 @@ pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
     /// Sentences of the first message that say what the conversation is for.
     const OPENING: usize = 2;
     let said = with_lists(sentences(&turn.text));
-    let says = |sentence: &&String| !sentence.ends_with([':', '：']) || said.len() == 1;
+    let says =
+        |sentence: &&String| (!sentence.ends_with([':', '：']) || said.len() == 1) && !cues::FILLERS.is_in(sentence);
     let mut before: Option<(usize, &str)> = None;
-    for (place, sentence) in said.iter().filter(says).enumerate() {
+    for (place, sentence) in said.iter().filter(says).enumerate().filter(|(_, said)| !cues::FILLERS.is_in(said)) {
         let opens = first && place < OPENING;
         let weight = |kind| {
             // What comes late in a long message is more often material than a wish; a rule is one wherever it stands.
@@ -121,7 +122,7 @@ pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
             && text.split_whitespace().count() < 4
             && text.is_ascii()
             || text.split_whitespace().count() < 4 && text.ends_with('!');
-        if fragment && literals(text).is_empty() {
+        if fragment && literals(text).is_empty() || cues::FILLERS.is_in(text) {
             continue;
         }
         // What it says before it acts is told by what it did.
@@ -257,6 +258,22 @@ mod tests {
                 "Said one of them"
             ]
         );
+    }
+
+    #[test]
+    fn greetings_and_fillers_are_no_facts() {
+        for text in ["Hey there.", "Can you help me with just my name?", "#Person1#: I know.", "Umm, well... okay!"] {
+            assert!(told(text).is_empty(), "{text}");
+        }
+        for text in [
+            "Can you help me with my booking?",
+            "I know the number.",
+            "So, 500 at most.",
+            "#Person1#: Yes, at noon.",
+            "Verbose: no, never",
+        ] {
+            assert_eq!(told(text).len(), 1, "{text}");
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub(in crate::summary) fn sentences(text: &str) -> Vec<String> {
         while let Some((at, c)) = chars.next() {
             let before_space = chars.peek().is_none_or(|(_, next)| next.is_whitespace());
             let ends = matches!(c, '。' | '！' | '？' | '；') || matches!(c, '.' | '!' | '?') && before_space;
+            let ends = ends && !(c == '.' && is_abbreviation(&line[start..at], &line[at + 1..]));
             if ends {
                 let end = at + c.len_utf8();
                 push(&line[start..end], &mut found);
@@ -43,6 +44,28 @@ pub(in crate::summary) fn sentences(text: &str) -> Vec<String> {
         push(&line[start..], &mut found);
     }
     found
+}
+
+/// Whether a full stop belongs to the word before it: the month of `Nov. 20th`, a title, the end of `e.g.`.
+fn is_abbreviation(before: &str, after: &str) -> bool {
+    const OF_NUMBERS: [&str; 18] = [
+        "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec", "no", "nr", "fig", "vol",
+        "pp", "approx",
+    ];
+    const OF_NAMES: [&str; 11] = ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "e.g", "i.e", "cf", "resp"];
+    const WITHIN: [&str; 7] = ["etc", "a.m", "p.m", "inc", "ltd", "approx", "incl"];
+    let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
+    if word.len() > 6 {
+        return false;
+    }
+    let word = word.to_ascii_lowercase();
+    let next = after.trim_start().chars().next();
+    match next {
+        None => false,
+        Some(c) if c.is_ascii_digit() && OF_NUMBERS.contains(&word.as_str()) => true,
+        Some(c) if c.is_lowercase() && WITHIN.contains(&word.as_str()) => true,
+        Some(_) => OF_NAMES.contains(&word.as_str()),
+    }
 }
 
 /// Puts a line of code behind the sentence that announced it.
@@ -61,7 +84,10 @@ fn without_marks(line: &str) -> Cow<'_, str> {
     let hashed = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     let heading = hashed || line.len() > 4 && line.starts_with("**") && line.ends_with("**");
     let line = if heading && line.len() < LONGEST_HEADING { "" } else { line };
-    let line = line.trim_start_matches(['#', '-', '*', '>', '•', '|', ' ', '✅', '❌', '✓']);
+    // `#42` and `#include` are words.
+    let after_hashes = line.trim_start_matches('#');
+    let line = if after_hashes.is_empty() || after_hashes.starts_with(' ') { after_hashes } else { line };
+    let line = line.trim_start_matches(['-', '*', '>', '•', '|', ' ', '✅', '❌', '✓']);
     let number = line.bytes().take_while(u8::is_ascii_digit).count();
     let numbered =
         (1..=2).contains(&number) && line[number..].starts_with([')', '.']) && line[number + 1..].starts_with(' ');
@@ -150,6 +176,23 @@ mod tests {
             ["Version 1.2 is out.", "Use it now!", "他走了。", "他回来了"]
         );
         assert!(sentences("... - !\n\n").is_empty());
+    }
+
+    #[test]
+    fn a_hash_before_a_word_is_part_of_it() {
+        assert_eq!(
+            sentences(
+                "#foo must not be renamed.\n#1234 is still broken, please fix it\n#Person1#: Where were you?\n## "
+            ),
+            ["#foo must not be renamed.", "#1234 is still broken, please fix it", "#Person1#: Where were you?"]
+        );
+    }
+
+    #[test]
+    fn abbreviations_end_no_sentence() {
+        let whole = ["We meet Dr. Kim on Nov. 20th at 5 p.m. in room no. 7 (e.g. for lunch).", "It rained in Nov."];
+        assert_eq!(sentences(&whole.join(" ")), whole);
+        assert_eq!(sentences("The answer is no. Ask them again."), ["The answer is no.", "Ask them again."]);
     }
 
     #[test]

@@ -25,6 +25,13 @@ pub(super) fn steps(command: &str) -> Vec<&str> {
     found.into_iter().map(str::trim).filter(|step| !step.is_empty() && !step.starts_with('#')).collect()
 }
 
+/// The quote that a step opens and does not close.
+pub(super) fn open_quote(step: &str) -> Option<char> {
+    let mut quote = None;
+    cut_line(step, &mut quote);
+    quote
+}
+
 fn cut_line<'l>(line: &'l str, quote: &mut Option<char>) -> Vec<&'l str> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -8,7 +8,7 @@ use super::literals::{Class, literals};
 use super::outcome::{Outcome, reports};
 use super::reading::{Called, Speaker, Turn};
 use super::sentences::clipped_to;
-use super::shell::steps;
+use super::shell::{open_quote, steps};
 use super::values::{Cell, LONGEST_VALUE, argument, cells};
 use super::{Found, Kind};
 
@@ -71,7 +71,7 @@ fn of_call(call: &Called, index: usize, found: &mut Vec<Found>) {
     }
 }
 
-fn is_shell(name: &str) -> bool {
+pub(super) fn is_shell(name: &str) -> bool {
     ["bash", "shell", "terminal", "command", "exec"].iter().any(|word| name.to_lowercase().contains(word))
 }
 
@@ -127,7 +127,7 @@ fn of_command(command: &str, result: Option<&str>, index: usize, found: &mut Vec
 }
 
 /// A command as it is shown: the first of its steps that does more than look, without how its output is cut.
-fn shown_command(command: &str) -> String {
+pub(super) fn shown_command(command: &str) -> String {
     let steps = steps(command);
     let looks = |step: &str| LOOKS.contains(&program(step));
     let Some(step) =
@@ -137,7 +137,18 @@ fn shown_command(command: &str) -> String {
     };
     let cuts = ["<<", " 2>&1", " 2>/dev/null", " | tail", " | head"];
     let end = cuts.iter().filter_map(|cut| step.find(cut).map(|at| if *cut == "<<" { at + 2 } else { at })).min();
-    clipped_to(step[..end.unwrap_or(step.len())].trim(), LONGEST_COMMAND)
+    let shown = clipped_to(step[..end.unwrap_or(step.len())].trim(), LONGEST_COMMAND);
+    let Some(quote) = open_quote(&shown).filter(|_| open_quote(step).is_some()) else { return shown };
+    // Of a script in quotes its first line tells which it is.
+    let inside = if shown.ends_with(quote) { first_line_behind(command, step) } else { "" };
+    let shown = format!("{shown}{inside}");
+    format!("{}…{quote}", clipped_to(&shown, LONGEST_COMMAND).trim_end_matches('…'))
+}
+
+/// The first line with something on it behind a step.
+fn first_line_behind<'c>(command: &'c str, step: &str) -> &'c str {
+    let behind = command.find(step).map_or("", |at| &command[at + step.len()..]);
+    behind.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("")
 }
 
 /// The program that a step runs.
@@ -166,7 +177,7 @@ fn of_list(given: &Value, index: usize, found: &mut Vec<Found>) -> bool {
 }
 
 /// A call with what it is given, as far as that is short.
-fn shown_call(call: &Called, given: &Value) -> String {
+pub(super) fn shown_call(call: &Called, given: &Value) -> String {
     let mut shown: Vec<String> = Vec::new();
     let mut length = 0;
     for (_, value) in given.as_object().into_iter().flatten() {
@@ -284,6 +295,9 @@ mod tests {
     fn commands_as_they_are_shown() {
         assert_eq!(shown_command("cd /testbed && cargo test --lib 2>&1 | tail -15"), "cargo test --lib");
         assert_eq!(shown_command("cat > a.py << 'EOF'\nx\nEOF"), "cat > a.py <<");
+        assert_eq!(shown_command("python -c \"\nimport numpy\nprint(1)\n\""), "python -c \"import numpy…\"");
+        assert_eq!(shown_command("git commit -m 'One\n\ntwo'"), "git commit -m 'One…'");
+        assert_eq!(shown_command("python -c '"), "python -c '…'");
     }
 
     fn of(name: &str, arguments: &str, result: &str) -> Vec<String> {
@@ -304,6 +318,7 @@ mod tests {
             ["Command cargo test|returncode 101: error[E0308]: mismatched types in src/auth.rs"]
         );
         assert!(of("bash", r#"{"command":"ls -a"}"#, "a\nb").is_empty());
+        assert_eq!(of("bash", r#"{"command":"go build"}"#, ""), ["Command go build|no output"]);
     }
 
     #[test]

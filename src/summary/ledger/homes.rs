@@ -1,0 +1,118 @@
+//! Names that files, commands and outputs hold beside the facts, for where there is room: each told with where it stood.
+
+use std::borrow::Cow;
+use std::ops::{Range, RangeInclusive};
+
+use serde_json::Value;
+
+use super::files;
+use super::literals::Class;
+use super::reading::{Called, Speaker};
+use super::values::argument;
+use super::work::{is_shell, shown_call, shown_command};
+use super::{Found, Kind};
+
+/// What stands before where names stood.
+pub(in crate::summary) const IN: &str = "In ";
+/// Bytes of a name that is told.
+const LENGTHS: RangeInclusive<usize> = 4..=80;
+
+/// Whether a literal is a name that is told by itself: a number says nothing without its sentence, and what goes on at
+/// either end is cut out of something else: an escape, a pattern, a tag, a hidden file, a diff.
+pub(in crate::summary) fn is_name(class: Class, text: &str, span: &Range<usize>) -> bool {
+    const OPENINGS: [&str; 6] = ["-", "self.", "this.", "__", "a/", "b/"];
+    let name = &text[span.clone()];
+    let tag = name.starts_with('/') && !name[1..].contains(['/', '.']);
+    let odd = tag || name.ends_with('+') || OPENINGS.iter().any(|opening| name.starts_with(opening));
+    let cut = text[..span.start].ends_with(['\\', '.', '}', '*', '{', '<']) || text[span.end..].starts_with(['*', '{']);
+    !matches!(class, Class::Number | Class::Version) && LENGTHS.contains(&name.len()) && !odd && !cut
+}
+
+/// What a call is given as a text: the strings of its arguments as they are meant, without the escapes of JSON.
+pub(in crate::summary) fn given(call: &Called) -> Cow<'_, str> {
+    let escaped = call.arguments.contains('\\').then(|| serde_json::from_str::<Value>(&call.arguments).ok()).flatten();
+    escaped.map_or(Cow::Borrowed(&call.arguments), |value| {
+        let mut text = String::new();
+        strings(&value, &mut text);
+        Cow::Owned(text)
+    })
+}
+
+fn strings(value: &Value, text: &mut String) {
+    match value {
+        Value::Null => {}
+        Value::String(string) => text.push_str(string),
+        Value::Array(values) => values.iter().for_each(|value| strings(value, text)),
+        Value::Object(fields) => fields.values().for_each(|value| strings(value, text)),
+        value => text.push_str(&value.to_string()),
+    }
+    text.push('\n');
+}
+
+/// Whether what a text holds is told as values with their names.
+pub(in crate::summary) fn has_values(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// Where a call's names stand: in a file, in a command's output, or in what a tool brought.
+pub(in crate::summary) fn place(call: &Called) -> String {
+    let given: Value = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+    let command = match &given {
+        Value::Null => Some(call.arguments.clone()).filter(|_| is_shell(&call.name)),
+        given => argument(given, &["command", "cmd"]),
+    };
+    let mut files = files::of_call(&call.name, &given, &call.arguments);
+    if let (true, Some(command)) = (files.is_empty(), &command) {
+        files = files::of_command(command);
+    }
+    match (files.first(), command) {
+        (Some((path, _)), _) => path_end(path).to_owned(),
+        (None, Some(command)) => format!("`{}`", shown_command(&command)),
+        (None, None) => shown_call(call, &given).trim_end_matches("()").to_owned(),
+    }
+}
+
+/// A name that stood in a place.
+pub(in crate::summary) fn in_place(place: &str, name: &str, index: usize) -> Found {
+    let mut found = Found::new(Kind::Said, Speaker::Tool, index, &format!("{IN}{place}"), name);
+    found.spare = true;
+    found
+}
+
+/// The last parts of a path that is told as a whole among the files.
+fn path_end(path: &str) -> &str {
+    const PARTS: usize = 2;
+    path.rmatch_indices('/').nth(PARTS - 1).map_or(path, |(at, _)| &path[at + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::literals::literals;
+    use super::*;
+
+    #[test]
+    fn names_stand_where_they_stood() {
+        let home = |name: &str, arguments: &str| {
+            place(&Called { name: name.to_owned(), arguments: arguments.to_owned(), result: None })
+        };
+        assert_eq!(home("Read", r#"{"file_path":"/home/mia/src/a.rs"}"#), "src/a.rs");
+        assert_eq!(home("bash", r#"{"command":"cat a.py | head -3"}"#), "a.py");
+        assert_eq!(home("bash", r#"{"command":"cd /x && git diff main"}"#), "`git diff main`");
+        assert_eq!(home("Grep", r#"{"pattern":"getName"}"#), "Grep(getName)");
+    }
+
+    #[test]
+    fn what_is_cut_out_of_something_else_is_no_name() {
+        let text = "get_name \\nget_it .claude/a.json </output> --all-of-it lineCount++ 4711 self.my_name src/a.rs glob*/x_y.rs b/src/a.rs __main__";
+        let names = literals(text).into_iter().filter(|literal| is_name(literal.class, text, &literal.span));
+        let names: Vec<&str> = names.map(|literal| &text[literal.span]).collect();
+        assert_eq!(names, ["get_name", "src/a.rs"]);
+    }
+
+    #[test]
+    fn escapes_are_no_letters() {
+        let call =
+            Called { name: String::new(), arguments: r#"{"a":"x\nget_name","b":[1,true]}"#.to_owned(), result: None };
+        assert_eq!(given(&call), "x\nget_name\n1\ntrue\n\n\n");
+    }
+}
