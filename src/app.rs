@@ -13,6 +13,7 @@ mod restore;
 mod work;
 
 use std::borrow::Cow;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -26,6 +27,7 @@ use crate::run::diff::Diff;
 use crate::run::input::{self, Input};
 use crate::run::inputs::{self, Inputs};
 use crate::run::journal::Journal;
+use crate::run::output;
 use crate::run::report::{self, Conversation, DryRun, Status};
 use crate::run::said::Said;
 use crate::run::terminal;
@@ -89,6 +91,12 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let Some(report) = &settings.report else { return Ok(()) };
     let besides = settings.archive.iter().chain(&settings.read_besides).map(PathBuf::as_path);
     let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
+    if let (Destination::Folder(folder), Some(parent)) = (&settings.destination, report.parent())
+        && parent.starts_with(folder)
+    {
+        // The results will be there too.
+        fs::create_dir_all(parent).map_err(|error| output::unwritable(report, &error))?;
+    }
     report::check(report, &others)
 }
 

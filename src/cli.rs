@@ -2,9 +2,11 @@
 //!
 //! Completions and the manual page in `completions/` are made from this file; a test says when they are stale.
 
+mod values;
+
 use std::path::PathBuf;
 
-use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueEnum, ValueHint};
+use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::exit;
 use crate::plan::pairs::Pairs;
@@ -14,6 +16,9 @@ use crate::rewrite::repair::Repair;
 use crate::tokens::Counter;
 use crate::transcript::format::SummaryRole;
 use crate::transcript::framing::Lines;
+
+pub use values::{Accept, Clause, Emit, Facts, Generated, OnError, Table, TrimTokens, When};
+use values::{seconds, summary_size, whole_or_none};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -308,161 +313,4 @@ pub struct Arguments {
     /// Print the completion script of a shell, or the manual page, and exit.
     #[arg(long, value_enum, value_name = "FOR", exclusive = true, help_heading = "Output")]
     pub generate: Option<Generated>,
-}
-
-/// Sizes that must all be reached.
-#[derive(Debug, Clone)]
-pub struct Clause(pub Vec<Size>);
-
-impl std::str::FromStr for Clause {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Clause)
-    }
-}
-
-/// How much of the history the summarizer is sent.
-#[derive(Debug, Clone, Copy)]
-pub struct TrimTokens(pub Option<u64>);
-
-impl std::str::FromStr for TrimTokens {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" { Ok(TrimTokens(None)) } else { whole(text).map(|tokens| TrimTokens(Some(tokens))) }
-    }
-}
-
-/// Whether facts that a summary lacks are appended to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Facts {
-    /// As many as fit in half of what a summary may have.
-    On,
-    /// None.
-    Off,
-    /// As many as fit in so many tokens.
-    Within(u64),
-}
-
-impl std::str::FromStr for Facts {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "on" => Ok(Facts::On),
-            "off" => Ok(Facts::Off),
-            _ => {
-                whole_or_none(text).map(Facts::Within).map_err(|_| "expected on, off or a number of tokens".to_owned())
-            }
-        }
-    }
-}
-
-fn whole_or_none(text: &str) -> Result<u64, String> {
-    if text == "0" { Ok(0) } else { whole(text) }
-}
-
-fn summary_size(text: &str) -> Result<u64, String> {
-    const LARGEST: u64 = 10_000_000;
-    match whole(text)? {
-        tokens if tokens <= LARGEST => Ok(tokens),
-        _ => Err(format!("expected at most {LARGEST}; no model writes more")),
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    const LONGEST: f64 = 86_400.0;
-    match text.parse() {
-        Ok(seconds) if seconds > 0.0 && seconds <= LONGEST => Ok(seconds),
-        _ => Err(format!("expected seconds above 0 and at most {LONGEST}")),
-    }
-}
-
-/// What is done when the summarizer fails for good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OnError {
-    /// Exit with 4 or 5 and write nothing.
-    Fail,
-    /// Write the input unchanged.
-    Passthrough,
-    /// Use the embedded summarizer.
-    Extractive,
-    /// Put the text of the error in the summary; the history is lost.
-    Embed,
-}
-
-/// Which summaries are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Accept {
-    /// Those that are not empty, not cut off by their length limit, and smaller than what they replace.
-    Smaller,
-    /// All.
-    Any,
-}
-
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Emit {
-    /// The transcript in its own format.
-    Messages,
-    /// `{"messages": [remove-all, summary, kept…]}`, or null.
-    Update,
-}
-
-/// When something is done that depends on a terminal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    /// Where it suits: on a terminal.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-/// A table to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Table {
-    /// The formats that are read and written.
-    Formats,
-    /// The known systems of `--preset`.
-    Presets,
-    /// The providers of `--model`.
-    Providers,
-    /// The models of `--for`: context windows and prices.
-    Models,
-    /// The ways of counting tokens.
-    Counters,
-}
-
-/// A file of `completions/` to print.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Generated {
-    /// For bash.
-    Bash,
-    /// For zsh.
-    Zsh,
-    /// For fish.
-    Fish,
-    /// For PowerShell.
-    Powershell,
-    /// For elvish.
-    Elvish,
-    /// The manual page.
-    Man,
-}
-
-impl Generated {
-    /// The committed file, which is what is printed.
-    pub fn file(self) -> (&'static str, &'static str) {
-        match self {
-            Generated::Bash => ("tcompact.bash", include_str!("../completions/tcompact.bash")),
-            Generated::Zsh => ("_tcompact", include_str!("../completions/_tcompact")),
-            Generated::Fish => ("tcompact.fish", include_str!("../completions/tcompact.fish")),
-            Generated::Powershell => ("_tcompact.ps1", include_str!("../completions/_tcompact.ps1")),
-            Generated::Elvish => ("tcompact.elv", include_str!("../completions/tcompact.elv")),
-            Generated::Man => ("tcompact.1", include_str!("../completions/tcompact.1")),
-        }
-    }
 }

@@ -188,7 +188,7 @@ fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Rea
 type Reader = BufReader<Box<dyn Read + Send>>;
 
 /// Bytes that are read at once, and that short lines are handed on in.
-const AT_ONCE: usize = 1 << 18;
+const AT_ONCE: usize = 1 << 16;
 
 fn begins_as_json(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
