@@ -23,9 +23,10 @@
 //!   functions; what is sent, and how often, is apart.
 //! - [`rewrite`]: edits of the source and their application, and the way back; mending breaches; masking secrets; the
 //!   update of a LangGraph state.
-//! - [`run`]: the outside. Reading, writing whole or not at all, what is said and drawn for people.
+//! - [`run`]: the outside. Which files are read and where results go, reading, writing whole or not at all, the journal of
+//!   what is finished, whose turn it is, what is said and drawn for people.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
-//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time.
+//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time, [`hash`] how texts and files are known again.
 //!
 //! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
 //! Nothing is written until everything that can fail has not.
@@ -39,8 +40,8 @@
 //!
 //! # What is deliberately absent
 //!
-//! A model of the whole transcript: no message is ever written out again from what was read of it. Async code: requests
-//! are few, and threads will do. A build script: what is generated is committed, and a test says when it is stale.
+//! A model of the whole transcript: no message is ever written out again from what was read of it. Async code: a thread
+//! for each of some hundred requests will do. A build script: what is generated is committed, and a test says when it is stale.
 
 pub mod app;
 pub mod cli;

@@ -231,7 +231,7 @@ impl<'b> Job<'b> {
             Some(output) => output,
             None => {
                 let compression = match &self.settings.destination {
-                    Destination::File(file) => output::compression_of(file),
+                    Destination::File(file) => Compression::of_name(file),
                     _ => state.compression,
                 };
                 let path = self.entry.output.as_deref().filter(|_| !self.is_printed());

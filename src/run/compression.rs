@@ -44,7 +44,7 @@ impl Compression {
     }
 
     /// How a file of this name is compressed, if it is.
-    pub(super) fn of_name(path: &Path) -> Option<Self> {
+    pub fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "gz" => Some(Compression::Gzip),
             "zst" => Some(Compression::Zstandard),

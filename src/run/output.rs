@@ -12,11 +12,6 @@ use super::input::plain;
 use super::journal::hash_of;
 use super::unfinished::{Unfinished, folder};
 
-/// How a file of this name is compressed.
-pub fn compression_of(path: &Path) -> Option<Compression> {
-    Compression::of_name(path)
-}
-
 /// Refuses an output that is the input itself or that cannot be written, before anything is done or paid for.
 ///
 /// # Errors

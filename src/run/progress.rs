@@ -71,10 +71,10 @@ impl Totals {
     fn gain(&self) -> String {
         let mut gain = format!("{} tokens saved", self.saved);
         if self.requests > 0 || self.cached > 0 {
-            gain.push_str(&format!(", {} requests", self.requests));
+            gain.push_str(&format!(", {}", counted(self.requests, "request")));
         }
         if self.cached > 0 {
-            gain.push_str(&format!(", {} answers from the cache", self.cached));
+            gain.push_str(&format!(", {} from the cache", counted(self.cached, "answer")));
         }
         if self.cost > 0.0 {
             gain.push_str(&format!(", ${:.4}", self.cost));
@@ -95,10 +95,14 @@ impl Totals {
         let told: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
-        let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+        let files = counted(files, "file");
         let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
         format!("{files}{told}; {}", self.gain())
     }
+}
+
+fn counted(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The progress of a run over so many inputs.
