@@ -36,6 +36,7 @@ use crate::summary::Answers;
 use crate::summary::cache::Cache;
 use crate::transcript::format::{Place, SummaryMessage};
 use crate::transcript::framing::{self, Document, Lines, ReadError};
+use crate::transcript::source::Source;
 use crate::transcript::{Transcript, coercion};
 
 pub use archive::Archived;
@@ -145,7 +146,8 @@ fn changes(settings: &Settings, input: &Input) -> bool {
 
 /// Whether anything in an input would be cut.
 fn cuts(settings: &Settings, input: &Input) -> Result<bool> {
-    let document = read(settings, input)?;
+    let source = json(input)?;
+    let document = read(settings, input, &source)?;
     let mut any = false;
     for transcript in &document.transcripts {
         conversation::look(settings, transcript, |_, _, plan| any |= plan.cutoff > 0);
@@ -153,22 +155,30 @@ fn cuts(settings: &Settings, input: &Input) -> Result<bool> {
     Ok(any)
 }
 
-fn read<'a>(settings: &Settings, input: &'a Input) -> Result<Document<'a>> {
+/// The JSON that an input is.
+fn json(input: &Input) -> Result<Source<'_>> {
+    Ok(Source::of(&input.text).map_err(|error| unreadable(input, error.into()))?)
+}
+
+/// The conversations in the JSON of an input.
+fn read<'a>(settings: &Settings, input: &Input, source: &'a Source<'a>) -> Result<Document<'a>> {
     let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
-    let mut document = framing::read(&input.text, settings.from, lines).map_err(|error| {
-        let other_file = match &error {
-            ReadError::Empty | ReadError::NoTranscript { .. } => true,
-            ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
-            ReadError::Ambiguous { .. } => false,
-        };
-        let error = error.after(input.lines_before);
-        Failure::unreadable(format!("{} {error}", input::spoken(&input.name))).of_other_file(other_file)
-    })?;
+    let mut document = framing::read(source, settings.from, lines).map_err(|error| unreadable(input, error))?;
     for transcript in &mut document.transcripts {
         transcript.line = transcript.line.map(|line| line + input.lines_before);
         mark_summaries(transcript, &settings.policy);
     }
     Ok(document)
+}
+
+fn unreadable(input: &Input, error: ReadError) -> Failure {
+    let other_file = match &error {
+        ReadError::Empty | ReadError::NoTranscript { .. } => true,
+        ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
+        ReadError::Ambiguous { .. } => false,
+    };
+    let error = error.after(input.lines_before);
+    Failure::unreadable(format!("{} {error}", input::spoken(&input.name))).of_other_file(other_file)
 }
 
 /// What is made of an input.
@@ -208,7 +218,8 @@ pub fn process(
     answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
-    let document = read(settings, input)?;
+    let source = json(input)?;
+    let document = read(settings, input, &source)?;
     check_messages(settings, &input.name, &document)?;
     document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
     match settings.dry_run {

@@ -12,7 +12,7 @@ use crate::settings::Settings;
 use crate::transcript::framing::Document;
 
 use super::archive::{self, Archived, Changed};
-use super::{read, source_name};
+use super::{json, read, source_name};
 
 /// Rounds of mending after which what is left cannot be mended. Each kind of breach takes one or two, and a chain in which
 /// one makes the next as many as it is long.
@@ -23,7 +23,8 @@ const ROUNDS: usize = 256;
 /// # Errors
 /// The input cannot be read.
 pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
-    let document = read(settings, input)?;
+    let source = json(input)?;
+    let document = read(settings, input, &source)?;
     let said = Said::new(settings);
     let mut found = false;
     for transcript in &document.transcripts {
@@ -44,7 +45,8 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
     let mut rounds = 0;
     let left: usize = loop {
-        let document = match read(settings, input) {
+        let source = json(input)?;
+        let document = match read(settings, input, &source) {
             // What was read before and is none now has lost all its messages.
             Err(_) if rounds > 0 => {
                 let source = spoken(&input.name);

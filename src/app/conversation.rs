@@ -17,7 +17,9 @@ use crate::run::said::Said;
 use crate::settings::{Explain, Settings};
 use crate::summary::Answers;
 use crate::tokens::Tally;
-use crate::transcript::{Transcript, framing};
+use crate::transcript::Transcript;
+use crate::transcript::framing::{self, ReadError};
+use crate::transcript::source::Source;
 
 use super::account::Account;
 use super::archive::{self, Archived, MEDIA};
@@ -254,8 +256,9 @@ fn with_history<T>(
     then: impl FnOnce(&Transcript<'_>) -> Result<T>,
 ) -> Result<T> {
     let Some(list) = list else { return then(transcript) };
-    let document = framing::read(list, Some(transcript.format), None)
-        .map_err(|error| Failure::unreadable(format!("a conversation with its arguments cut {error}")))?;
+    let unreadable = |error: ReadError| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
+    let source = Source::of(list).map_err(|error| unreadable(error.into()))?;
+    let document = framing::read(&source, Some(transcript.format), None).map_err(unreadable)?;
     match document.transcripts.into_iter().next() {
         Some(read) => {
             let (envelope, state, line) = (transcript.envelope, transcript.state, transcript.line);

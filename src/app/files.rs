@@ -12,6 +12,7 @@ use crate::run::append;
 use crate::run::input::spoken;
 use crate::settings::Settings;
 use crate::tokens::Tally;
+use crate::transcript::source::Source;
 use crate::transcript::{Transcript, framing};
 
 use super::archive::{self, RESULTS};
@@ -86,8 +87,9 @@ impl Done {
 /// The tokens of what is left of a conversation.
 pub(super) fn left(settings: &Settings, transcript: &Transcript<'_>, done: &Done) -> u64 {
     let messages = list(rewrite::remaining(transcript, &done.plan, done.summary.as_ref(), &done.edits));
-    let document = framing::read(&messages, Some(transcript.format), None);
-    let read = document.ok().and_then(|document| document.transcripts.into_iter().next());
+    let source = Source::of(&messages).ok();
+    let document = source.as_ref().and_then(|source| framing::read(source, Some(transcript.format), None).ok());
+    let read = document.and_then(|document| document.transcripts.into_iter().next());
     // What cannot be read cannot be said to fit.
     read.map_or(u64::MAX, |read| total(&read, &Tally::new(settings.counter, &read.messages), &settings.policy))
 }

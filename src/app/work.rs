@@ -347,6 +347,6 @@ pub(super) fn introduced(settings: &Settings, archive: Option<&Place>, summary: 
 
 /// Tokens of entries that are not part of a transcript yet; those that are no messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
-    let of_one = |entry: &serde_json::Value| Some(counter.count(&lone(format, &entry.to_string())?));
+    let of_one = |entry: &serde_json::Value| lone(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }

@@ -159,7 +159,7 @@ fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn told(source: &str) -> Vec<String> {
         let document = read(source, None, None).expect("a transcript");

@@ -394,7 +394,7 @@ fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
 /// Whether a message is the summary of an earlier compaction: marked as one, or told by how it begins.
 pub fn is_summary(message: &Message<'_>, policy: &Policy) -> bool {
     let prefix = policy.summary_prefix.trim_end();
-    let begins = || message.content.texts().first().is_some_and(|text| text.starts_with(prefix));
+    let begins = || message.content.first_text().is_some_and(|text| text.starts_with(prefix));
     message.earlier || !prefix.is_empty() && begins()
 }
 

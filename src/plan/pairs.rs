@@ -163,12 +163,14 @@ struct Calls<'a> {
 struct Seen {
     part: Part,
     answered: bool,
+    /// The call of the same id before it.
+    before: Option<usize>,
 }
 
 /// The calls of one id.
-#[derive(Default)]
 struct SameId {
-    open: Vec<usize>,
+    /// The last that may be open.
+    open: Option<usize>,
     last: usize,
 }
 
@@ -180,15 +182,16 @@ impl<'a> Calls<'a> {
             self.waiting_without_id.clear();
         }
         for (index, call) in read.calls.iter().enumerate() {
+            let last = self.seen.len();
+            let mut before = None;
             if let Some(id) = call.id {
-                let same = self.by_id.entry(id.decode()).or_default();
-                same.open.push(self.seen.len());
-                same.last = self.seen.len();
+                let same = SameId { open: Some(last), last };
+                before = self.by_id.insert(id.decode(), same).and_then(|same| same.open);
             } else {
-                self.waiting_without_id.push_back(self.seen.len());
+                self.waiting_without_id.push_back(last);
             }
-            self.waiting.push_back(self.seen.len());
-            self.seen.push(Seen { part: Part { message, index }, answered: false });
+            self.waiting.push_back(last);
+            self.seen.push(Seen { part: Part { message, index }, answered: false, before });
         }
     }
 
@@ -212,15 +215,17 @@ fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen]) -> Option<usize> {
 impl SameId {
     /// The last open call; where all are answered, the last: a result that comes twice is still its own.
     fn nearest(&mut self, seen: &[Seen]) -> usize {
-        while self.open.pop_if(|call| seen[*call].answered).is_some() {}
-        self.open.last().copied().unwrap_or(self.last)
+        while let Some(call) = self.open.filter(|call| seen[*call].answered) {
+            self.open = seen[call].before;
+        }
+        self.open.unwrap_or(self.last)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn pairing(messages: &[&str]) -> Pairing {
         let source = format!("[{}]", messages.join(","));

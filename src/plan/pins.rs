@@ -103,15 +103,9 @@ pub(super) fn pinned(
     };
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
     let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
-    let mut others: Vec<Vec<usize>> = vec![Vec::new(); cutoff];
-    for &(call, result) in pairing.bonds.iter().filter(|(_, result)| *result < cutoff) {
-        others[call].push(result);
-        others[result].push(call);
-    }
-    for index in joined_to_the_next(&transcript.bonds, cutoff) {
-        others[index].push(index + 1);
-        others[index + 1].push(index);
-    }
+    let pairs = pairing.bonds.iter().copied().filter(|(_, result)| *result < cutoff);
+    let joined = joined_to_the_next(&transcript.bonds, cutoff).into_iter().map(|index| (index, index + 1));
+    let others = Others::of(pairs.chain(joined).collect());
     spread(true, &mut stays, &others, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
     // A call that nothing answers may be the last thing said, and not stand before a summary.
     let unanswered = pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
@@ -139,11 +133,33 @@ fn joined_to_the_next(bonds: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
     joined.collect()
 }
 
+/// Messages that belong together, two by two.
+struct Others {
+    /// Both ways, in order.
+    pairs: Vec<(usize, usize)>,
+}
+
+impl Others {
+    fn of(mut pairs: Vec<(usize, usize)>) -> Self {
+        pairs.extend_from_within(..);
+        let half = pairs.len() / 2;
+        pairs[half..].iter_mut().for_each(|(one, other)| std::mem::swap(one, other));
+        pairs.sort_unstable();
+        Others { pairs }
+    }
+
+    /// The messages that belong with one.
+    fn with(&self, index: usize) -> impl Iterator<Item = usize> {
+        let first = self.pairs.partition_point(|(one, _)| *one < index);
+        self.pairs[first..].iter().take_while(move |(one, _)| *one == index).map(|(_, other)| *other)
+    }
+}
+
 /// Has what is true of the messages that `first` names be true of all that belong with them.
-fn spread(value: bool, stays: &mut [bool], others: &[Vec<usize>], first: impl FnOnce(&mut [bool]) -> Vec<usize>) {
+fn spread(value: bool, stays: &mut [bool], others: &Others, first: impl FnOnce(&mut [bool]) -> Vec<usize>) {
     let mut todo = first(stays);
     while let Some(index) = todo.pop() {
-        for &other in &others[index] {
+        for other in others.with(index) {
             if stays[other] != value {
                 stays[other] = value;
                 todo.push(other);

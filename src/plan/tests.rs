@@ -4,7 +4,7 @@ use regex::Regex;
 
 use super::*;
 use crate::tokens::Counter;
-use crate::transcript::framing::read;
+use crate::transcript::framing::tests::read;
 
 pub(crate) fn policy() -> Policy {
     Policy {

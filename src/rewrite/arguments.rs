@@ -8,7 +8,8 @@ use crate::plan::size::Size;
 use crate::plan::{Policy, old_messages};
 use crate::tokens::Tally;
 use crate::transcript::json::Json;
-use crate::transcript::{Arguments, Call, Role, Transcript, syntax};
+use crate::transcript::source::Source;
+use crate::transcript::{Arguments, Call, Role, Transcript};
 
 use super::Edit;
 
@@ -73,7 +74,9 @@ impl Truncation {
             Arguments::Value(object) => self.cut_values(object),
             Arguments::Text(text) => {
                 let json = text.decode_json();
-                let inner = syntax::parse_arguments(&json).map(|object| self.cut_values(object)).unwrap_or_default();
+                let arguments = Source::of_arguments(&json);
+                let object = arguments.as_ref().and_then(Source::first);
+                let inner = object.map(|object| self.cut_values(object)).unwrap_or_default();
                 let whole = text.span_in(source).filter(|_| !inner.is_empty());
                 let respelled = Value::from(super::apply(&json, &inner)).to_string();
                 whole
@@ -102,7 +105,7 @@ mod tests {
     use crate::plan::size::Size;
     use crate::plan::tests::policy;
     use crate::tokens::Counter;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn truncated(source: &str, truncation: &Truncation) -> String {
         let document = read(source, None, None).expect("a transcript");

@@ -60,7 +60,8 @@ pub fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec
 /// The source with all `edits` made; they are in order and do not overlap.
 pub fn apply(source: &str, edits: &[Edit]) -> String {
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
-    let mut out = String::with_capacity(source.len() + grown);
+    let gone: usize = edits.iter().map(|edit| edit.range.len()).sum();
+    let mut out = String::with_capacity(source.len() + grown - gone);
     let mut done = 0;
     for edit in edits {
         debug_assert!(done <= edit.range.start, "edits are in order");

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use serde_json::json;
 
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::{Arguments, Call, Content, Message, Role, Transcript, syntax};
+use crate::transcript::source::Source;
+use crate::transcript::{Arguments, Call, Content, Message, Role, Transcript};
 
 use super::Edit;
 use super::media::sha256;
@@ -82,7 +83,7 @@ fn read_path(call: &Call<'_>) -> Option<String> {
         Arguments::Value(value) => value.raw().into(),
         Arguments::Absent => return None,
     };
-    let path = syntax::parse_arguments(&json)?.get_text("file_path")?.decode().into_owned();
+    let path = Source::of_arguments(&json)?.first()?.get_text("file_path")?.decode().into_owned();
     Some(path).filter(|path| !path.is_empty())
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::transcript::format::SummaryRole;
-use crate::transcript::framing::read;
+use crate::transcript::framing::tests::read;
 
 fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
     Plan {

@@ -157,9 +157,7 @@ impl Diff<'_, '_> {
                 Step::Pinned(index) => self.old(*index, Way { note: ", pinned", ..STAYS }, out),
                 Step::Becomes(index, text) => {
                     self.old(*index, GOES, out);
-                    if let Some(message) = lone(self.transcript.format, text) {
-                        self.message(*index, &message, SHORTENED, out);
-                    }
+                    lone(self.transcript.format, text, |message| self.message(*index, message, SHORTENED, out));
                 }
                 Step::Summary(_) => self.summary(out),
             }
@@ -198,7 +196,7 @@ impl Diff<'_, '_> {
 
     /// Entries that are messages; others are for the program that the session is of.
     fn written(&self, entries: &[Value]) -> Vec<String> {
-        let is_message = |written: &String| lone(self.transcript.format, written).is_some();
+        let is_message = |written: &String| lone(self.transcript.format, written, |_| ()).is_some();
         entries.iter().map(ToString::to_string).filter(is_message).collect()
     }
 
@@ -212,10 +210,11 @@ impl Diff<'_, '_> {
         match self.summary {
             Some(Placed::Messages(entries)) => {
                 for written in self.written(entries) {
-                    let Some(message) = lone(self.transcript.format, &written) else { continue };
-                    let tokens = self.counter.count(&message);
-                    push(out, PUT, "+", &format!("[summary] {}, {tokens} tokens", brief::role(&message)));
-                    whole(&brief::text(&message), out);
+                    lone(self.transcript.format, &written, |message| {
+                        let tokens = self.counter.count(message);
+                        push(out, PUT, "+", &format!("[summary] {}, {tokens} tokens", brief::role(message)));
+                        whole(&brief::text(message), out);
+                    });
                 }
             }
             Some(Placed::Beside(text)) => {
@@ -240,7 +239,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     const SOURCE: &str = r#"[
         {"role":"system","content":"Rules."},

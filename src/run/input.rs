@@ -224,13 +224,18 @@ impl Lines {
     pub fn next(&mut self, several: bool) -> Result<Option<Piece>> {
         let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
         let mut bytes = std::mem::take(&mut self.head);
-        if bytes.is_empty() && self.reader.read_until(b'\n', &mut bytes).map_err(damaged)? == 0 {
-            return Ok(None);
+        while bytes.last() != Some(&b'\n') {
+            let read = self.reader.fill_buf().map_err(damaged)?;
+            if read.is_empty() {
+                break;
+            }
+            let last = if several { memchr::memrchr(b'\n', read) } else { memchr::memchr(b'\n', read) };
+            let taken = last.map_or(read.len(), |at| at + 1);
+            bytes.extend_from_slice(&read[..taken]);
+            self.reader.consume(taken);
         }
-        while several && bytes.len() < AT_ONCE {
-            let Some(end) = memchr::memchr(b'\n', self.reader.buffer()) else { break };
-            bytes.extend_from_slice(&self.reader.buffer()[..=end]);
-            self.reader.consume(end + 1);
+        if bytes.is_empty() {
+            return Ok(None);
         }
         let lines_before = self.done;
         let wrong = match String::from_utf8(bytes) {

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 
 use crate::tokens::{approx, python};
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role, syntax};
+use crate::transcript::source::Source;
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role};
 
 use super::prompt;
 
@@ -116,7 +117,7 @@ fn arguments(arguments: Arguments<'_>) -> String {
     match arguments {
         Arguments::Value(value) => json(value),
         Arguments::Absent => "{}".to_owned(),
-        Arguments::Text(text) => match syntax::parse_arguments(&text.decode_json()) {
+        Arguments::Text(text) => match Source::of_arguments(&text.decode_json()).as_ref().and_then(Source::first) {
             Some(value) => json(value),
             None => text.decode().into_owned(),
         },

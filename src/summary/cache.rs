@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Reply, Stop};
 use crate::hash::sha256;
 use crate::run::unfinished::{Unfinished, tidy};
-use crate::transcript::syntax;
+use crate::transcript::source::Source;
 
 /// What the hash begins with, so that files of another layout are never read.
 const LAYOUT: &str = "tcompact summary 1";
@@ -116,7 +116,8 @@ impl Cache {
     /// What came of what has this identity; nothing where nobody was asked, or what is there is no such file.
     pub fn get(&self, identity: &str) -> Option<Kept> {
         let text = fs::read_to_string(self.file(identity)).ok()?;
-        let value = syntax::values(&text, 0).ok()?.first().copied()?;
+        let source = Source::of(&text).ok()?;
+        let value = source.first()?;
         let stopped = value.get_text("stop")?;
         if stopped.is(TOO_LONG) {
             return Some(Kept::TooLong);

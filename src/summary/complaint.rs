@@ -72,7 +72,8 @@ pub(super) fn kind(status: StatusCode, body: &str, persistence: Persistence) -> 
 /// What kind of failure an answer of status 2xx is that has an error in its body: some gateways send what another server
 /// said under a status of their own.
 pub(super) fn kind_of_answer(body: &str, persistence: Persistence) -> Kind {
-    let Some(error) = parsed(body).and_then(|answer| answer.get("error")) else { return Kind::Odd };
+    let answer = parsed(body);
+    let Some(error) = answer.as_ref().and_then(|answer| answer.first()?.get("error")) else { return Kind::Odd };
     let code = error.get("code").or_else(|| error.get("status"));
     let status = code.and_then(|code| code.raw().trim_matches('"').parse().ok());
     let status = status.and_then(|code| StatusCode::from_u16(code).ok()).filter(|status| !status.is_success());
@@ -110,14 +111,16 @@ fn of_header(header: &str, now: SystemTime) -> Option<Duration> {
 }
 
 fn of_details(body: &str) -> Option<Duration> {
-    let details = parsed(body)?.get("error")?.get("details").filter(|details| details.kind() == json::Kind::Array)?;
+    let answer = parsed(body)?;
+    let details = answer.first()?.at(&["error", "details"]).filter(|details| details.kind() == json::Kind::Array)?;
     let delay = details.items().find_map(|detail| detail.get_text("retryDelay"))?;
     Duration::try_from_secs_f64(delay.decode().strip_suffix('s')?.parse().ok()?).ok()
 }
 
 /// What a provider says in the body of an error: its message where it has one, without the key, and always short.
 pub(super) fn said(body: &str, key: Option<&Secret>) -> String {
-    let text = match parsed(body).and_then(message) {
+    let answer = parsed(body);
+    let text = match answer.as_ref().and_then(|answer| answer.first()).and_then(message) {
         Some(message) => message,
         None => Cow::Borrowed(title(body).unwrap_or(body)),
     };

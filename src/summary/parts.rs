@@ -91,7 +91,7 @@ pub fn within(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     const MEASURE: Measure = Measure { counter: Counter::DEFAULT };
 

@@ -298,7 +298,7 @@ fn spelled<'a>(arguments: &Arguments<'a>) -> Cow<'a, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn templates() {

@@ -25,7 +25,7 @@ pub fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn whole_messages_from_the_end() {

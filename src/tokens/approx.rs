@@ -4,7 +4,7 @@
 //! sees: calls only beside string content, parts other than text by Python's `repr` of them, pictures at a flat rate.
 
 use crate::transcript::json::Json;
-use crate::transcript::syntax;
+use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 
@@ -96,7 +96,7 @@ fn arguments(arguments: Arguments<'_>, out: &mut String) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
         Arguments::Absent => out.push_str("{}"),
-        Arguments::Text(text) => match syntax::parse_arguments(&text.decode_json()) {
+        Arguments::Text(text) => match Source::of_arguments(&text.decode_json()).as_ref().and_then(Source::first) {
             Some(value) => python::repr(value, out),
             None => python::string(text, out),
         },

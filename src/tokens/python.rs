@@ -252,11 +252,13 @@ fn float(value: f64, infinity: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use crate::transcript::source::Source;
+
     use super::*;
 
     fn of(json: &str) -> String {
         let mut out = String::new();
-        repr(crate::transcript::syntax::values(json, 0).expect("valid JSON")[0], &mut out);
+        repr(Source::of(json).expect("valid JSON").first().expect("a value"), &mut out);
         out
     }
 
@@ -294,7 +296,7 @@ mod tests {
             (r#"{"a": 1, "b": 2, "a": 3}"#, r#"{"a": 3, "b": 2}"#),
         ] {
             let mut out = String::new();
-            super::json(crate::transcript::syntax::values(json, 0).expect("valid JSON")[0], &mut out);
+            super::json(Source::of(json).expect("valid JSON").first().expect("a value"), &mut out);
             assert_eq!(out, python, "{json}");
         }
     }

@@ -76,7 +76,7 @@ pub fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     /// Ten tokens a message; each of the model's with the provider and the count it is given.
     fn total(reports: &[(Option<&str>, Option<u64>)]) -> u64 {

@@ -100,7 +100,7 @@ impl<'m, 'a> Tally<'m, 'a> {
 mod tests {
     use super::*;
     use crate::tokens::bpe::Encoding;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn with_exact_tally(source: &str, test: impl Fn(&Tally<'_, '_>)) {
         let document = read(source, None, None).expect("a transcript");

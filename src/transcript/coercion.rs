@@ -4,7 +4,7 @@
 //! text that is none can still stop it.
 
 use super::json::{Json, Kind, Object};
-use super::syntax;
+use super::source::Source;
 use super::{Message, Role};
 
 /// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
@@ -104,7 +104,8 @@ fn wrong_arguments(arguments: Option<Json<'_>>) -> Option<String> {
         Some(arguments) => match arguments.text() {
             Some(text) => {
                 let json = text.decode_json();
-                syntax::parse_arguments(&json).is_some_and(|value| value.kind() == Kind::Object)
+                Source::of_arguments(&json)
+                    .is_some_and(|json| json.first().is_some_and(|value| value.kind() == Kind::Object))
             }
             None => arguments.kind() == Kind::Object,
         },
@@ -116,7 +117,7 @@ fn wrong_arguments(arguments: Option<Json<'_>>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::transcript::format;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn refused(message: &str) -> Option<String> {
         let source = format!("[{message}]");

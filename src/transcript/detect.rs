@@ -129,7 +129,7 @@ fn unknown<'a>(candidates: &[Candidate], messages: &[Json<'a>]) -> Problem<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::framing::read;
+    use super::super::framing::tests::read;
 
     fn told(messages: &str) -> String {
         match read(messages, None, None) {

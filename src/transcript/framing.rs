@@ -9,7 +9,7 @@ use super::detect;
 use super::format::{Entry, Format};
 use super::json::{Json, Kind, Object};
 use super::list::{LineCounter, List, is_message};
-use super::syntax::{self, SyntaxError};
+use super::source::{Source, SyntaxError};
 use super::{Bound, Message, Note, Transcript};
 
 /// How the lines of a JSONL file are read.
@@ -75,6 +75,12 @@ impl fmt::Display for ReadError {
     }
 }
 
+impl From<SyntaxError> for ReadError {
+    fn from(error: SyntaxError) -> Self {
+        ReadError::Syntax(error)
+    }
+}
+
 impl ReadError {
     /// The same error in a text that stands after so many lines of its file.
     #[must_use]
@@ -89,23 +95,17 @@ impl ReadError {
     }
 }
 
-/// Reads a text. `from` and `lines` are what the user said of it; without, the text itself tells.
+/// Reads what a text holds. `from` and `lines` are what the user said of it; without, the text itself tells.
 ///
 /// # Errors
 /// The first thing that cannot be read, with its place.
 pub fn read<'a>(
-    source: &'a str,
+    json: &'a Source<'a>,
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
-    let mark = if source.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let (values, broken) = match syntax::values(source, mark) {
-        Ok(values) => (values, None),
-        Err(error) => match whole_lines(source, mark, &error) {
-            Some(values) => (values, Some(error)),
-            None => return Err(ReadError::Syntax(error)),
-        },
-    };
+    let source = json.text;
+    let values: Vec<Json<'_>> = json.values().collect();
     let Some(&first) = values.first() else { return Err(ReadError::Empty) };
     if lines == Some(Lines::Conversations) {
         check_lines(source, &values)?;
@@ -137,10 +137,11 @@ pub fn read<'a>(
     if transcripts.is_empty() && lines != Some(Lines::Conversations) {
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
-    let broken_off = broken.as_ref().map(|error| error.line);
-    match broken.filter(|_| !transcripts.iter().all(|transcript| transcript.format.grows())) {
-        Some(error) => Err(ReadError::Syntax(error)),
-        None => Ok(Document { source, transcripts, broken_off }),
+    match &json.broken {
+        Some(error) if !transcripts.iter().all(|transcript| transcript.format.grows()) => {
+            Err(ReadError::Syntax(error.clone()))
+        }
+        broken => Ok(Document { source, transcripts, broken_off: broken.as_ref().map(|error| error.line) }),
     }
 }
 
@@ -153,15 +154,6 @@ fn check_lines(source: &str, values: &[Json<'_>]) -> Result<(), ReadError> {
     let column = source.lines().nth(line - 1).unwrap_or_default().len();
     let what = "the conversation goes on on the next line, where each line should be one".to_owned();
     Err(ReadError::Syntax(SyntaxError { line, column, what }))
-}
-
-/// The values of all lines but the last, where that is one that a program did not come to finish.
-fn whole_lines<'a>(source: &'a str, mark: usize, error: &SyntaxError) -> Option<Vec<Json<'a>>> {
-    let ends = source.rfind('\n')? + 1;
-    let is_last = error.line == memchr::memchr_iter(b'\n', source.as_bytes()).count() + 1;
-    let whole =
-        (is_last && error.what.starts_with("EOF")).then(|| syntax::values(&source[..ends], mark).ok()).flatten();
-    whole.filter(|values| !values.is_empty())
 }
 
 impl<'a> List<'a> {
@@ -183,9 +175,13 @@ impl<'a> List<'a> {
             places.push(messages.len());
             match entries.get(index) {
                 Some(Entry::Note(bound)) => notes.push(Note { json: *json, before: messages.len(), bound: *bound }),
-                _ => messages.push(format.message(&Object::of(*json)).map_err(|what| {
-                    no_transcript(source, *json, format!("as {}, message {} {what}", format.name(), messages.len()))
-                })?),
+                _ => {
+                    let mut message = format.message(&Object::of(*json)).map_err(|what| {
+                        no_transcript(source, *json, format!("as {}, message {} {what}", format.name(), messages.len()))
+                    })?;
+                    message.shrink();
+                    messages.push(message);
+                }
             }
         }
         for note in &mut notes {
@@ -222,10 +218,9 @@ fn are_messages(values: &[Json<'_>], from: Option<&'static dyn Format>) -> bool 
 
 /// What the line of a file tells of how its lines are read; nothing where it could be either.
 pub fn told_by(line: &str) -> Option<Lines> {
-    let mark = if line.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let Ok(values) = syntax::values(line, mark) else { return Some(Lines::Messages) };
-    match values.first() {
-        Some(first) if first.kind() == Kind::Object => match (is_message(*first), List::in_object(*first, None)) {
+    let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
+    match source.first() {
+        Some(first) if first.kind() == Kind::Object => match (is_message(first), List::in_object(first, None)) {
             (true, _) => Some(Lines::Messages),
             (false, Some(_)) => Some(Lines::Conversations),
             (false, None) => None,
@@ -278,8 +273,17 @@ fn shown(key: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Reads a text for a test. Tests are short, and so is what they leave behind.
+    pub(crate) fn read<'a>(
+        text: &'a str,
+        from: Option<&'static dyn Format>,
+        lines: Option<Lines>,
+    ) -> Result<Document<'a>, ReadError> {
+        super::read(Box::leak(Box::new(Source::of(text)?)), from, lines)
+    }
 
     fn formats(source: &str) -> Vec<(&'static str, usize, Option<usize>)> {
         let document = read(source, None, None).expect("a transcript");

@@ -1,21 +1,27 @@
 //! Walking over JSON text without building a tree.
 //!
-//! A [`Json`] is a place in a text that [`super::syntax`] has found valid, so nothing here checks grammar again: it only
-//! finds where values begin and end. Offsets are bytes from the start of the whole source, which is what an edit needs.
-//! It is not a parser, and numbers and strings stay as they are spelled.
+//! A [`Json`] is a place in a text that [`super::source`] has found valid, so nothing here checks grammar again: it only
+//! finds where values begin and end, and where long ones end is known. Offsets are bytes from the start of the whole
+//! source, which is what an edit needs. It is not a parser, and numbers and strings stay as they are spelled.
 
 use std::fmt;
 use std::ops::Range;
 
+use super::source::{Long, Source};
 use super::text::Text;
 
 /// A valid JSON value at its place in a source text.
 #[derive(Clone, Copy)]
 pub struct Json<'a> {
-    source: &'a str,
+    source: &'a Source<'a>,
     start: usize,
     end: usize,
+    /// Its place among the long values of the source, or [`SHORT`].
+    place: u32,
 }
+
+/// The place of a value that is not kept among the long ones.
+const SHORT: u32 = u32::MAX;
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +55,6 @@ impl Kind {
 }
 
 impl<'a> Json<'a> {
-    /// The value that stands at `span`, which is known to hold one.
-    pub(super) fn at_span(source: &'a str, span: Range<usize>) -> Self {
-        Json { source, start: span.start, end: span.end }
-    }
-
     /// Where the value stands in the source, in bytes.
     pub fn span(&self) -> Range<usize> {
         self.start..self.end
@@ -61,12 +62,12 @@ impl<'a> Json<'a> {
 
     /// The value as it is spelled.
     pub fn raw(&self) -> &'a str {
-        &self.source[self.start..self.end]
+        &self.source.text[self.start..self.end]
     }
 
     /// What the value is.
     pub fn kind(&self) -> Kind {
-        match self.source.as_bytes()[self.start] {
+        match self.source.text.as_bytes()[self.start] {
             b'{' => Kind::Object,
             b'[' => Kind::Array,
             b'"' => Kind::String,
@@ -78,7 +79,11 @@ impl<'a> Json<'a> {
 
     /// The string, if the value is one.
     pub fn text(&self) -> Option<Text<'a>> {
-        (self.kind() == Kind::String).then(|| Text::escaped(&self.source[self.start + 1..self.end - 1]))
+        let raw = || &self.source.text[self.start + 1..self.end - 1];
+        (self.kind() == Kind::String).then(|| match self.source.long.get(self.place as usize) {
+            Some(long) => Text::spelled(raw(), long.more),
+            None => Text::escaped(raw()),
+        })
     }
 
     /// The elements, none if the value is no array.
@@ -93,12 +98,31 @@ impl<'a> Json<'a> {
 
     /// Everything in the value from left to right, brackets and scalars, in one pass however deep it is.
     pub fn tokens(&self) -> Tokens<'a> {
-        Tokens { walk: Walk { source: self.source, at: self.start, end: self.end } }
+        Tokens { walk: Walk { source: self.source, at: self.start, end: self.end, next: self.place } }
     }
 
     /// The member called `key`; the last one where it stands twice, as every JSON reader in use takes it.
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
-        self.entries().filter(|(name, _)| name.is(key)).last().map(|(_, value)| value)
+        let mut walk = Walk::inside(self, Kind::Object);
+        let mut found = None;
+        while let Some(name) = walk.value() {
+            let value = walk.value()?;
+            if name.spells(key) {
+                found = Some(value);
+            }
+        }
+        found
+    }
+
+    /// Whether this is the string `text`.
+    fn spells(&self, text: &str) -> bool {
+        let raw = &self.source.text.as_bytes()[self.start + 1..self.end - 1];
+        if raw.len() <= text.len() {
+            // What is escaped is longer than what it stands for.
+            return raw == text.as_bytes();
+        }
+        let begins_so = raw[0] == b'\\' || Some(&raw[0]) == text.as_bytes().first();
+        begins_so && self.text().is_some_and(|own| own.is(text))
     }
 
     /// The member called `key` if it is a string.
@@ -130,9 +154,16 @@ impl fmt::Debug for Json<'_> {
     }
 }
 
-/// The elements of an array.
+/// The elements of an array, or the values of a source.
 pub struct Items<'a> {
     walk: Walk<'a>,
+}
+
+impl<'a> Items<'a> {
+    /// The values that stand in a source from `start` to `end`.
+    pub(super) fn of_source(source: &'a Source<'a>, start: usize, end: usize) -> Self {
+        Items { walk: Walk { source, at: start, end, next: 0 } }
+    }
 }
 
 impl<'a> Iterator for Items<'a> {
@@ -162,18 +193,26 @@ impl<'a> Iterator for Entries<'a> {
 pub struct Object<'a> {
     /// The value itself, which need not be an object; then there are no members.
     pub json: Json<'a>,
-    members: Vec<(Text<'a>, Json<'a>)>,
+    /// Keys and values.
+    members: Vec<(Json<'a>, Json<'a>)>,
 }
 
 impl<'a> Object<'a> {
     /// Finds the members of a value, in one pass over it.
     pub fn of(json: Json<'a>) -> Self {
-        Object { json, members: json.entries().collect() }
+        let mut walk = Walk::inside(&json, Kind::Object);
+        let mut members = Vec::with_capacity(4);
+        while let Some(key) = walk.value()
+            && let Some(value) = walk.value()
+        {
+            members.push((key, value));
+        }
+        Object { json, members }
     }
 
     /// The member called `key`; the last one where it stands twice.
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
-        self.members.iter().rev().find(|(name, _)| name.is(key)).map(|(_, value)| *value)
+        self.members.iter().rev().find(|(name, _)| name.spells(key)).map(|(_, value)| *value)
     }
 
     /// The member called `key` if it is a string.
@@ -214,39 +253,66 @@ impl<'a> Iterator for Tokens<'a> {
             b'}' | b']' => Token::Close,
             _ => return self.walk.value().map(Token::Scalar),
         };
-        self.walk.at += 1;
+        self.walk.step();
         Some(token)
     }
 }
 
-/// A position inside an array or object.
+/// A position inside an array or object, or among the values of a source.
 struct Walk<'a> {
-    source: &'a str,
+    source: &'a Source<'a>,
     at: usize,
     end: usize,
+    /// The place among the long values of the first that begins here or further on, or [`SHORT`].
+    next: u32,
 }
 
 impl<'a> Walk<'a> {
     fn inside(value: &Json<'a>, kind: Kind) -> Self {
         let inside = if value.kind() == kind { value.start + 1..value.end - 1 } else { value.end..value.end };
-        Walk { source: value.source, at: inside.start, end: inside.end }
+        let next = if value.place == SHORT { SHORT } else { value.place + 1 };
+        Walk { source: value.source, at: inside.start, end: inside.end, next }
     }
 
     /// The next byte that is no separator.
     fn peek(&mut self) -> Option<u8> {
-        let bytes = &self.source.as_bytes()[..self.end];
+        let bytes = &self.source.text.as_bytes()[..self.end];
         while matches!(bytes.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') {
             self.at += 1;
         }
         Some(bytes[self.at])
     }
 
+    /// The long value that begins here.
+    fn long(&self) -> Option<&'a Long> {
+        self.source.long.get(self.next as usize).filter(|long| long.start as usize == self.at)
+    }
+
     /// The next value.
     fn value(&mut self) -> Option<Json<'a>> {
-        self.peek()?;
+        let first = self.peek()?;
         let start = self.at;
-        self.at = value_end(&self.source.as_bytes()[..self.end], start);
-        Some(Json { source: self.source, start, end: self.at })
+        let place = match self.long() {
+            Some(long) => {
+                let place = self.next;
+                self.at = long.end as usize;
+                self.next = if first == b'"' { place + 1 } else { long.more };
+                place
+            }
+            None => {
+                self.at = value_end(&self.source.text.as_bytes()[..self.end], start);
+                SHORT
+            }
+        };
+        Some(Json { source: self.source, start, end: self.at, place })
+    }
+
+    /// Goes over a bracket.
+    fn step(&mut self) {
+        if self.long().is_some() {
+            self.next += 1;
+        }
+        self.at += 1;
     }
 }
 
@@ -257,6 +323,8 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' | b'}' | b']' if depth == 0 => return at,
+            // Values of a source may stand side by side.
+            b'"' | b'{' | b'[' if depth == 0 && at > start => return at,
             b'"' => at = string_end(bytes, at),
             b'{' | b'[' => {
                 depth += 1;
@@ -278,16 +346,14 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// One past the quote that closes the string opened at `open`. Quotes are looked for and not escapes, since texts are full
-/// of those: a quote closes the string where an even number of backslashes stands before it.
+/// One past the quote that closes the string opened at `open`.
 fn string_end(bytes: &[u8], open: usize) -> usize {
     let mut at = open + 1;
-    while let Some(next) = memchr::memchr(b'"', bytes.get(at..).unwrap_or_default()) {
-        let quote = at + next;
-        let backslashes = bytes[at..quote].iter().rev().take_while(|byte| **byte == b'\\').count();
-        at = quote + 1;
-        if backslashes % 2 == 0 {
-            return at;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
         }
     }
     bytes.len()
@@ -295,17 +361,17 @@ fn string_end(bytes: &[u8], open: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::syntax::values;
     use super::*;
 
     fn one(text: &str) -> Json<'_> {
-        values(text, 0).expect("valid JSON")[0]
+        // Tests are short, and so is what they leave behind.
+        Box::leak(Box::new(Source::of(text).expect("valid JSON"))).first().expect("a value")
     }
 
     #[test]
     fn spans_are_those_of_the_source() {
         let source = " [ {\"a\" : [1, \"]\\\"\"] } ,-2.50e+3,true ]\n";
-        let array = values(source, 0).expect("valid")[0];
+        let array = one(source);
         let items: Vec<&str> = array.items().map(|item| item.raw()).collect();
         assert_eq!(items, ["{\"a\" : [1, \"]\\\"\"] }", "-2.50e+3", "true"]);
         for item in array.items() {

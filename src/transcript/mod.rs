@@ -10,7 +10,7 @@ pub mod framing;
 pub mod json;
 pub mod list;
 pub mod order;
-pub mod syntax;
+pub mod source;
 pub mod text;
 
 use std::ops::Range;
@@ -157,6 +157,15 @@ impl<'a> Message<'a> {
         }
     }
 
+    /// Gives back memory that was taken in advance: there may be a million messages, of one call each.
+    fn shrink(&mut self) {
+        self.calls.shrink_to_fit();
+        self.answers.shrink_to_fit();
+        if let Content::Parts(parts) = &mut self.content {
+            parts.shrink_to_fit();
+        }
+    }
+
     /// Where the message stands in the source, in bytes.
     pub fn span(&self) -> Range<usize> {
         self.json.span()
@@ -294,6 +303,14 @@ impl<'a> Content<'a> {
     /// The empty string.
     pub fn empty() -> Self {
         Content::Text(Text::plain(""))
+    }
+
+    /// The first of its texts.
+    pub fn first_text(&self) -> Option<Text<'a>> {
+        match self {
+            Content::Text(text) => Some(*text),
+            Content::Parts(_) => self.texts().into_iter().next(),
+        }
     }
 
     /// The texts of the content, those of results included, reasoning and media left out.

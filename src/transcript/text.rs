@@ -10,28 +10,42 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
     raw: &'a str,
-    escaped: bool,
+    /// How many more characters the escapes in it take than what they stand for; without escapes 0.
+    excess: u32,
 }
 
 impl<'a> Text<'a> {
     /// The inside of a JSON string, escapes and all.
     pub(crate) fn escaped(raw: &'a str) -> Self {
-        Text { raw, escaped: memchr::memchr(b'\\', raw.as_bytes()).is_some() }
+        let mut points = CodePoints { rest: raw, escaped: true };
+        let mut excess = 0;
+        while points.to_escape().is_some() {
+            let before = points.rest.len();
+            points.next();
+            excess += before - points.rest.len() - 1;
+        }
+        // What is too long to be counted so has escapes all the same.
+        Text { raw, excess: u32::try_from(excess).unwrap_or(UNKNOWN) }
+    }
+
+    /// The same, where the excess of its escapes is known.
+    pub(crate) fn spelled(raw: &'a str, excess: u32) -> Self {
+        Text { raw, excess }
     }
 
     /// Text that is no JSON string.
     pub fn plain(raw: &'a str) -> Self {
-        Text { raw, escaped: false }
+        Text { raw, excess: 0 }
     }
 
     /// Whether the decoded string is `other`.
     pub fn is(&self, other: &str) -> bool {
-        if self.escaped { self.decode() == other } else { self.raw == other }
+        if self.is_escaped() { self.decode() == other } else { self.raw == other }
     }
 
     /// Whether the decoded string begins with `start`; no more of it is decoded than that takes.
     pub fn starts_with(&self, start: &str) -> bool {
-        if !self.escaped {
+        if !self.is_escaped() {
             return self.raw.starts_with(start);
         }
         let mut points = self.code_points();
@@ -59,45 +73,67 @@ impl<'a> Text<'a> {
     /// decodes to one at least.
     pub fn decoded_len_bounds(&self) -> Range<usize> {
         let most = self.raw.len();
-        if self.escaped { most / 6..most } else { most..most }
+        if self.is_escaped() { most / 6..most } else { most..most }
     }
 
     /// The string itself, half surrogates as U+FFFD. Borrowed where nothing is escaped.
     pub fn decode(&self) -> Cow<'a, str> {
-        if !self.escaped {
+        if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
-        self.code_points()
-            .map(|point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER))
-            .collect::<String>()
-            .into()
+        self.unescaped(|_, out| out.push(char::REPLACEMENT_CHARACTER)).into()
     }
 
     /// The string where it holds JSON: half surrogates are escaped again, which in JSON says the same.
     pub fn decode_json(&self) -> Cow<'a, str> {
-        if !self.escaped {
+        if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
-        let mut json = String::with_capacity(self.raw.len());
-        for point in self.code_points() {
+        self.unescaped(|half, out| out.push_str(&format!("\\u{half:04x}"))).into()
+    }
+
+    /// The string with what its escapes stand for; `half` writes half surrogates.
+    fn unescaped(&self, half: impl Fn(u32, &mut String)) -> String {
+        let mut out = String::with_capacity(self.raw.len());
+        let mut points = self.code_points();
+        while let Some(plain) = points.to_escape() {
+            out.push_str(plain);
+            let Some(point) = points.next() else { break };
             match char::from_u32(point) {
-                Some(c) => json.push(c),
-                None => json.push_str(&format!("\\u{point:04x}")),
+                Some(c) => out.push(c),
+                None => half(point, &mut out),
             }
         }
-        json.into()
+        out.push_str(points.rest);
+        out
     }
 
     /// Length in code points, as Python's `len` counts; a half surrogate is one.
     pub fn code_point_count(&self) -> usize {
-        if self.escaped { self.code_points().count() } else { self.raw.chars().count() }
+        if self.excess == UNKNOWN {
+            self.code_points().count()
+        } else {
+            self.raw.chars().count() - self.excess as usize
+        }
+    }
+
+    /// How many more characters its escapes take than what they stand for.
+    pub(super) fn excess(&self) -> u32 {
+        self.excess
+    }
+
+    fn is_escaped(&self) -> bool {
+        self.excess > 0
     }
 
     /// The code points, half surrogates among them.
     pub fn code_points(&self) -> CodePoints<'a> {
-        CodePoints { rest: self.raw, escaped: self.escaped }
+        CodePoints { rest: self.raw, escaped: self.is_escaped() }
     }
 }
+
+/// There are escapes, and nobody has counted them.
+const UNKNOWN: u32 = u32::MAX;
 
 /// The code points of a [`Text`].
 pub struct CodePoints<'a> {
@@ -128,7 +164,14 @@ impl Iterator for CodePoints<'_> {
     }
 }
 
-impl CodePoints<'_> {
+impl<'a> CodePoints<'a> {
+    /// Takes what stands before the next escape; nothing where none follows.
+    fn to_escape(&mut self) -> Option<&'a str> {
+        let (plain, rest) = self.rest.split_at(memchr::memchr(b'\\', self.rest.as_bytes()).filter(|_| self.escaped)?);
+        self.rest = rest;
+        Some(plain)
+    }
+
     /// Takes an escape of two characters.
     fn simple_escape(&mut self) -> u32 {
         let mut rest = self.rest.chars();
@@ -161,6 +204,7 @@ mod tests {
         let text = Text::escaped(r#"a\n\"\\\/\u00e9\ud83d\ude00é"#);
         assert_eq!(text.decode(), "a\n\"\\/é😀é");
         assert_eq!(text.code_point_count(), 8);
+        assert_eq!(text.code_points().count(), 8);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use tcompact::tokens::Counter;
 use tcompact::transcript::format;
-use tcompact::transcript::framing::{Lines, read};
-use tcompact::transcript::syntax;
+use tcompact::transcript::framing::Lines;
+
+use crate::transcripts::{json, read};
 
 /// Recorded with `count_tokens_approximately` of langchain-core 1.7.2 on Python 3.11, a conversation a line: generated
 /// messages as Chat Completions dicts, `messages_to_dict`, `model_dump` and `dumps`, with the tokens of each message at
@@ -15,7 +16,7 @@ fn every_message_counts_as_langchain_counts_it() {
     let mut messages = 0;
     for (number, line) in cases.lines().enumerate() {
         // Not with serde_json: the cases hold half surrogates, which it refuses.
-        let case = syntax::values(line, 0).expect("JSON")[0];
+        let case = json(line);
         let name = case.get_text("format").expect("a format").decode();
         let format = format::by_name(&name).expect("a known format");
         let document = read(line, Some(format), Some(Lines::Conversations)).expect("a transcript");

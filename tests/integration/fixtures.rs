@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::transcripts::read;
 use tcompact::transcript::format::{self, FORMATS};
-use tcompact::transcript::framing::read;
 
 use crate::laws::{Rules, assert_laws};
 use crate::program::{FIXTURES, path, run, tcompact};

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::transcripts::read;
 use proptest::prelude::*;
 use tcompact::plan::breaches::breaches;
 use tcompact::plan::pairs::Pairs;
@@ -17,7 +18,6 @@ use tcompact::tokens::bpe::Encoding;
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::Message;
 use tcompact::transcript::format::{FORMATS, Format, SummaryMessage, SummaryRole};
-use tcompact::transcript::framing::read;
 
 use crate::bricks::{Bricks, Ids, Made, PREFIX, file, made};
 use crate::program::{FIXTURES, cases};

@@ -26,4 +26,5 @@ mod reports;
 mod restoring;
 mod server;
 mod streams;
+mod transcripts;
 mod wire;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
+use crate::transcripts::read;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tcompact::plan::plan;
@@ -11,7 +12,6 @@ use tcompact::rewrite::restoring::{Change, put_back, ways_back};
 use tcompact::rewrite::{apply, splice};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::format::FORMATS;
-use tcompact::transcript::framing::read;
 
 use crate::bricks::{Bricks, file, made};
 use crate::fixtures;

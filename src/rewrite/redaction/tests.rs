@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::rewrite::apply;
-use crate::transcript::framing::read;
+use crate::transcript::framing::tests::read;
 
 fn masked(text: &str) -> String {
     Redactor::new().mask(text).into_owned()

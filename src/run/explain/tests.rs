@@ -9,7 +9,7 @@ use crate::plan::size::Size;
 use crate::plan::tests::policy;
 use crate::tokens::Counter;
 use crate::transcript::format::by_name;
-use crate::transcript::framing::read;
+use crate::transcript::framing::tests::read;
 
 fn said(role: &str, text: &str) -> String {
     format!(r#"{{"role":"{role}","content":"{text}"}}"#)

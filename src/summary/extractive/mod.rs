@@ -62,7 +62,7 @@ const ROUNDS: usize = 4;
 mod tests {
     use super::*;
     use crate::tokens::bpe::Encoding;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     const PREFIX: &str = "Here is a summary of the conversation to date:";
 

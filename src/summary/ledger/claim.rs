@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use super::cues;
+use super::cues::{self, Cue};
 use super::literals::{Class, literals};
 use super::numbers::is_unit;
 
@@ -70,14 +70,11 @@ impl Claim {
             forbids: cues::FORBIDS.is_in(sentence),
             ..Claim::default()
         };
-        if let Some(groups) = cues::FORMER.groups(sentence).filter(|_| claim.changes || claim.forbids) {
-            let named = groups.iter().skip(1).flatten().next().map(|found| words(found.as_str()));
-            claim.former.extend(named.filter(|words| !words.is_empty()));
+        let named = |cue: &Cue| Some(words(&sentence[cue.group(sentence)?.1?]));
+        if claim.changes || claim.forbids {
+            claim.former.extend(named(&cues::FORMER).filter(|words| !words.is_empty()));
         }
-        if let Some(chosen) = cues::CHOICES
-            .groups(sentence)
-            .and_then(|groups| groups.iter().skip(1).flatten().next().map(|m| words(m.as_str())))
-        {
+        if let Some(chosen) = named(&cues::CHOICES) {
             claim.choice = chosen;
         }
         claim.take_words(sentence);

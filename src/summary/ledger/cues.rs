@@ -3,9 +3,10 @@
 //! They are few and plain on purpose: a cue that is missed costs a sentence its kind, not its place among the sentences
 //! that are ranked.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex_automata::meta::{Config, Regex};
 
 /// A cue: a pattern for words, whatever their case.
 pub(in crate::summary) struct Cue(LazyLock<Option<Regex>>);
@@ -16,20 +17,27 @@ impl Cue {
         self.0.as_ref().is_some_and(|pattern| pattern.is_match(text))
     }
 
-    /// The groups of its first place in a text.
-    pub(in crate::summary) fn groups<'t>(&self, text: &'t str) -> Option<regex::Captures<'t>> {
-        self.0.as_ref()?.captures(text)
+    /// Its first place in a text, and in that the first group that has matched.
+    pub(in crate::summary) fn group(&self, text: &str) -> Option<(Range<usize>, Option<Range<usize>>)> {
+        let pattern = self.0.as_ref()?;
+        let mut groups = pattern.create_captures();
+        pattern.captures(text, &mut groups);
+        let whole = groups.get_group(0)?;
+        let first = groups.iter().skip(1).flatten().next();
+        Some((whole.range(), first.map(|group| group.range())))
     }
 
     /// Where it stands in a text, every time.
-    pub(in crate::summary) fn places<'s>(&'s self, text: &'s str) -> impl Iterator<Item = std::ops::Range<usize>> + 's {
+    pub(in crate::summary) fn places<'s>(&'s self, text: &'s str) -> impl Iterator<Item = Range<usize>> + 's {
         self.0.iter().flat_map(move |pattern| pattern.find_iter(text).map(|found| found.range()))
     }
 }
 
-/// Words end where ASCII letters do, which is told much faster than where any script's do.
+/// Words end where ASCII letters do, which is told much faster than where any script's do. Nothing is looked for before
+/// the pattern itself: what these could begin with is so much that preparing for it takes longer than the search.
 fn compiled(pattern: &str) -> Option<Regex> {
-    Regex::new(&pattern.replace(r"\b", r"(?-u:\b)")).ok()
+    let config = Config::new().auto_prefilter(false);
+    Regex::builder().configure(config).build(&pattern.replace(r"\b", r"(?-u:\b)")).ok()
 }
 
 macro_rules! cue {
@@ -43,17 +51,17 @@ macro_rules! cue {
 
 cue! {
     /// A standing rule or a limit.
-    RULES = r"(?i)\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer\w*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
+    RULES = r"(?i)\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer[a-z]*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
     /// Somebody wants something.
     GOALS = r"(?i)\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
     /// A person has not got something, or does not know it: what is negated there is no rule.
     LACKS = r"(?i)^(?:(?:unfortunately|sorry|no|and|but|well|actually|i['’]m (?:so )?sorry|i am sorry)\b[,.]?\s+)*i (?:do not|don['’]?t|did not|didn['’]?t) (?:really |actually |currently )?(?:have|remember|know|recall|see|think|mind|understand|care)\b|^我(?:不知道|没有|不记得|忘了)";
     /// Something was decided, or found to be the reason.
-    DECISIONS = r"(?i)\b(?:decid\w+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
+    DECISIONS = r"(?i)\b(?:decid[a-z]+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
     /// Something is done.
-    DONE = r"(?i)\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:\w+ )?tests pass\w*|now pass\w*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
+    DONE = r"(?i)\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
-    AHEAD = r"(?i)\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail\w*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending)\b|接下来|下一步|待办|还需|尚未|然后我";
+    AHEAD = r"(?i)\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending)\b|接下来|下一步|待办|还需|尚未|然后我";
     /// Something went wrong.
     WRONG = r"(?i)\b(?:error|errors|failed|fails|failing|failure|panicked|exception|traceback|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|timed? ?out|refused)\b|错误|失败|无法";
     /// A line of output that tells how something ended.
@@ -61,7 +69,7 @@ cue! {
     /// A program's words for its exit status; the number is the group that matched.
     STATUS = r#"(?i)<returncode>(-?\d+)|<exit_code>(-?\d+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?\d+)|"(?:exit_code|exitCode|returncode)"\s*:\s*(-?\d+)|^\[exit (\d+)"#;
     /// What was said before holds no longer.
-    CHANGES = r"(?i)\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas\w+|decreas\w+|reduc\w+|extend\w*|postpone\w*|switch(?:ed)?|replac\w+|updat\w+|correction|on second thought|scratch that|forget|new|revis\w+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
+    CHANGES = r"(?i)\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
     /// The opening of a sentence that goes on to something else, and changes nothing.
     GOES_ON = r"(?i)^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
     /// The opening of a sentence about what the one before it names.

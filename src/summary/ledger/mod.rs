@@ -295,7 +295,7 @@ mod tests {
     const PREFIX: &str = "Summary:";
 
     pub(super) fn ledger(source: &str) -> Ledger {
-        let document = framing::read(source, None, None).expect("a transcript");
+        let document = framing::tests::read(source, None, None).expect("a transcript");
         let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
         let indices: Vec<usize> = (10..10 + messages.len()).collect();
         collect(&messages, &indices, PREFIX)

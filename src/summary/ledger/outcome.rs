@@ -30,15 +30,12 @@ impl Outcome {
     /// Reads an output.
     pub(super) fn of(output: &str) -> Outcome {
         let ends = head_and_tail(output);
-        let groups = cues::STATUS.groups(&ends);
-        let number = groups.as_ref().and_then(|groups| groups.iter().skip(1).flatten().next());
-        let status = number.and_then(|number| number.as_str().parse().ok());
-        let word = groups
-            .as_ref()
-            .and_then(|groups| groups.get(0))
-            .zip(number)
-            .map(|(all, number)| &ends[all.start()..number.start()]);
-        let word = word.unwrap_or("").trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
+        let (word, number) = match cues::STATUS.group(&ends) {
+            Some((all, Some(number))) => (&ends[all.start..number.start], &ends[number]),
+            _ => ("", ""),
+        };
+        let status = number.parse().ok();
+        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
         let said = status.map(|status: i32| format!("{word} {status}")).unwrap_or_default();
         Outcome { status, said, lines: telling_lines(output, status.unwrap_or(0) != 0) }
     }

@@ -183,7 +183,7 @@ mod tests {
     use crate::transcript::framing;
 
     fn turns(source: &str) -> Vec<Turn> {
-        let document = framing::read(source, None, None).expect("a transcript");
+        let document = framing::tests::read(source, None, None).expect("a transcript");
         let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
         let indices: Vec<usize> = (0..messages.len()).collect();
         read(&messages, &indices, "Summary:\n\n")

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Reply, Request, http::Secret};
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::syntax;
+use crate::transcript::source::Source;
 
 /// A provider that `--model` can name.
 #[derive(Debug)]
@@ -136,7 +136,8 @@ impl Endpoint {
     /// # Errors
     /// What is missing in it.
     pub fn response(&self, body: &str) -> Result<Reply, String> {
-        match parsed(body).filter(|answer| answer.kind() == Kind::Object) {
+        let body = parsed(body);
+        match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == Kind::Object) {
             Some(answer) => (self.api.response)(answer),
             None => Err("the answer is no JSON object".to_owned()),
         }
@@ -160,9 +161,9 @@ impl Endpoint {
     }
 }
 
-/// The JSON value that a body is.
-pub(super) fn parsed(body: &str) -> Option<Json<'_>> {
-    syntax::values(body.trim_start_matches('\u{feff}'), 0).ok()?.first().copied()
+/// What is in a body, where it is JSON.
+pub(super) fn parsed(body: &str) -> Option<Source<'_>> {
+    Source::of(body).ok()
 }
 
 /// The elements of a field that is a list.

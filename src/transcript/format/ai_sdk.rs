@@ -316,7 +316,7 @@ mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
     use crate::transcript::Transcript;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
         let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));

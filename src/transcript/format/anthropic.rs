@@ -162,7 +162,7 @@ fn result_content(json: Json<'_>) -> Content<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn what_is_called_after_thinking_stays_with_it_in_the_last_turn() {

@@ -169,7 +169,7 @@ fn block(json: Json<'_>) -> PartKind<'_> {
 #[cfg(test)]
 mod tests {
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn blocks_and_pairs() {

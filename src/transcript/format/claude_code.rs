@@ -302,7 +302,7 @@ fn members(value: Value) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn line(id: u8, parent: u8, rest: &str) -> String {
         let parent = if parent == 0 { "null".to_owned() } else { format!("\"u{parent}\"") };

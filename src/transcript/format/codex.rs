@@ -296,7 +296,7 @@ impl Replay {
 mod tests {
     use super::*;
     use crate::transcript::Transcript;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn line(kind: &str, payload: &str) -> String {
         format!(r#"{{"timestamp":"2026-01-02T03:04:05.678Z","type":"{kind}","payload":{payload}}}"#)

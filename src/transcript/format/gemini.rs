@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
     use crate::summary::buffer::Buffer;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn both_spellings_and_pairs_by_order() {

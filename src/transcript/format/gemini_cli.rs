@@ -225,7 +225,7 @@ fn call(json: Json<'_>) -> Call<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn record(kind: &str, id: &str, text: &str) -> String {
         format!("{{\"id\":\"{id}\",\"timestamp\":\"t\",\"type\":\"{kind}\",\"content\":\"{text}\"}}\n")

@@ -154,7 +154,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     const MESSAGES: &str = r#"[
         {"id":"AAAAAAAAAAAAAAAAAAAAAA","content":"u","source":"input","role":"user"},

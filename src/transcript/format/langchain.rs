@@ -287,7 +287,7 @@ fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn chunks_of_javascript_calls_that_cannot_be_parsed_and_logs_of_callbacks() {

@@ -32,7 +32,7 @@ use serde_json::Value;
 
 use super::json::{Json, Kind, Object};
 use super::order::{Order, Results};
-use super::syntax;
+use super::source::Source;
 use super::text::Text;
 use super::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 
@@ -260,11 +260,12 @@ impl SummaryRole {
     }
 }
 
-/// The message that an entry is by itself; nothing where it is none.
-pub fn lone<'a>(format: &dyn Format, written: &'a str) -> Option<Message<'a>> {
-    let json = syntax::values(written, 0).ok()?.first().copied()?;
+/// Has `then` look at the message that an entry is by itself; nothing where it is none.
+pub fn lone<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
+    let source = Source::of(written).ok()?;
+    let json = source.first()?;
     let is_message = !matches!(format.entries(&[json]).first(), Some(Entry::Note(_)));
-    is_message.then(|| format.message(&Object::of(json)).ok()).flatten()
+    is_message.then(|| format.message(&Object::of(json)).ok()).flatten().map(|message| then(&message))
 }
 
 /// The format called `name`.

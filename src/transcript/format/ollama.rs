@@ -113,7 +113,7 @@ fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> 
 #[cfg(test)]
 mod tests {
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     fn name(source: &str) -> &'static str {
         read(source, None, None).unwrap_or_else(|error| panic!("{source} {error}")).transcripts[0].format.name()

@@ -284,7 +284,7 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
 mod tests {
     use super::{Format, OpenAiChat, Place, SummaryMessage, SummaryRole};
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn calls_in_the_content_and_results_without_ids() {

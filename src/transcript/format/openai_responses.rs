@@ -179,7 +179,7 @@ fn has_orphans(messages: &[Message<'_>]) -> bool {
 mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     const USER: &str = r#"{"role":"user","content":"u"}"#;
     const REASONING: &str = r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"hm"}]}"#;

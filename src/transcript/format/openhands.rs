@@ -244,7 +244,7 @@ mod tests {
     use crate::transcript::framing;
 
     fn told(source: &str) -> (Vec<String>, Vec<(usize, usize)>) {
-        let document = framing::read(source, None, None).expect("a transcript");
+        let document = framing::tests::read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "openhands");
         let first = |message: &Message<'_>| message.content.texts().first().map(|text| text.decode().into_owned());
@@ -273,7 +273,7 @@ mod tests {
         let source = r#"[[{"id":0,"source":"user","action":"message","args":{"content":"u"}},{"observation":"null","content":""}],
             [{"id":1,"source":"agent","action":"run","args":{"command":"ls"}},{"id":2,"source":"agent","cause":1,"observation":"run","content":"r"}]]"#;
         assert_eq!(told(source), (vec!["u".to_owned(), "r".to_owned()], Vec::new()));
-        let document = framing::read(source, None, None).expect("a transcript");
+        let document = framing::tests::read(source, None, None).expect("a transcript");
         let messages = &document.transcripts[0].messages;
         assert_eq!((messages[1].calls.len(), messages[1].answers.len()), (1, 1));
     }

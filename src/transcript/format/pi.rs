@@ -285,7 +285,7 @@ mod tests {
     }
 
     fn texts(source: &str) -> Vec<String> {
-        let document = framing::read(source, None, None).expect("a transcript");
+        let document = framing::tests::read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "pi");
         transcript.messages.iter().flat_map(|one| one.content.texts()).map(|text| text.decode().into_owned()).collect()
@@ -300,7 +300,7 @@ mod tests {
         let compaction = "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2,\"tokensBefore\":9}\n";
         let source = format!("{HEADER}{lines}{compaction}{}", old.replace("TEXT", "d"));
         assert_eq!(texts(&source), ["b", "c", "s", "d"]);
-        let document = framing::read(&source, None, None).expect("a transcript");
+        let document = framing::tests::read(&source, None, None).expect("a transcript");
         assert_eq!(document.transcripts[0].bonds, [(0, 2)]);
         let named = compaction.replace("firstKeptEntryIndex\":2", "firstKeptEntryId\":\"c\"");
         let named = named.replace("}\n", ",\"id\":\"e\",\"parentId\":\"c\"}\n");
@@ -313,7 +313,7 @@ mod tests {
         let tree = [user("a", "1", ""), user("b", "2", "1"), user("c", "3", "1"), user("d", "4", "3")].concat();
         let source = format!("{HEADER}{tree}");
         assert_eq!(texts(&source), ["a", "c", "d"]);
-        let document = framing::read(&source, None, None).expect("a transcript");
+        let document = framing::tests::read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
         gone.insert(1, transcript.notes[1].json.span().start);

@@ -226,7 +226,7 @@ fn shown(json: Json<'_>) -> Part<'_> {
 mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;
     const CALLS: &str = r#"{"parts":[{"content":"hm","part_kind":"thinking"},{"tool_name":"f","args":"{}","tool_call_id":"a","part_kind":"tool-call"},{"tool_name":"f","args":{},"tool_call_id":"b","part_kind":"tool-call"}],"kind":"response"}"#;

@@ -137,7 +137,7 @@ fn call<'a>(json: Json<'a>, value: Json<'a>, text: Text<'a>) -> Call<'a> {
 mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     #[test]
     fn calls_are_paired_with_the_turn_behind_them() {

@@ -88,7 +88,7 @@ pub(super) fn is_of_tau2(message: &Object<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::plan::pairs::Pairing;
-    use crate::transcript::framing::read;
+    use crate::transcript::framing::tests::read;
 
     const TAU2: &str = r#"[
         {"role":"assistant","content":"Is it on?","tool_calls":null,"turn_idx":0},

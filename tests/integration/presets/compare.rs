@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
+use crate::transcripts::{json, read};
 use tcompact::app::Outcome;
 use tcompact::plan::carried::{self, carried};
 use tcompact::plan::{Plan, Policy, plan, total};
 use tcompact::run::append::Section;
 use tcompact::settings::Settings;
 use tcompact::tokens::Tally;
-use tcompact::transcript::framing::read;
 use tcompact::transcript::json::{Json, Kind as JsonKind};
-use tcompact::transcript::syntax;
+use tcompact::transcript::source::Source;
 
 use super::case::{Case, repr, text, whole};
 
@@ -112,7 +112,7 @@ pub(super) fn compare_result(
 
 /// The messages of a source.
 fn values(source: &str) -> Vec<Json<'_>> {
-    let value = syntax::values(source, 0).expect("JSON")[0];
+    let value = json(source);
     value.get("messages").unwrap_or(value).items().collect()
 }
 
@@ -163,7 +163,9 @@ fn compare_message(found: Json<'_>, expected: Json<'_>, out: &mut String) {
                 let function = call.get("function").unwrap_or(call);
                 let arguments = function.get("arguments").or(function.get("args")).expect("arguments");
                 match arguments.text() {
-                    Some(text) => repr(syntax::parse_arguments(&text.decode_json()).expect("JSON")),
+                    Some(text) => {
+                        repr(Source::of_arguments(&text.decode_json()).expect("JSON").first().expect("a value"))
+                    }
                     None => repr(arguments),
                 }
             })

@@ -10,6 +10,7 @@ mod runs;
 use std::ffi::OsString;
 use std::fmt::Write;
 
+use crate::transcripts::json;
 use tcompact::app::process;
 use tcompact::exit::{Exit, Failure};
 use tcompact::presets;
@@ -18,7 +19,6 @@ use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::tokens::Counter;
 use tcompact::transcript::json::Json;
-use tcompact::transcript::syntax;
 
 use crate::program::FIXTURES;
 
@@ -99,7 +99,7 @@ fn recorded(system: &'static str, least: usize) {
     };
     let mut wrong = Vec::new();
     for line in lines.lines() {
-        let case = Case { system, json: syntax::values(line, 0).expect("JSON")[0] };
+        let case = Case { system, json: json(line) };
         // Only DeerFlow has a state to keep a summary in.
         for in_state in [false, true].into_iter().take(if system == "deerflow" { 2 } else { 1 }) {
             let differences = differences(&case, in_state);

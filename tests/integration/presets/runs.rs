@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use crate::transcripts::read;
 use serde_json::{Value, json};
 use tcompact::presets::PRESETS;
 use tcompact::transcript::format::{self, FORMATS};
-use tcompact::transcript::framing::read;
 
 use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
 use crate::server::{Server, Step, completion};

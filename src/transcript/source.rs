@@ -1,0 +1,117 @@
+//! A text that is JSON: whether it is, and where its long values lie.
+//!
+//! One pass checks the grammar and keeps no tree, only where each long value ends, so that whoever walks over the text
+//! afterwards ([`super::json`]) does not pass over its messages again and again. What Python's `json` reads and writes
+//! beyond the grammar is let through: `NaN` and `Infinity` anywhere, control characters in the arguments of tools.
+
+mod scan;
+mod specials;
+#[cfg(test)]
+mod tests;
+
+use super::json::{Items, Json};
+use scan::{Controls, Scan};
+
+/// Where a text stops being JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Line, counted from 1.
+    pub line: usize,
+    /// Byte in the line, counted from 1.
+    pub column: usize,
+    /// What is wrong, without the place.
+    pub what: String,
+}
+
+/// A text and the JSON values that stand in it one after the other: one in a document, several in JSONL, where two may
+/// share a line. A byte order mark before them is no part of them.
+#[derive(Debug)]
+pub struct Source<'a> {
+    /// The text, byte order mark and all.
+    pub text: &'a str,
+    /// Where the values begin and end, in bytes.
+    values: (usize, usize),
+    /// The long values, in the order they begin.
+    pub(super) long: Vec<Long>,
+    /// What is wrong with the last line, where that is one that a program did not come to finish.
+    pub(super) broken: Option<SyntaxError>,
+}
+
+/// A value that is long, or the key of one. Offsets are bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Long {
+    pub(super) start: u32,
+    pub(super) end: u32,
+    /// Of an array or an object: the place in the list of the first long value behind it. Of a string: how many more
+    /// characters its escapes take than what they stand for.
+    pub(super) more: u32,
+}
+
+impl<'a> Source<'a> {
+    /// Reads a text, once. Where its last line is only the beginning of a value, the values are those before it.
+    ///
+    /// # Errors
+    /// The first place that is not JSON.
+    pub fn of(text: &'a str) -> Result<Self, SyntaxError> {
+        let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        match Scan::over(text, Controls::Refused, mark) {
+            Ok(long) => Ok(Source { text, values: (mark, text.len()), long, broken: None }),
+            Err(wrong) => {
+                let lines_end = text.rfind('\n').map_or(0, |at| at + 1);
+                let may_be_whole = wrong.is_early_end() && !text[lines_end..].trim_ascii().is_empty();
+                match Scan::over(&text[..lines_end], Controls::Refused, mark) {
+                    Ok(long) if may_be_whole && lines_end > mark => {
+                        Ok(Source { text, values: (mark, lines_end), long, broken: Some(wrong.error(text)) })
+                    }
+                    _ => Err(wrong.error(text)),
+                }
+            }
+        }
+    }
+
+    /// Reads arguments of a tool as Python does with `strict=False`; nothing if they are not exactly one value.
+    pub fn of_arguments(text: &'a str) -> Option<Self> {
+        let long = Scan::over(text, Controls::Allowed, 0).ok()?;
+        let source = Source { text, values: (0, text.len()), long, broken: None };
+        (source.values().take(2).count() == 1).then_some(source)
+    }
+
+    /// The values in order.
+    pub fn values(&self) -> Items<'_> {
+        Items::of_source(self, self.values.0, self.values.1)
+    }
+
+    /// The first value.
+    pub fn first(&self) -> Option<Json<'_>> {
+        self.values().next()
+    }
+}
+
+/// What is wrong, and where.
+struct Wrong {
+    at: usize,
+    what: &'static str,
+}
+
+impl Wrong {
+    fn is_early_end(&self) -> bool {
+        self.what.starts_with("EOF")
+    }
+
+    /// The same by line and column. What ends too early ends where its last line does.
+    fn error(&self, text: &str) -> SyntaxError {
+        let at = if self.is_early_end() { text.trim_ascii_end().len().saturating_sub(1) } else { self.at };
+        let before = &text.as_bytes()[..at];
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let line = memchr::memchr_iter(b'\n', before).count() + 1;
+        let conflict =
+            ["<<<<<<<", "=======", ">>>>>>>"].into_iter().find(|marker| text[line_start..].starts_with(marker));
+        match conflict {
+            Some(marker) => {
+                let what = format!("`{marker}` marks a merge conflict that nobody has resolved,");
+                SyntaxError { line, column: 1, what }
+            }
+            None => SyntaxError { line, column: at - line_start + 1, what: self.what.to_owned() },
+        }
+    }
+}

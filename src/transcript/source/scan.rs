@@ -1,0 +1,282 @@
+//! The grammar of JSON, gone over once from left to right. Nothing recurses: nesting is bounded by memory.
+
+use super::super::text::Text;
+use super::specials::Specials;
+use super::{Long, Wrong};
+
+/// Bytes from which on a value counts as long. Of a text that is itself short every value is kept; in others what is
+/// shorter is walked over, so that the list stays small beside the text.
+const LONG: usize = 64;
+
+/// Bytes from which on a text is not short.
+pub(super) const LARGE: usize = 1 << 20;
+
+/// Values that are nested deeper than this are not kept: they are few or hostile.
+const DEEPEST: usize = 64;
+
+/// Whether control characters may stand in strings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Controls {
+    Refused,
+    Allowed,
+}
+
+/// A position in a text up to which it is JSON.
+pub(super) struct Scan<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    controls: Controls,
+    /// The brackets that are open.
+    open: Vec<u8>,
+    /// Where the outermost of these stand among the long values.
+    places: Vec<u32>,
+    long: Vec<Long>,
+    /// How deep brackets are kept; a text whose offsets are too large for the list has none.
+    deepest: usize,
+    /// Bytes from which on values are kept.
+    least: usize,
+    specials: Specials<'t>,
+}
+
+type Scanned = Result<(), Wrong>;
+
+impl<'t> Scan<'t> {
+    /// The long values of a text from byte `from` on.
+    pub(super) fn over(text: &'t str, controls: Controls, from: usize) -> Result<Vec<Long>, Wrong> {
+        let deepest = if u32::try_from(text.len()).is_ok() { DEEPEST } else { 0 };
+        let least = if text.len() < LARGE { 0 } else { LONG };
+        let (open, places, long) = Default::default();
+        let specials = Specials::of(text.as_bytes());
+        let mut scan =
+            Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, least, specials };
+        loop {
+            scan.space();
+            if scan.byte().is_none() {
+                return Ok(scan.long);
+            }
+            scan.value()?;
+        }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn wrong<T>(&self, what: &'static str) -> Result<T, Wrong> {
+        Err(Wrong { at: self.at, what })
+    }
+
+    fn space(&mut self) {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.byte() {
+            self.at += 1;
+        }
+    }
+
+    /// Passes over a value and all that is in it.
+    fn value(&mut self) -> Scanned {
+        loop {
+            self.space();
+            match self.byte() {
+                Some(bracket @ (b'{' | b'[')) => {
+                    self.open(bracket);
+                    self.space();
+                    match (bracket, self.byte()) {
+                        (b'{', Some(b'}')) | (b'[', Some(b']')) => self.close(),
+                        (b'{', _) => {
+                            self.key()?;
+                            continue;
+                        }
+                        (_, None) => return self.wrong("EOF while parsing a list"),
+                        _ => continue,
+                    }
+                }
+                Some(b'"') => self.string()?,
+                Some(_) => self.scalar()?,
+                None => return self.wrong("EOF while parsing a value"),
+            }
+            if self.ends()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What stands behind a value, up to the next one; whether it was the last.
+    fn ends(&mut self) -> Result<bool, Wrong> {
+        while let Some(&bracket) = self.open.last() {
+            self.space();
+            match (bracket, self.byte()) {
+                (b'[', Some(b']')) | (b'{', Some(b'}')) => self.close(),
+                (bracket, Some(b',')) => {
+                    let is_list = bracket == b'[';
+                    self.at += 1;
+                    self.space();
+                    match self.byte() {
+                        Some(b']' | b'}') => return self.wrong("trailing comma"),
+                        _ if is_list => {}
+                        _ => self.key()?,
+                    }
+                    return Ok(false);
+                }
+                (b'[', None) => return self.wrong("EOF while parsing a list"),
+                (_, None) => return self.wrong("EOF while parsing an object"),
+                (b'[', _) => return self.wrong("expected `,` or `]`"),
+                _ => return self.wrong("expected `,` or `}`"),
+            }
+        }
+        Ok(true)
+    }
+
+    fn open(&mut self, bracket: u8) {
+        if self.open.len() < self.deepest {
+            self.places.push(self.long.len() as u32);
+            self.long.push(Long { start: self.at as u32, end: 0, more: 0 });
+        }
+        self.open.push(bracket);
+        self.at += 1;
+    }
+
+    fn close(&mut self) {
+        self.at += 1;
+        self.open.pop();
+        if self.open.len() >= self.deepest {
+            return;
+        }
+        let Some(place) = self.places.pop() else { return };
+        let behind = self.long.len() as u32;
+        let Some(long) = self.long.get_mut(place as usize) else { return };
+        if self.at - (long.start as usize) < self.least {
+            // Nothing in it is long either, so it is the last of the list.
+            self.long.pop();
+        } else {
+            (long.end, long.more) = (self.at as u32, behind);
+        }
+    }
+
+    /// A key and its colon.
+    fn key(&mut self) -> Scanned {
+        match self.byte() {
+            Some(b'"') => self.string()?,
+            Some(_) => return self.wrong("key must be a string"),
+            None => return self.wrong("EOF while parsing an object"),
+        }
+        self.space();
+        match self.byte() {
+            Some(b':') => {
+                self.at += 1;
+                Ok(())
+            }
+            Some(_) => self.wrong("expected `:`"),
+            None => self.wrong("EOF while parsing an object"),
+        }
+    }
+
+    fn string(&mut self) -> Scanned {
+        let start = self.at;
+        let (mut excess, mut surrogates) = (0, false);
+        self.at += 1;
+        loop {
+            self.at = self.specials.next(self.at);
+            match self.byte() {
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    let escape = self.at;
+                    surrogates |= self.escape()?;
+                    excess += self.at - escape - 1;
+                }
+                Some(_) if self.controls == Controls::Allowed => self.at += 1,
+                Some(_) => return self.wrong("control character (\\u0000-\\u001F) found while parsing a string"),
+                None => return self.wrong("EOF while parsing a string"),
+            }
+        }
+        self.at += 1;
+        if self.at - start >= self.least && self.deepest > 0 {
+            // Two surrogates may be one character.
+            let inside = || Text::escaped(&self.text[start + 1..self.at - 1]);
+            let more = if surrogates { inside().excess() } else { excess as u32 };
+            self.long.push(Long { start: start as u32, end: self.at as u32, more });
+        }
+        Ok(())
+    }
+
+    /// Passes over an escape; whether it is half of a character.
+    fn escape(&mut self) -> Result<bool, Wrong> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
+                self.at += 2;
+                return Ok(false);
+            }
+            Some(b'u') => self.at += 2,
+            Some(_) => return self.wrong("invalid escape"),
+            None => return self.wrong("EOF while parsing a string"),
+        }
+        let digits = self.at;
+        while self.at < digits + 4 {
+            match self.byte() {
+                Some(digit) if digit.is_ascii_hexdigit() => self.at += 1,
+                Some(_) => return self.wrong("invalid escape"),
+                None => return self.wrong("EOF while parsing a string"),
+            }
+        }
+        Ok(matches!(self.bytes[digits..], [b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]))
+    }
+
+    /// A number or a word.
+    fn scalar(&mut self) -> Scanned {
+        let start = self.at;
+        let rest = &self.bytes[start..];
+        let words: [&[u8]; 6] = [b"true", b"false", b"null", b"NaN", b"Infinity", b"-Infinity"];
+        match words.into_iter().find(|word| rest.starts_with(word)) {
+            Some(word) => self.at += word.len(),
+            None if matches!(rest[0], b'-' | b'0'..=b'9') => self.number()?,
+            // What a word begins with is where a file was cut off.
+            None if words.iter().any(|word| word.starts_with(rest)) => {
+                return self.wrong("EOF while parsing a value");
+            }
+            None => return self.wrong("expected value"),
+        }
+        // Neither tells where it ends.
+        match self.byte() {
+            None | Some(b' ' | b'\n' | b'\t' | b'\r' | b'"' | b'[' | b']' | b'{' | b'}' | b',' | b':') => Ok(()),
+            Some(_) => self.wrong("trailing characters"),
+        }
+    }
+
+    fn number(&mut self) -> Scanned {
+        if self.byte() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.byte() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.byte() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.byte() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        match self.byte() {
+            Some(b'0'..=b'9') => self.wrong("invalid number"),
+            _ => Ok(()),
+        }
+    }
+
+    /// At least one digit.
+    fn digits(&mut self) -> Scanned {
+        match self.byte() {
+            Some(b'0'..=b'9') => {}
+            Some(_) => return self.wrong("invalid number"),
+            None => return self.wrong("EOF while parsing a value"),
+        }
+        while let Some(b'0'..=b'9') = self.byte() {
+            self.at += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,62 @@
+//! Where in a text the bytes are that a string cannot hold as they are.
+
+/// Finds quotes, backslashes and control characters: where strings end, and what is to be looked at in them. It goes over
+/// the text in blocks, and knows each block's before the first is asked for, so that nothing hangs on a guess about where
+/// the next one is.
+pub(super) struct Specials<'t> {
+    bytes: &'t [u8],
+    /// Where the block begins.
+    block: usize,
+    /// A bit for each byte of the block that is special.
+    found: u64,
+}
+
+/// Bytes in a block, for each of which there is a bit.
+const BLOCK: usize = u64::BITS as usize;
+
+impl<'t> Specials<'t> {
+    pub(super) fn of(bytes: &'t [u8]) -> Self {
+        Specials { bytes, block: usize::MAX, found: 0 }
+    }
+
+    /// The place of the first special byte from `at` on; the end where there is none.
+    pub(super) fn next(&mut self, mut at: usize) -> usize {
+        while at < self.bytes.len() {
+            match at.checked_sub(self.block).filter(|passed| *passed < BLOCK) {
+                Some(passed) => match self.found >> passed {
+                    0 => at = self.block + BLOCK,
+                    left => return (at + left.trailing_zeros() as usize).min(self.bytes.len()),
+                },
+                None => self.look(at),
+            }
+        }
+        self.bytes.len()
+    }
+
+    /// Finds what is special in the block from `at` on.
+    fn look(&mut self, at: usize) {
+        let rest = &self.bytes[at..];
+        let mut last = [b'"'; BLOCK];
+        let block = rest.first_chunk::<BLOCK>().unwrap_or_else(|| {
+            last[..rest.len()].copy_from_slice(rest);
+            &last
+        });
+        self.block = at;
+        self.found = 0;
+        for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {
+            self.found |= specials(u64::from_le_bytes(*eight)) << (8 * index);
+        }
+    }
+}
+
+/// A bit for each of eight bytes that is special, the first byte's the lowest.
+fn specials(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHEST: u64 = ONES << 7;
+    // The highest bit of each byte where its lower seven bits are at least `least`.
+    let reaches = |word: u64, least: u64| (word & !HIGHEST) + ONES * (0x80 - least);
+    // With this bit turned, a quote is the next number behind the control characters, and these stay among themselves.
+    let allowed = reaches(word ^ (ONES * 0x02), 0x21) & reaches(word ^ (ONES * b'\\' as u64), 1);
+    // Bytes beyond ASCII are not special. The multiplication brings the bits together.
+    ((!(allowed | word) & HIGHEST) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}

@@ -1,0 +1,170 @@
+//! What is JSON, what is found in it, and what is said of what is none.
+
+use proptest::prelude::*;
+use serde::de::IgnoredAny;
+
+use super::scan::LARGE;
+use super::specials::Specials;
+use super::*;
+use crate::transcript::json::Token;
+
+fn raw(text: &str) -> Vec<String> {
+    Source::of(text).expect("valid").values().map(|value| value.raw().to_owned()).collect()
+}
+
+fn error(text: &str) -> SyntaxError {
+    Source::of(text).expect_err("not JSON")
+}
+
+#[test]
+fn what_is_special_is_found_wherever_it_stands() {
+    let every: Vec<u8> = (0..=255).cycle().take(3 * 256 + 7).collect();
+    let is_special = |byte: u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    for from in 0..every.len() {
+        let mut specials = Specials::of(&every);
+        let known = (from..every.len()).find(|at| is_special(every[*at])).unwrap_or(every.len());
+        assert_eq!(specials.next(from), known, "from {from}");
+        let behind = (known + 1..every.len()).find(|at| is_special(every[*at])).unwrap_or(every.len());
+        assert_eq!(specials.next(known + 1), behind, "from {from}, behind {known}");
+    }
+}
+
+#[test]
+fn several_values_may_share_a_line() {
+    assert_eq!(raw("{\"a\":1}{\"a\":2}\n[3]\n"), ["{\"a\":1}", "{\"a\":2}", "[3]"]);
+    assert_eq!(raw("1\"a\"[2]3 true[]"), ["1", "\"a\"", "[2]", "3", "true", "[]"]);
+}
+
+#[test]
+fn an_error_names_line_and_column() {
+    let error = error("{\"a\": 1}\n{\"a\" 2}");
+    assert_eq!((error.line, error.column), (2, 6));
+    assert_eq!(error.what, "expected `:`");
+}
+
+#[test]
+fn merge_conflicts_are_called_by_their_name() {
+    for (source, line) in [("<<<<<<< HEAD\n[]\n", 1), ("[1,\n=======\n2]", 2)] {
+        let error = error(source);
+        assert_eq!((error.line, error.column), (line, 1));
+        assert!(error.what.contains("merge conflict"), "{}", error.what);
+    }
+}
+
+#[test]
+fn what_python_writes_beyond_json_is_read() {
+    let source = Source::of(r#"[NaN, -Infinity, {"NaN": "Infinity \" NaN"}]"#).expect("as Python reads it");
+    let items: Vec<&str> = source.first().expect("one").items().map(|item| item.raw()).collect();
+    assert_eq!(items, ["NaN", "-Infinity", r#"{"NaN": "Infinity \" NaN"}"#]);
+    for none in ["[nan]", "[1NaN]", "[-NaN]", "[1Infinity]", "[NaN1]", "[Infinity.5]", "[NaNe5]"] {
+        error(none);
+    }
+    assert_eq!(error("[NaN]\n[1,]").line, 2);
+    assert!(error("[\"\t\"]").what.starts_with("control character"));
+    assert!(Source::of_arguments("{\"a\": \"\t\n\"}").is_some());
+    assert!(Source::of_arguments("{} {}").is_none() && Source::of_arguments(" ").is_none());
+}
+
+/// Pieces of JSON, so that what is made of them is often JSON, and often nearly.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\"a\"",
+        "\"a\":",
+        "\\",
+        "\\\"",
+        "\\u00",
+        "\\ud83d",
+        "0",
+        "-",
+        "1.5e3",
+        "e",
+        ".",
+        " ",
+        "\n",
+        "\t",
+        "true",
+        "tru",
+        "null",
+        "\u{1}",
+        "é",
+        "😀",
+        "01",
+        "+",
+        "\u{7f}",
+        "\u{20ac}",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ]);
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+/// Values with strings and lists long enough to be kept.
+fn value() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        "[a-z\"\\\\\n\u{e9}]{0,200}".prop_map(|text| serde_json::Value::from(text).to_string()),
+        any::<f64>().prop_filter("finite", |number| number.is_finite()).prop_map(|number| number.to_string()),
+        Just("null".to_owned()),
+    ];
+    leaf.prop_recursive(6, 60, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(|items| format!("[ {} ]", items.join(" ,"))),
+            prop::collection::vec(("[a-z\\\\\"]{0,80}", inner), 0..6).prop_map(|members| {
+                let member = |(key, value)| format!("{}: {value}", serde_json::Value::from(key));
+                format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(","))
+            }),
+        ]
+    })
+}
+
+/// Whether walking finds in a value what `serde_json` does.
+fn is_same(found: Json<'_>, known: &serde_json::Value) -> bool {
+    match known {
+        serde_json::Value::Array(items) => {
+            items.len() == found.items().count()
+                && items.iter().zip(found.items()).all(|(known, found)| is_same(found, known))
+        }
+        serde_json::Value::Object(members) => {
+            members.iter().all(|(key, known)| found.get(key).is_some_and(|found| is_same(found, known)))
+        }
+        serde_json::Value::String(text) => {
+            found.text().is_some_and(|found| found.is(text) && found.code_point_count() == text.chars().count())
+        }
+        known => serde_json::from_str::<serde_json::Value>(found.raw()).is_ok_and(|found| found == *known),
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_json_serde_json_says_too(text in pieces()) {
+        let known: Result<Vec<IgnoredAny>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
+        let found = Source::of(&text);
+        // A last line may be broken off.
+        let whole = found.as_ref().is_ok_and(|source| source.broken.is_none());
+        prop_assert_eq!(whole, known.is_ok(), "{:?} {:?}", found.map(|_| ()), known.map(|_| ()));
+        if let (Ok(source), Ok(known)) = (Source::of(&text), serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<Vec<IgnoredAny>, _>>()) {
+            prop_assert_eq!(source.values().count(), known.len());
+        }
+    }
+
+    #[test]
+    fn every_value_is_found_however_long(text in value()) {
+        // Of a large text only what is long is kept.
+        let large = format!("{text}{}", " ".repeat(LARGE));
+        let known = serde_json::from_str(&text).expect("valid");
+        for source in [&text, &large] {
+            let source = Source::of(source).expect("valid");
+            let value = source.first().expect("one value");
+            prop_assert_eq!(value.raw(), text.as_str());
+            prop_assert!(is_same(value, &known));
+            let opened = value.tokens().filter(|token| matches!(token, Token::Open(_))).count();
+            let closed = value.tokens().filter(|token| matches!(token, Token::Close)).count();
+            prop_assert_eq!(opened, closed);
+        }
+    }
+}
