@@ -3,7 +3,7 @@
 usage: sumy_summary.py lexrank|textrank|lsa FILE
 
 sumy's own sentences come from a model of NLTK that is a download. Here a sentence ends at a mark with white space
-behind it, or with the line, and a word is a run of letters: cheaper than NLTK, so that the peer gains by it.
+behind it, or with the line, and a word is a run of letters.
 """
 import json
 import re

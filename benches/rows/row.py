@@ -31,6 +31,8 @@ def seconds(took):
 
 
 def mebibytes(size):
+    if size < 2**20:
+        return f"{size / 2**10:.0f} KiB"
     return f"{size / 2**20:.1f} MiB"
 
 
