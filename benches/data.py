@@ -1,0 +1,214 @@
+"""What is measured: conversations made of `fixtures/agent-session.json`, texts, and the worst there is for a tokenizer.
+
+usage: data.py KIND FOLDER [SIZE]        prints the path, as JSON; KIND is one of the functions in KINDS
+
+Everything is generated from a seed, so that two runs measure the same bytes (but for `mixed`, which changes with this
+repository), and made once: a file that is there is taken as it is. A process of its own, since the memory that making
+takes would show in what is measured.
+"""
+import base64
+import json
+import os
+import random
+import re
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+FIXTURES = os.path.join(HERE, "..", "fixtures")
+BYTES_A_MESSAGE = 2180  # of a long session: 218 KB for 100 messages
+BYTES_A_LINE = 23_000  # of a conversation of 20 messages
+
+CHINESE = ("今天会议讨论了下一季度的发布计划请把测试结果写进报告里然后通知所有负责人包裹跟踪服务需要在周五之前修复重复通知的问题"
+           "数据库迁移已经冻结不要改动任何脚本谢谢大家的配合我们明天继续讨论网关超时和重试次数的设置以及日志的格式")
+JAPANESE = ("本日の会議では来期のリリース計画について話し合いましたテスト結果を報告書に記入して担当者全員に連絡してください"
+            "通知サービスの再試行回数は三回までとしゲートウェイのタイムアウトは三十秒に設定しますログの形式も見直す予定です")
+
+
+def session():
+    """The messages of the fixture, a coding agent's session of 62 messages with parallel tool calls."""
+    with open(os.path.join(FIXTURES, "agent-session.json"), encoding="utf-8") as file:
+        return json.load(file)["messages"]
+
+
+def renumbered(text, chance):
+    """A text with other digits, so that no two are alike."""
+    return re.sub(r"[0-9]", lambda _: chance.choice("0123456789"), text)
+
+
+def messages(count, bytes_a_message, seed):
+    """So many messages of a session that goes on and on, with ids of their own and results as long as wished."""
+    chance, source, made = random.Random(seed), session(), []
+    lines = [line for message in source if message["role"] == "tool" for line in message["content"].split("\n")]
+    room = 0
+    while len(made) < count:
+        round_ = len(made)
+        for message in source[1 if made else 0:][:count - len(made)]:
+            message = json.loads(json.dumps(message))
+            for call in message.get("tool_calls", []):
+                call["id"] += f"_{round_}"
+            room += bytes_a_message
+            if message["role"] == "tool":
+                message["tool_call_id"] += f"_{round_}"
+                lengthen(message, room - written(message), lines, chance)
+            made.append(message)
+            room -= written(message)
+    return made
+
+
+def written(message):
+    return len(json.dumps(message, ensure_ascii=False).encode()) + 2
+
+
+def lengthen(message, room, lines, chance):
+    """Has a result go on with lines of all results until it takes the room there is."""
+    more, at = [message["content"]], chance.randrange(len(lines))
+    # One result does not take all the room that a quarter of the messages have.
+    room = min(room, 12_000)
+    while room > 0:
+        line = renumbered(lines[at % len(lines)], chance)
+        more.append(line)
+        room -= len(json.dumps(line, ensure_ascii=False).encode())
+        at += 1
+    message["content"] = "\n".join(more)
+
+
+def conversation(folder, count):
+    """A file with one conversation of so many messages."""
+    def fill(file):
+        json.dump({"model": "gpt-4o", "messages": messages(count, BYTES_A_MESSAGE, count)}, file, ensure_ascii=False)
+    return made(folder, f"conversation-{count}.json", fill)
+
+
+def lines(folder, size, count=20, bytes_a_message=BYTES_A_LINE // 20, different=256):
+    """JSONL with a conversation a line, each with a number of its own; so many of them are different otherwise."""
+    def fill(file):
+        seeds = range(different)
+        conversations = [messages(count, bytes_a_message, seed) for seed in seeds]
+        conversations = [json.dumps(one, ensure_ascii=False) for one in conversations]
+        left, n = size, 0
+        while left > 0:
+            line = f'{{"id": "c{n:07}", "model": "gpt-4o", "messages": {conversations[n % different]}}}\n'
+            left -= file.write(line)
+            n += 1
+    return made(folder, f"lines-of-{count}-{size // 1_000_000}mb.jsonl", fill)
+
+
+def long_lines(folder, size):
+    """The same with 2,000 messages, some 4 MB, a line."""
+    return lines(folder, size, 2000, BYTES_A_MESSAGE, 4)
+
+
+def text(folder, count):
+    """The texts of a conversation of so many messages, as lines."""
+    def fill(file):
+        file.write("\n".join(message["content"] or "" for message in messages(count, BYTES_A_MESSAGE, count)))
+    return made(folder, f"text-{count}.txt", fill)
+
+
+def fixture(folder):
+    """The texts of the fixture, as lines."""
+    def fill(file):
+        file.write("\n".join(message["content"] or "" for message in session()))
+    return made(folder, "fixture.txt", fill)
+
+
+def files(folder, count):
+    """A directory with so many conversations of 20 KB, a hundred in a folder."""
+    root = os.path.join(folder, f"files-{count}")
+    if not os.path.exists(root + ".done"):
+        different = [json.dumps(messages(20, 1000, seed), ensure_ascii=False) for seed in range(256)]
+        for n in range(count):
+            parent = os.path.join(root, f"{n // 100:03}")
+            os.makedirs(parent, exist_ok=True)
+            with open(os.path.join(parent, f"{n:05}.json"), "w", encoding="utf-8") as file:
+                file.write(f'{{"id": "c{n:07}", "messages": {different[n % len(different)]}}}\n')
+        open(root + ".done", "w").close()
+    return root
+
+
+def mixed(folder, size):
+    """One conversation of texts: a third code and a third English prose of this repository, a sixth Chinese and
+    Japanese, a sixth logs in JSON. A message has some 2,500 bytes of one kind, with digits of its own."""
+    def fill(file):
+        chance = random.Random(20)
+        kinds = [text_of("..", ".md") + prose(), text_of("../src", ".rs")]
+        kinds = [pieces(text, chance, 2500) for text in (kinds * 2)[:4]] + [east_asian(chance), logs(chance)]
+        content, left, n = [], size, 0
+        while left > 0:
+            text = next(kinds[n % len(kinds)])
+            left -= len(text.encode())
+            content.append({"role": ("user", "assistant")[n % 2], "content": text})
+            n += 1
+        json.dump(content, file, ensure_ascii=False)
+    return made(folder, f"mixed-{size // 1_000_000}mb.json", fill)
+
+
+def text_of(folder, ending):
+    """The text of the repository's files of one kind."""
+    found = []
+    for parent, folders, names in os.walk(os.path.join(HERE, folder)):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "target")
+        found += [os.path.join(parent, name) for name in sorted(names) if name.endswith(ending)]
+    return "".join(open(path, encoding="utf-8").read() for path in found)
+
+
+def prose():
+    return "\n".join(message["content"] or "" for message in session() if message["role"] in ("user", "assistant"))
+
+
+def pieces(text, chance, size):
+    while True:
+        at = chance.randrange(len(text) - size)
+        yield renumbered(text[at:at + size], chance)
+
+
+def east_asian(chance):
+    while True:
+        source, said = chance.choice((CHINESE, JAPANESE)), []
+        for _ in range(40):
+            at = chance.randrange(len(source) - 25)
+            said.append(source[at:at + chance.randrange(6, 25)] + chance.choice("，。、\n"))
+        yield "".join(said)
+
+
+def logs(chance):
+    events = [line for message in session() if message["role"] == "tool" for line in message["content"].split("\n")]
+    while True:
+        rows = [{"time": f"2024-05-{chance.randrange(10, 31)}T09:{chance.randrange(10, 60)}:07Z",
+                 "level": chance.choice(("INFO", "WARN", "ERROR")), "worker": chance.randrange(64),
+                 "id": f"{chance.getrandbits(48):012x}", "event": renumbered(chance.choice(events), chance)[:80]}
+                for _ in range(16)]
+        yield "\n".join(map(json.dumps, rows))
+
+
+def worst(folder):
+    """Names of texts of a megabyte, and a conversation that has each as its only message."""
+    chance, size = random.Random(7), 1_000_000
+    texts = {
+        "`a`": "a" * size,
+        "random letters": "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=size)),
+        "spaces": " " * size,
+        "base64": base64.b64encode(chance.randbytes(size * 3 // 4)).decode(),
+        "Chinese": "".join(chance.choices(CHINESE, k=size // 3)),
+        "`/`": "/" * size,
+    }
+    def conversation(text):
+        return json.dumps([{"role": "user", "content": text}], ensure_ascii=False)
+    return {name: made(folder, f"worst-{n}.json", lambda file: file.write(conversation(text)))
+            for n, (name, text) in enumerate(texts.items())}
+
+
+def made(folder, name, fill):
+    """A file of the folder, filled if it is not there."""
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        with open(path + ".part", "w", encoding="utf-8", newline="\n") as file:
+            fill(file)
+        os.rename(path + ".part", path)
+    return path
+
+
+KINDS = {kind.__name__: kind for kind in (conversation, lines, long_lines, text, fixture, files, mixed, worst)}
+
+if __name__ == "__main__":
+    print(json.dumps(KINDS[sys.argv[1]](sys.argv[2], *map(int, sys.argv[3:]))))

@@ -1,0 +1,40 @@
+"""A row of the table, and how its figures are written."""
+from dataclasses import astuple, dataclass
+
+
+@dataclass
+class Row:
+    work: str
+    against: str
+    ours: str = "-"
+    theirs: str = "-"
+    ratio: str = "-"
+    goal: str = ""
+
+    def __str__(self):
+        return f"| {' | '.join(astuple(self))} |"
+
+
+def missing(work, against, goal=""):
+    return Row(work, against, theirs="not installed", goal=goal)
+
+
+def against(work, peer, ours, theirs, goal=""):
+    """How many times less of it tcompact takes, of seconds that both take."""
+    return Row(work, peer, seconds(ours), seconds(theirs), times(theirs / ours), goal)
+
+
+def seconds(took):
+    if took < 0.001:
+        return f"{1e6 * took:.0f} µs"
+    return f"{1000 * took:.1f} ms" if took < 1 else f"{took:.2f} s"
+
+
+def mebibytes(size):
+    if size < 2**20:
+        return f"{size / 2**10:.0f} KiB"
+    return f"{size / 2**20:.1f} MiB"
+
+
+def times(ratio):
+    return f"{ratio:,.0f}x" if ratio >= 20 else f"{ratio:.1f}x" if ratio >= 1.95 else f"{ratio:.2f}x"

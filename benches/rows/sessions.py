@@ -1,0 +1,74 @@
+"""What is done with one conversation in memory: to decide and rewrite, and to summarize."""
+import json
+import os
+import subprocess
+
+from measure import Took, least_of, race
+from rows.row import Row, against, missing, times
+
+COUNTS = (100, 1_000, 10_000, 100_000)
+
+
+def output(command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+
+
+def decide(bench):
+    """Decide on conversations in memory and rewrite them, beside `before_model` in a process that is warm.
+
+    The summary is there already in both. Both read first what they decide on: tcompact the JSON, LangChain the JSON and
+    then the messages; once without that, and once with it."""
+    work, peer, program = "decide and rewrite", "LangChain, warm", bench.decider()
+    if program is None or not bench.has("langchain.agents.middleware"):
+        return [missing(work, peer, "100x")]
+    jobs = {}
+    for count in COUNTS:
+        file = bench.data("conversation", count)
+        whole = json.loads(output(bench.tcompact("-n", "--json", file)))["tokens"]
+        for name, keep in (("messages:20",) * 2, ("tokens:4000",) * 2, ("half", f"tokens:{whole // 2}")):
+            jobs[count, name] = (file, keep)
+    arguments = [argument for job in jobs.values() for argument in job]
+    ours = map(json.loads, output([program, str(bench.runs), *arguments]).splitlines())
+    theirs = map(json.loads, output(bench.peer("langchain_middleware.py", "warm", 3, *arguments)).splitlines())
+    return list(decided(work, peer, dict(zip(jobs, zip(ours, theirs)))))
+
+
+def decided(work, peer, took):
+    for (count, name), (ours, theirs) in took.items():
+        yield against(f"{work}, {count:,} messages, keep {name}", peer, ours["decide"], theirs["decide"], "100x")
+        if name == "half":
+            yield against("the same and reading", peer, ours["read"] + ours["decide"], sum(
+                theirs[part] for part in ("read", "convert", "decide")))
+    for name in ("messages:20", "tokens:4000", "half"):
+        for part, goal in (("decide", "at most 110x"), ("read", "")):
+            small, large = ((one[part] for one in took[count, name]) for count in (1_000, 100_000))
+            grown = [after / before for before, after in zip(small, large)]
+            if part == "decide" or name == "half":
+                yield Row(f"{part}, 100,000 messages against 1,000, keep {name}", peer, *map(times, grown), "-", goal)
+
+
+def summary(bench):
+    """Summary of a session, the process, beside sumy's summarizers without their process.
+
+    sumy is given the texts of the messages alone, as lines."""
+    fixture = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures", "agent-session.json")
+    longer = bench.data("conversation", 46), bench.data("text", 46)
+    yield from summarized(bench, *longer, {"lexrank": "100x"})
+    yield from summarized(bench, fixture, bench.data("fixture"), {"lexrank": "100x", "textrank": "", "lsa": ""})
+
+
+def summarized(bench, session, text, goals):
+    work = f"summary of {os.path.getsize(session) // 1000} KB of messages"
+    command = bench.tcompact("--model", "extractive", "--keep", "messages:1", "--pin", "none", session)
+    for name, goal in goals.items():
+        peer = f"sumy {name}, without its start"
+        if not bench.has("sumy"):
+            yield missing(work, peer, goal)
+            continue
+        ours, theirs = race(3, lambda: least_of(5, command), lambda: sumy(bench, name, text))
+        yield against(work, peer, ours.cpu, theirs.cpu, goal)
+
+
+def sumy(bench, name, text):
+    took = json.loads(output(bench.peer("sumy_summary.py", name, text)))["seconds"]
+    return Took(took, took, 0)

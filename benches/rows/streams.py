@@ -1,0 +1,52 @@
+"""Much at once: streams of conversations, a long conversation, and the memory that they take."""
+import os
+import shutil
+
+from measure import peak, race, run
+from rows.row import Row, against, mebibytes, missing, seconds
+
+ALLOWED = 10 * 2**20  # bytes, beside what grows with the input
+
+
+def stream(bench):
+    """Dry run of a stream with a conversation a line, beside jq and wc."""
+    file = bench.data("lines", bench.stream)
+    jq, wc = shutil.which("jq"), shutil.which("wc")
+    work = f"dry run, {bench.stream // 1_000_000} MB of conversations as lines"
+    contenders = [lambda jobs=jobs: run(bench.tcompact("-n", "-j", jobs, file)) for jobs in ("1", "2")]
+    contenders.append(lambda: run([wc, "-l", file]))
+    if jq:
+        contenders.append(lambda: run([jq, "-c", ".messages|length", file]))
+    one, two, counted, *queried = race(min(3, bench.runs), *contenders)
+    if queried:
+        yield against(f"{work}, `-j 1`", "`jq '.messages\\|length'`", one.cpu, queried[0].cpu, "12x")
+    else:
+        yield missing(f"{work}, `-j 1`", "jq", "12x")
+    for jobs, took, goal in ((1, one, ""), (2, two, "0.125x, wished 0.25x")):
+        yield Row(f"the same, `-j {jobs}`, wall", "`wc -l`, wall", seconds(took.wall), seconds(counted.wall),
+                  f"{counted.wall / took.wall:.3f}x", goal)
+
+
+def memory(bench):
+    """Memory for one conversation of 218 MB, beside its size."""
+    file = bench.data("conversation", 100_000)
+    size = os.path.getsize(file)
+    for work, flags in (("dry run", ["-n"]), ("compacted", ["--model", "extractive"])):
+        most = peak(bench.tcompact(*flags, file))
+        yield Row(f"memory, one conversation of {size // 1_000_000} MB, {work}", "the file's size", mebibytes(most),
+                  mebibytes(size), f"{(most - ALLOWED) / size:.2f}x + 10 MiB", "at most 1.1x + 10 MiB")
+
+
+def stream_memory(bench):
+    """Memory for streams, beside their longest line."""
+    for kind, name in (("lines", "conversations"), ("long_lines", "long conversations")):
+        file = bench.data(kind, bench.stream)
+        with open(file, "rb") as opened:
+            longest = max(map(len, opened))
+        for work, flags in (("dry run", ["-n"]), ("compacted", ["--model", "extractive"])):
+            for jobs in (1, 2):
+                most = peak(bench.tcompact(*flags, "-j", str(jobs), file))
+                lines = (most - ALLOWED) / longest / jobs
+                yield Row(f"memory, {bench.stream // 1_000_000} MB of {name} as lines, {work}, `-j {jobs}`",
+                          "the longest line", mebibytes(most), mebibytes(longest),
+                          f"{max(0, lines):.2f}x a job + 10 MiB", "at most 2x a job + 10 MiB")

@@ -1,0 +1,58 @@
+"""Exact counts of whole conversations, beside Python tiktoken."""
+import json
+import subprocess
+
+from measure import Took, race, run
+from rows.row import Row, against, missing, seconds
+
+TIKTOKEN = "tiktoken, without its start"
+
+
+def counted(bench, encoding, file):
+    """What tiktoken takes for the texts of a conversation, and how many tokens they have; None where it fails."""
+    done = subprocess.run(bench.peer("tiktoken_count.py", encoding, file), stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL)
+    if done.returncode:
+        return None, None
+    said = json.loads(done.stdout)
+    return Took(said["seconds"], said["seconds"], 0), said["tokens"]
+
+
+def ours(bench, encoding, file):
+    """A dry run that says how many tokens there are, and so counts all of them."""
+    return bench.tcompact("-n", "--json", "-j", "1", "--counter", encoding, file)
+
+
+def check(bench, encoding, file, tokens):
+    """Both must have counted the same: tcompact has 4 more for each message."""
+    said = json.loads(subprocess.run(ours(bench, encoding, file), stdout=subprocess.PIPE).stdout)
+    if said["tokens"] - 4 * said["messages"] != tokens:
+        raise SystemExit(f"{file} has {tokens} tokens for tiktoken, and tcompact says {said}")
+
+
+def tokens(bench):
+    """Exact count of 20 MB of prose, code, Chinese, Japanese and logs, beside tiktoken."""
+    file = bench.data("mixed", 20_000_000)
+    for encoding in ("o200k_base", "cl100k_base"):
+        work, goal = f"count 20 MB of mixed text, `{encoding}`", "5x" if encoding == "o200k_base" else ""
+        if counted(bench, encoding, bench.data("worst")["base64"])[0] is None:
+            yield missing(work, TIKTOKEN, goal)
+            continue
+        took, theirs = race(min(3, bench.runs), lambda: run(ours(bench, encoding, file)),
+                            lambda: counted(bench, encoding, file)[0])
+        check(bench, encoding, file, counted(bench, encoding, file)[1])
+        yield against(work, TIKTOKEN, took.cpu, theirs.cpu, goal)
+
+
+def worst(bench):
+    """Exact count of a megabyte that is hard on a tokenizer, beside tiktoken where that survives it."""
+    installed, goal = bench.has("tiktoken"), "3x, at most 0.5 s"
+    for encoding in ("o200k_base", "cl100k_base"):
+        for name, file in bench.data("worst").items():
+            work = f"1 MB of {name}, `{encoding}`"
+            took, theirs = race(min(3, bench.runs), lambda: run(ours(bench, encoding, file)),
+                                lambda: counted(bench, encoding, file)[0])
+            if theirs:
+                yield against(work, TIKTOKEN, took.cpu, theirs.cpu, goal)
+            else:
+                yield Row(work, TIKTOKEN, seconds(took.cpu), "fails" if installed else "not installed", "-", goal)
