@@ -19,6 +19,7 @@ use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::Transcript;
 use tcompact::transcript::format::{SummaryMessage, SummaryRole};
 use tcompact::transcript::framing;
+use tcompact::transcript::source::Source;
 
 const PREFIX: &str = "Here is a summary of the conversation to date:";
 const SUMMARY: &str = "Here is a summary of the conversation to date:\n\nThe user asked for several changes, and all of \
@@ -57,7 +58,8 @@ fn least(runs: usize, source: &str, policy: &Policy) -> Took {
     let mut least = Took { read: f64::INFINITY, decide: f64::INFINITY };
     for _ in 0..runs {
         let began = cpu_seconds();
-        let mut document = framing::read(source, None, None).expect("a transcript");
+        let json = Source::of(source).expect("JSON");
+        let mut document = framing::read(&json, None, None).expect("a transcript");
         let read = cpu_seconds();
         let text = compacted(&mut document.transcripts[0], policy);
         let decided = cpu_seconds();
@@ -95,7 +97,8 @@ fn policy(keep: Size) -> Policy {
 
 /// The tokens of a whole conversation.
 fn tokens(source: &str) -> u64 {
-    let document = framing::read(source, None, None).expect("a transcript");
+    let json = Source::of(source).expect("JSON");
+    let document = framing::read(&json, None, None).expect("a transcript");
     let transcript = &document.transcripts[0];
     total(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy(Size::Messages(20)))
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::transcript::json::{Json, Kind, Token};
-use crate::transcript::text::Text;
+use crate::transcript::text::{Piece, Text};
 
 use super::not_printable::NOT_PRINTABLE;
 
@@ -119,14 +119,30 @@ fn items(ends: &[usize], open: usize) -> Vec<usize> {
     items
 }
 
+/// Members among which a key is sooner looked for than looked up.
+const FEW: usize = 8;
+
 /// The keys of an object and the first tokens of their values. A key that stands twice keeps its first place and its
 /// last value.
 fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'a>, usize)> {
+    let items = items(ends, open);
+    let named = items.chunks_exact(2).filter_map(|pair| match tokens[pair[0]] {
+        Token::Scalar(name) => Some((name.text()?, pair[1])),
+        _ => None,
+    });
     let mut members: Vec<(Text<'a>, usize)> = Vec::new();
+    if items.len() <= 2 * FEW {
+        for (name, value) in named {
+            let decoded = name.decode();
+            match members.iter_mut().find(|(known, _)| known.is(&decoded)) {
+                Some(known) => known.1 = value,
+                None => members.push((name, value)),
+            }
+        }
+        return members;
+    }
     let mut places: HashMap<Cow<'a, str>, usize> = HashMap::new();
-    for pair in items(ends, open).chunks_exact(2) {
-        let (&[_, value], Token::Scalar(name)) = (pair, tokens[pair[0]]) else { continue };
-        let Some(name) = name.text() else { continue };
+    for (name, value) in named {
         match places.entry(name.decode()) {
             Entry::Occupied(place) => members[*place.get()].1 = value,
             Entry::Vacant(new) => {
@@ -196,27 +212,46 @@ fn json_string(text: Text<'_>, out: &mut String) {
 
 /// Appends `repr` of a string.
 pub fn string(text: Text<'_>, out: &mut String) {
-    let (single, double) = (u32::from('\''), u32::from('"'));
-    let has = |quote| text.code_points().any(|point| point == quote);
-    let quote = if has(single) && !has(double) { '"' } else { '\'' };
+    let (mut single, mut double) = (false, false);
+    for piece in text.pieces() {
+        single |= piece.has('\'');
+        double |= piece.has('"');
+    }
+    let quote = if single && !double { '"' } else { '\'' };
     out.push(quote);
-    for point in text.code_points() {
-        match char::from_u32(point) {
-            Some('\n') => out.push_str("\\n"),
-            Some('\r') => out.push_str("\\r"),
-            Some('\t') => out.push_str("\\t"),
-            Some('\\') => out.push_str("\\\\"),
-            Some(c) if c == quote => {
-                out.push('\\');
-                out.push(c);
-            }
-            Some(c) if is_printable(c) => out.push(c),
-            _ if point < 0x100 => out.push_str(&format!("\\x{point:02x}")),
-            _ if point < 0x1_0000 => out.push_str(&format!("\\u{point:04x}")),
-            _ => out.push_str(&format!("\\U{point:08x}")),
+    for piece in text.pieces() {
+        match piece {
+            // Most of a text is as it stands.
+            Piece::Plain(plain) if stands_as_it_is(plain, quote) => out.push_str(plain),
+            Piece::Plain(plain) => plain.chars().for_each(|c| escaped(u32::from(c), quote, out)),
+            Piece::Escape(point) => escaped(point, quote, out),
         }
     }
     out.push(quote);
+}
+
+/// Whether a text is ASCII and nothing in it is escaped.
+fn stands_as_it_is(text: &str, quote: char) -> bool {
+    let stands = |byte: &u8| matches!(byte, b' '..=b'~') & (*byte != b'\\') & (char::from(*byte) != quote);
+    text.as_bytes().iter().fold(true, |all, byte| all & stands(byte))
+}
+
+/// Appends a code point as it stands in `repr` of a string.
+fn escaped(point: u32, quote: char, out: &mut String) {
+    match char::from_u32(point) {
+        Some('\n') => out.push_str("\\n"),
+        Some('\r') => out.push_str("\\r"),
+        Some('\t') => out.push_str("\\t"),
+        Some('\\') => out.push_str("\\\\"),
+        Some(c) if c == quote => {
+            out.push('\\');
+            out.push(c);
+        }
+        Some(c) if is_printable(c) => out.push(c),
+        _ if point < 0x100 => out.push_str(&format!("\\x{point:02x}")),
+        _ if point < 0x1_0000 => out.push_str(&format!("\\u{point:04x}")),
+        _ => out.push_str(&format!("\\U{point:08x}")),
+    }
 }
 
 fn is_printable(c: char) -> bool {

@@ -95,16 +95,15 @@ impl<'a> Text<'a> {
     /// The string with what its escapes stand for; `half` writes half surrogates.
     fn unescaped(&self, half: impl Fn(u32, &mut String)) -> String {
         let mut out = String::with_capacity(self.raw.len());
-        let mut points = self.code_points();
-        while let Some(plain) = points.to_escape() {
-            out.push_str(plain);
-            let Some(point) = points.next() else { break };
-            match char::from_u32(point) {
-                Some(c) => out.push(c),
-                None => half(point, &mut out),
+        for piece in self.pieces() {
+            match piece {
+                Piece::Plain(plain) => out.push_str(plain),
+                Piece::Escape(point) => match char::from_u32(point) {
+                    Some(c) => out.push(c),
+                    None => half(point, &mut out),
+                },
             }
         }
-        out.push_str(points.rest);
         out
     }
 
@@ -126,9 +125,50 @@ impl<'a> Text<'a> {
         self.excess > 0
     }
 
+    /// The string piece by piece: what stands as it is, and what an escape stands for.
+    pub fn pieces(&self) -> Pieces<'a> {
+        Pieces { points: self.code_points() }
+    }
+
     /// The code points, half surrogates among them.
     pub fn code_points(&self) -> CodePoints<'a> {
         CodePoints { rest: self.raw, escaped: self.is_escaped() }
+    }
+}
+
+/// A piece of a string.
+#[derive(Clone, Copy, Debug)]
+pub enum Piece<'a> {
+    /// What is spelled as it is.
+    Plain(&'a str),
+    /// The code point of an escape; it may be half a surrogate pair.
+    Escape(u32),
+}
+
+impl Piece<'_> {
+    /// Whether a character of ASCII is in it.
+    pub fn has(&self, c: char) -> bool {
+        match self {
+            Piece::Plain(plain) => plain.contains(c),
+            Piece::Escape(point) => *point == u32::from(c),
+        }
+    }
+}
+
+/// The pieces of a [`Text`].
+pub struct Pieces<'a> {
+    points: CodePoints<'a>,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let plain = self.points.to_escape().unwrap_or_else(|| std::mem::take(&mut self.points.rest));
+        match plain {
+            "" => self.points.next().map(Piece::Escape),
+            plain => Some(Piece::Plain(plain)),
+        }
     }
 }
 
@@ -167,7 +207,10 @@ impl Iterator for CodePoints<'_> {
 impl<'a> CodePoints<'a> {
     /// Takes what stands before the next escape; nothing where none follows.
     fn to_escape(&mut self) -> Option<&'a str> {
-        let (plain, rest) = self.rest.split_at(memchr::memchr(b'\\', self.rest.as_bytes()).filter(|_| self.escaped)?);
+        if !self.escaped {
+            return None;
+        }
+        let (plain, rest) = self.rest.split_at(memchr::memchr(b'\\', self.rest.as_bytes())?);
         self.rest = rest;
         Some(plain)
     }
