@@ -1,13 +1,14 @@
 //! Exact token counts: OpenAI's `o200k_base` and `cl100k_base`, as Python's tiktoken counts with `encode_ordinary`.
 //!
 //! Text is split into pieces (`split`) by the classes of its characters (`classes`). Most pieces are entries of the
-//! vocabulary (`table`); the others are merged pair by pair (`merge`). The tables
+//! vocabulary (`table`), or were counted a moment ago (`memo`); the others are merged pair by pair (`merge`). The tables
 //! are used where they lie in the program, so nothing is loaded and nothing built.
 //! Names of special tokens, such as `<|endoftext|>`, are text here: a transcript is data.
 //!
 //! What is deliberately absent: the tokens themselves. Only their number is ever asked for.
 
 mod classes;
+mod memo;
 mod merge;
 mod split;
 mod table;
@@ -16,8 +17,9 @@ mod tests;
 
 use std::cell::RefCell;
 
+use memo::Memo;
 use merge::Merger;
-use table::Table;
+use table::{SHORT, Table, short_hash};
 
 /// A vocabulary of OpenAI's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,12 +60,13 @@ impl Encoding {
 
 /// What one thread counts with in one vocabulary.
 struct Counting {
+    memo: Memo,
     merger: Merger,
 }
 
 impl Counting {
     fn new(table: Table) -> Self {
-        Counting { merger: Merger::new(table) }
+        Counting { memo: Memo::new(), merger: Merger::new(table) }
     }
 
     /// The number of tokens in `text`, of which `next` gives the length of the first piece.
@@ -75,6 +78,7 @@ impl Counting {
             let length = next(rest);
             tokens += match length {
                 1 => 1,
+                ..=SHORT => self.memo.tokens(short_hash(rest, length), || self.merger.count(rest, length)),
                 _ => self.merger.count(rest, length),
             };
             rest = &rest[length..];
