@@ -96,7 +96,7 @@ fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
 
 /// The numbers of homes and slots, and the slots' numbers and ranks.
 fn slots(mut entries: Vec<(u64, u32)>) -> (Vec<u8>, Vec<u8>) {
-    let homes = entries.len() * 4 / 3;
+    let homes = entries.len() * 5 / 4;
     entries.sort_unstable();
     let mut slots: Vec<(u64, u32)> = Vec::new();
     for (number, rank) in entries {
