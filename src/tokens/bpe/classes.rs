@@ -58,7 +58,7 @@ fn class_beyond_ascii(first: u8, text: &[u8]) -> (Classes, usize) {
     let first = first as usize;
     let (code, length) = match first {
         ..0xE0 => ((first & 0x1F) << 6 | next(1), 2),
-        ..0xF0 => ((first & 0xF) << 12 | next(1) << 6 | next(2), 3),
+        0xE0..0xF0 => ((first & 0xF) << 12 | next(1) << 6 | next(2), 3),
         _ => ((first & 7) << 18 | next(1) << 12 | next(2) << 6 | next(3), 4),
     };
     let block = CLASSES[code >> 8] as usize;

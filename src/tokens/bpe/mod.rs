@@ -78,7 +78,7 @@ impl Counting {
             let length = next(rest);
             tokens += match length {
                 1 => 1,
-                ..=SHORT => self.memo.tokens(short_hash(rest, length), || self.merger.count(rest, length)),
+                2..=SHORT => self.memo.tokens(short_hash(rest, length), || self.merger.count(rest, length)),
                 _ => self.merger.count(rest, length),
             };
             rest = &rest[length..];
