@@ -1,210 +1,182 @@
-//! The vocabularies and the classes of characters, as tables that are read where they lie.
+//! The vocabularies, as tables that are read where they lie.
 //!
-//! A vocabulary file is little-endian `u32`s and bytes: the number of entries `n`; the number of slots `s`; `n + 1`
-//! offsets into the entries' bytes; `s` slots of a hash table with open addressing; the bytes of all entries in the
-//! order of their ranks. A slot is 0 or `tag << 18 | rank + 1`, the tag being 14 bits of the entry's hash, so that most
-//! misses end without a look at the bytes. The files are made by the test `generated::tables` from tiktoken-rs.
+//! A vocabulary has one table for its entries of 2 to 8 bytes and one for the longer ones. (Single bytes are entries
+//! too, but nobody asks for their ranks.) A table is sorted by a hash that starts with where its slot should be, so
+//! that a look-up starts at that slot, goes on while the hashes are lower, and knows a miss by the first higher one.
+//! The hash of a short entry can be turned back into its bytes: a hash that is there is an entry that is there.
+//!
+//! Pairs of bytes, which every merge begins with, have a table of their own, and most of what is no entry is told by one
+//! bit of a filter, which stays in the processor's cache where the tables do not.
+//!
+//! A vocabulary file is little-endian numbers and bytes: four `u32`s, the numbers of homes and of slots of the short
+//! table and of the long one; a `u32` per pair of bytes, its rank or [`NO_PAIR`]; a bit for each value of the first
+//! [`FILTER_BITS`] of a hash, whether an entry has it, the lowest bit of a byte first; for each table a `u64` per slot,
+//! all ones where it is empty, and a `u32` per slot, the rank; the bytes of the long entries. A slot of the long table
+//! is 37 bits of the hash, 20 bits of the offset into those bytes and 7 bits of the length minus one. The files are
+//! made by the test `generated_tables` from tiktoken-rs.
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
-    data: &'static [u8],
+    /// By the first byte times 256 plus the second.
+    pairs: &'static [[u8; 4]],
+    filter: &'static [u8],
+    short: Slots,
+    long: Slots,
+    long_bytes: &'static [u8],
 }
 
-/// GPT-4o's vocabulary.
-pub(super) static O200K_BASE: Table = Table { data: include_bytes!("o200k_base.table") };
-/// GPT-4's vocabulary.
-pub(super) static CL100K_BASE: Table = Table { data: include_bytes!("cl100k_base.table") };
+/// The rank of what is no entry, above all ranks. Ranks are signed because any processor can tell the lower ones of
+/// several signed numbers at once.
+pub(super) const NO_PAIR: i32 = i32::MAX;
 
-/// Bits of a slot that hold rank + 1.
-const RANK_BITS: u32 = 18;
-const HEADER: usize = 8;
+/// The longest entries of the short table, in bytes.
+pub(super) const SHORT: usize = 8;
+/// The upper bits of a hash that the filter knows.
+pub(super) const FILTER_BITS: u32 = 20;
+pub(super) const LENGTH_BITS: u32 = 7;
+/// The lower bits of a slot of the long table, which say where its bytes are.
+const PLACE_BITS: u32 = LENGTH_BITS + 20;
 
 impl Table {
-    /// The rank of an entry.
-    pub(super) fn rank(&self, bytes: &[u8]) -> Option<u32> {
-        let entries = self.number(0) as usize;
-        let slots = self.number(4) as usize;
-        let slots_at = HEADER + (entries + 1) * 4;
-        let hash = hash(bytes);
-        let mut slot = slot_of(hash, slots);
-        loop {
-            let found = self.number(slots_at + slot * 4);
-            if found == 0 {
+    /// GPT-4o's vocabulary.
+    pub(super) fn o200k_base() -> Self {
+        Table::new(include_bytes!("o200k_base.table"))
+    }
+
+    /// GPT-4's vocabulary.
+    pub(super) fn cl100k_base() -> Self {
+        Table::new(include_bytes!("cl100k_base.table"))
+    }
+
+    fn new(file: &'static [u8]) -> Self {
+        let (header, rest) = file.as_chunks::<4>().0.split_at(4);
+        let (pairs, rest) = rest.split_at(1 << 16);
+        let (filter, rest) = rest.as_flattened().split_at(1 << (FILTER_BITS - 3));
+        let (short, rest) = Slots::new(header[0], header[1], rest);
+        let (long, long_bytes) = Slots::new(header[2], header[3], rest);
+        Table { pairs, filter, short, long, long_bytes }
+    }
+
+    /// The rank of the entry that is the first `length` bytes (two or more) of `text`, which is valid UTF-8 but may
+    /// begin and end within characters.
+    pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
+        self.slot(text, length).map(|(slots, slot)| i32::from_le_bytes(slots.ranks[slot]))
+    }
+
+    /// The rank of two bytes, or [`NO_PAIR`].
+    #[inline]
+    pub(super) fn pair(&self, pair: [u8; 2]) -> i32 {
+        i32::from_le_bytes(self.pairs[u16::from_be_bytes(pair) as usize])
+    }
+
+    /// Whether the first `length` bytes of `text` are an entry.
+    pub(super) fn has(&self, text: &[u8], length: usize) -> bool {
+        self.slot(text, length).is_some()
+    }
+
+    fn slot(&self, text: &[u8], length: usize) -> Option<(&Slots, usize)> {
+        if length <= SHORT {
+            let hash = short_hash(text, length);
+            if !self.may_have(hash) {
                 return None;
             }
-            if found >> RANK_BITS == tag_of(hash) {
-                let rank = (found & ((1 << RANK_BITS) - 1)) - 1;
-                if self.entry(rank, slots_at + slots * 4) == bytes {
-                    return Some(rank);
-                }
+            let slot = self.short.first_from(hash);
+            return (self.short.number(slot) == hash).then_some((&self.short, slot));
+        }
+        let entry = &text[..length];
+        let hash = long_hash(entry);
+        if !self.may_have(hash) {
+            return None;
+        }
+        let mut slot = self.long.first_from(hash);
+        loop {
+            let number = self.long.number(slot);
+            if number >> PLACE_BITS != hash >> PLACE_BITS {
+                return None;
             }
-            slot = if slot + 1 == slots { 0 } else { slot + 1 };
-        }
-    }
-
-    fn entry(&self, rank: u32, bytes_at: usize) -> &'static [u8] {
-        let offset = HEADER + rank as usize * 4;
-        &self.data[bytes_at + self.number(offset) as usize..bytes_at + self.number(offset + 4) as usize]
-    }
-
-    fn number(&self, at: usize) -> u32 {
-        let mut bytes = [0; 4];
-        bytes.copy_from_slice(&self.data[at..at + 4]);
-        u32::from_le_bytes(bytes)
-    }
-}
-
-/// The same on every machine, since the files depend on it.
-fn hash(bytes: &[u8]) -> u64 {
-    const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut hash = (bytes.len() as u64).wrapping_mul(MULTIPLIER);
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(MULTIPLIER);
-        hash ^= hash >> 32;
-    }
-    hash.wrapping_mul(MULTIPLIER)
-}
-
-/// The upper half of the hash, scaled to the number of slots.
-fn slot_of(hash: u64, slots: usize) -> usize {
-    (((hash >> 32) * slots as u64) >> 32) as usize
-}
-
-fn tag_of(hash: u64) -> u32 {
-    (hash as u32) >> RANK_BITS
-}
-
-/// What the patterns of the vocabularies ask of a character.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
-    /// Punctuation, symbols, controls: neither letter, number nor space.
-    Other,
-    /// Letters in upper or title case.
-    Upper,
-    /// Letters in lower case.
-    Lower,
-    /// Letters without case, and modifiers.
-    Caseless,
-    /// Combining marks.
-    Mark,
-    /// Numbers of any kind.
-    Number,
-    /// White space that does not end a line.
-    Space,
-    /// Carriage return and line feed.
-    Newline,
-}
-
-/// 4,352 numbers of blocks, then blocks of 256 classes.
-static CLASSES: &[u8] = include_bytes!("classes.table");
-const BLOCKS: usize = 0x11_0000 / 256;
-
-/// The class of a character.
-pub(super) fn class(c: char) -> Class {
-    const BY_NUMBER: [Class; 8] = [
-        Class::Other,
-        Class::Upper,
-        Class::Lower,
-        Class::Caseless,
-        Class::Mark,
-        Class::Number,
-        Class::Space,
-        Class::Newline,
-    ];
-    let code = c as usize;
-    let block = CLASSES[code >> 8] as usize;
-    BY_NUMBER[(CLASSES[BLOCKS + block * 256 + (code & 0xFF)] & 7) as usize]
-}
-
-#[cfg(test)]
-pub(crate) mod build {
-    //! Makes the table files.
-
-    use super::{BLOCKS, RANK_BITS, hash, slot_of, tag_of};
-
-    /// The file for a vocabulary whose entries are given in the order of their ranks.
-    pub(crate) fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
-        let slots = entries.len() * 8 / 5;
-        let mut offsets = vec![0u32];
-        let mut table = vec![0u32; slots];
-        for (rank, entry) in entries.iter().enumerate() {
-            offsets.push(offsets[rank] + u32::try_from(entry.len()).expect("a short entry"));
-            let hash = hash(entry);
-            let mut slot = slot_of(hash, slots);
-            while table[slot] != 0 {
-                slot = (slot + 1) % slots;
+            if self.long_entry(number) == Some(entry) {
+                return Some((&self.long, slot));
             }
-            table[slot] = tag_of(hash) << RANK_BITS | u32::try_from(rank + 1).expect("a rank");
+            slot += 1;
         }
-        let header = [entries.len(), slots].map(|n| u32::try_from(n).expect("a count"));
-        let numbers = header.iter().chain(&offsets).chain(&table).flat_map(|n| n.to_le_bytes());
-        numbers.chain(entries.concat()).collect()
     }
 
-    /// The file for the classes that `class_number` gives for each code point.
-    pub(crate) fn classes(class_number: impl Fn(u32) -> u8) -> Vec<u8> {
-        let mut blocks: Vec<Vec<u8>> = Vec::new();
-        let mut index = Vec::new();
-        for block in 0..BLOCKS {
-            let first = u32::try_from(block * 256).expect("a code point");
-            let classes: Vec<u8> = (first..first + 256).map(&class_number).collect();
-            let known = blocks.iter().position(|known| *known == classes).unwrap_or_else(|| {
-                blocks.push(classes);
-                blocks.len() - 1
-            });
-            index.push(u8::try_from(known).expect("fewer than 256 blocks"));
-        }
-        index.into_iter().chain(blocks.concat()).collect()
+    #[inline]
+    fn may_have(&self, hash: u64) -> bool {
+        let bit = hash >> (64 - FILTER_BITS);
+        self.filter[(bit >> 3) as usize] >> (bit & 7) & 1 == 1
+    }
+
+    /// The bytes that a slot of the long table stands for, unless it is empty.
+    fn long_entry(&self, number: u64) -> Option<&'static [u8]> {
+        let place = number & ((1 << PLACE_BITS) - 1);
+        let start = (place >> LENGTH_BITS) as usize;
+        let length = (place & ((1 << LENGTH_BITS) - 1)) as usize + 1;
+        self.long_bytes.get(start..start + length)
     }
 }
 
-#[cfg(test)]
-mod generated {
-    use super::build;
-    use std::path::Path;
+/// Sorted numbers with gaps between them, and the ranks that go with them.
+struct Slots {
+    /// What the upper end of a number is scaled to. There are some more slots for what is pushed over the end.
+    homes: u64,
+    numbers: &'static [[u8; 8]],
+    ranks: &'static [[u8; 4]],
+}
 
-    /// Compares a file of the source with what it is made from; writes it where `TCOMPACT_REGENERATE` is set.
-    fn check(file: &str, made: &[u8]) {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tokens/bpe").join(file);
-        if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
-            std::fs::write(&path, made).expect("the file can be written");
+impl Slots {
+    /// The slots at the beginning of `file`, and what follows them.
+    fn new(homes: [u8; 4], slots: [u8; 4], file: &'static [u8]) -> (Self, &'static [u8]) {
+        let slots = u32::from_le_bytes(slots) as usize;
+        let (numbers, rest) = file.split_at(slots * 8);
+        let (ranks, rest) = rest.split_at(slots * 4);
+        let homes = u32::from_le_bytes(homes) as u64;
+        (Slots { homes, numbers: numbers.as_chunks().0, ranks: ranks.as_chunks().0 }, rest)
+    }
+
+    fn number(&self, slot: usize) -> u64 {
+        u64::from_le_bytes(self.numbers[slot])
+    }
+
+    /// The first slot whose number is not below `number`, of those that can hold it.
+    fn first_from(&self, number: u64) -> usize {
+        let mut slot = home(number, self.homes);
+        while self.number(slot) < number {
+            slot += 1;
         }
-        let committed = std::fs::read(&path).expect("the file is there");
-        assert!(committed == made, "{file} is stale: run `TCOMPACT_REGENERATE=1 cargo test generated` and build again");
+        slot
     }
+}
 
-    fn entries(bpe: &tiktoken_rs::CoreBPE, number: u32) -> Vec<Vec<u8>> {
-        (0..number).map(|rank| bpe.decode_bytes(&[rank]).expect("a rank")).collect()
-    }
+pub(super) fn home(number: u64, homes: u64) -> usize {
+    ((u128::from(number) * u128::from(homes)) >> 64) as usize
+}
 
-    #[test]
-    fn tables() {
-        check("o200k_base.table", &build::vocabulary(&entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998)));
-        check("cl100k_base.table", &build::vocabulary(&entries(&tiktoken_rs::cl100k_base().expect("cl100k"), 100_256)));
-        check("classes.table", &build::classes(class_numbers()));
-    }
+/// Odd, and without a pattern in its bits.
+const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-    fn class_numbers() -> impl Fn(u32) -> u8 {
-        let mut numbers = vec![0u8; 0x11_0000];
-        for (class, number) in [
-            ("[\\p{Lu}\\p{Lt}]", 1),
-            ("\\p{Ll}", 2),
-            ("[\\p{Lm}\\p{Lo}]", 3),
-            ("\\p{M}", 4),
-            ("\\p{N}", 5),
-            ("\\s", 6),
-            ("[\\r\\n]", 7),
-        ] {
-            let hir = regex_syntax::Parser::new().parse(class).expect("a class");
-            let regex_syntax::hir::HirKind::Class(regex_syntax::hir::Class::Unicode(ranges)) = hir.into_kind() else {
-                panic!("{class} is no class of characters");
-            };
-            for range in ranges.ranges() {
-                numbers[range.start() as usize..=range.end() as usize].fill(number);
-            }
+/// A hash that no other bytes have: what is missing to eight bytes is filled up with ones, which are in no text, and each
+/// step can be undone. All ones, the mark of empty slots, would be eight bytes of ones.
+#[inline]
+pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
+    let word = match text.first_chunk() {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => {
+            let mut word = [0; 8];
+            word[..text.len()].copy_from_slice(text);
+            u64::from_le_bytes(word)
         }
-        move |code| numbers[code as usize]
-    }
+    };
+    let inverted = !word & (u64::MAX >> (8 * (SHORT - length)));
+    let mixed = inverted ^ (inverted >> 32);
+    !mixed.wrapping_mul(MULTIPLIER)
+}
+
+/// The lower bits are zero. Entries with the same ends and length have the same hash.
+pub(super) fn long_hash(entry: &[u8]) -> u64 {
+    let first = entry.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let last = entry.last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let mixed = first.wrapping_mul(MULTIPLIER) ^ last;
+    let mixed = (mixed ^ (mixed >> 32)).wrapping_add(entry.len() as u64);
+    mixed.wrapping_mul(MULTIPLIER) >> PLACE_BITS << PLACE_BITS
 }

@@ -1,0 +1,188 @@
+//! Merges the bytes of a piece into tokens, pair by pair.
+
+use super::LONGEST_TOKEN;
+use super::table::{NO_PAIR, Table};
+
+/// Pieces are merged in windows of this many bytes, so that the cost of a long piece grows with its length and not with
+/// its square. Any size gives the same tokens.
+const WINDOW: usize = 128;
+
+/// Merges pieces, with the memory for it kept from one to the next.
+///
+/// A part is known by the number of the byte that it begins with, in the window that is merged.
+pub(super) struct Merger {
+    table: Table,
+    /// The rank of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin none.
+    ranks: Vec<i32>,
+    /// The lowest rank of each [`BLOCK`] of ranks, so that the lowest of all is found without a look at them all.
+    lows: Vec<i32>,
+    /// Where this part ends.
+    ends: Vec<usize>,
+    /// Where the part before this one begins.
+    befores: Vec<usize>,
+    /// The last two tokens that were found to stay two, and the border between them.
+    stood: (Vec<u8>, usize),
+}
+
+/// Large enough that the lowest ranks of a window are few, small enough that one is found anew in a few steps.
+const BLOCK: usize = 16;
+
+fn low(block: &[i32; BLOCK]) -> i32 {
+    block.iter().copied().fold(NO_PAIR, i32::min)
+}
+
+impl Merger {
+    pub(super) fn new(table: Table) -> Self {
+        Merger {
+            table,
+            ranks: Vec::new(),
+            lows: Vec::new(),
+            ends: Vec::new(),
+            befores: Vec::new(),
+            stood: (Vec::new(), 0),
+        }
+    }
+
+    /// The number of tokens of a piece, the first `length` bytes (two or more) of `text`.
+    pub(super) fn count(&mut self, text: &[u8], length: usize) -> u64 {
+        if length <= LONGEST_TOKEN && self.table.has(text, length) {
+            return 1;
+        }
+        if length > WINDOW {
+            return self.count_long(&text[..length]);
+        }
+        self.merge(text, length);
+        self.parts().count() as u64
+    }
+
+    /// Where the parts of the window begin.
+    fn parts(&self) -> impl Iterator<Item = usize> {
+        let end = self.ends.len();
+        std::iter::successors(Some(0), |part| self.ends.get(*part).copied()).take_while(move |part| *part < end)
+    }
+
+    /// Merges the lowest-ranked pair of the window, the first `length` bytes of `text`, and the leftmost of equals, until
+    /// no pair is in the vocabulary. (A look-up is faster where text goes on after what is looked up.)
+    fn merge(&mut self, text: &[u8], length: usize) {
+        self.start(&text[..length]);
+        while let Some((part, merged)) = self.lowest() {
+            let end = self.ends[merged];
+            self.ends[part] = end;
+            self.set_rank(merged, NO_PAIR);
+            let with_next = match self.ends.get(end) {
+                Some(&next_end) => {
+                    self.befores[end] = part;
+                    rank(&self.table, &text[part..], next_end - part)
+                }
+                None => NO_PAIR,
+            };
+            self.set_rank(part, with_next);
+            if part > 0 {
+                let before = self.befores[part];
+                self.set_rank(before, rank(&self.table, &text[before..], end - before));
+            }
+        }
+    }
+
+    /// Makes each byte of the window a part.
+    fn start(&mut self, window: &[u8]) {
+        self.ranks.clear();
+        self.ranks.extend(window.windows(2).map(|pair| self.table.pair([pair[0], pair[1]])));
+        self.ranks.resize(window.len().next_multiple_of(BLOCK), NO_PAIR);
+        self.lows.clear();
+        self.lows.extend(self.ranks.as_chunks().0.iter().map(low));
+        self.ends.clear();
+        self.ends.extend(1..=window.len());
+        self.befores.clear();
+        self.befores.extend((0..window.len()).map(|part| part.saturating_sub(1)));
+    }
+
+    /// The parts of the pair with the lowest rank.
+    fn lowest(&self) -> Option<(usize, usize)> {
+        let lowest = self.lows.iter().copied().fold(NO_PAIR, i32::min);
+        if lowest == NO_PAIR {
+            return None;
+        }
+        let block = self.lows.iter().position(|low| *low == lowest)?;
+        let part = block * BLOCK + self.ranks[block * BLOCK..].iter().position(|rank| *rank == lowest)?;
+        Some((part, self.ends[part]))
+    }
+
+    fn set_rank(&mut self, part: usize, rank: i32) {
+        self.ranks[part] = rank;
+        let block = part / BLOCK;
+        self.lows[block] = low(&self.ranks.as_chunks().0[block]);
+    }
+
+    /// Counts a piece window by window.
+    ///
+    /// A sequence of tokens is what merging gives exactly if every two neighbours, merged by themselves, stay the two
+    /// they are: the first merge to cross a border would cross it with the two alone as well. So a window is merged
+    /// together with the last tokens before it, as many as it takes until the border to those further left stands.
+    fn count_long(&mut self, piece: &[u8]) -> u64 {
+        let mut tokens: Vec<usize> = Vec::new();
+        let mut done = 0;
+        while done < piece.len() {
+            let mut end = piece.len().min(done + WINDOW);
+            // Within a character, tokens would begin and end that the next window has to take back.
+            while piece.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
+                end += 1;
+            }
+            let mut back = 1;
+            loop {
+                let kept = tokens.len().saturating_sub(back);
+                let from = tokens.get(kept).copied().unwrap_or(done);
+                self.merge(&piece[from..], end - from);
+                let merged = tokens.len();
+                tokens.extend(self.parts().map(|part| from + part));
+                let next = tokens.get(merged + 1).copied().unwrap_or(end);
+                if kept == 0 || self.border_stands(&piece[tokens[kept - 1]..next], from - tokens[kept - 1]) {
+                    tokens.drain(kept..merged);
+                    break;
+                }
+                tokens.truncate(merged);
+                back *= 2;
+            }
+            done = end;
+        }
+        tokens.len() as u64
+    }
+
+    /// Whether two tokens, merged by themselves, stay two with the border where it is.
+    fn border_stands(&mut self, two: &[u8], border: usize) -> bool {
+        // In a run of one character, the same two come again and again.
+        if self.stood.1 == border && self.stood.0 == two {
+            return true;
+        }
+        self.merge(two, two.len());
+        let stands = self.parts().eq([0, border]);
+        if stands {
+            self.stood.0.clear();
+            self.stood.0.extend_from_slice(two);
+            self.stood.1 = border;
+        }
+        stands
+    }
+}
+
+/// The rank of the first `length` bytes, or [`NO_PAIR`].
+fn rank(table: &Table, text: &[u8], length: usize) -> i32 {
+    if length > LONGEST_TOKEN { NO_PAIR } else { table.rank(text, length).unwrap_or(NO_PAIR) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_do_not_change_the_count() {
+        let texts =
+            ["a".repeat(4_000), "ab".repeat(2_000), "abcabd".repeat(700), "xyzzy plugh".replace(' ', "").repeat(300)];
+        for text in texts {
+            let mut merger = Merger::new(Table::o200k_base());
+            merger.merge(text.as_bytes(), text.len());
+            let at_once = merger.parts().count() as u64;
+            assert_eq!(merger.count_long(text.as_bytes()), at_once, "{}…", &text[..12]);
+        }
+    }
+}
