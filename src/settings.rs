@@ -25,6 +25,7 @@ use crate::presets::{self, Preset, Ways};
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::repair::Repair;
 use crate::run::input::plain;
+use crate::run::turns;
 use crate::summary::Summarizer;
 use crate::summary::cache::Cache;
 use crate::summary::prompt::Template;
@@ -96,8 +97,8 @@ pub struct Settings {
     pub accept: Accept,
     /// Where results go.
     pub destination: Destination,
-    /// How many conversations are worked on at once.
-    pub jobs: usize,
+    /// How many conversations are worked on at once, where it is not as many as there are cores.
+    pub jobs: Option<usize>,
     /// Leave out what an earlier run has finished.
     pub resume: bool,
     /// When progress is shown.
@@ -185,6 +186,11 @@ impl Settings {
             return Cow::Borrowed(self);
         }
         Cow::Owned(Settings { archive: path.map(archive_among), ..self.clone() })
+    }
+
+    /// How many conversations are worked on at once.
+    pub fn jobs(&self) -> usize {
+        self.jobs.unwrap_or_else(turns::of_machine)
     }
 
     /// Whether there are no results to be written: something else is printed.
@@ -377,14 +383,13 @@ fn destination(arguments: &Arguments) -> Result<Destination> {
     }
 }
 
-/// How many conversations are worked on at once: as many as there are cores, or more where others do the work.
-fn jobs(arguments: &Arguments) -> usize {
+/// How many conversations are worked on at once, where that is said, or where others do the work.
+fn jobs(arguments: &Arguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
     let asks = arguments.summarizer_cmd.is_some()
         || arguments.model.as_ref().is_some_and(|model| model != summarizer::EXTRACTIVE);
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let usual = || if asks { OF_OTHERS } else { cores() };
-    arguments.jobs.map_or_else(usual, |jobs| usize::try_from(jobs).unwrap_or(1))
+    let said = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
+    said.or(asks.then_some(OF_OTHERS))
 }
 
 fn check_fractions(triggers: &[Vec<Size>], keep: Size, context_window: Option<u64>) -> Result<()> {

@@ -90,7 +90,7 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         settings,
         inputs,
         journal,
-        cores: Cores::of_machine(),
+        cores: Cores::default(),
         feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
         turns: Turns::from(0),
         report: Mutex::new(Report::new(settings.report.as_deref())),
@@ -135,7 +135,7 @@ impl<'b> Batch<'b> {
     /// Has others work too, as many as are allowed and wanted.
     fn hire<'s>(&'s self, scope: &'s Scope<'s, '_>, wanted: usize) {
         // What is said of breaches comes in the order of the inputs.
-        let most = if self.settings.check { 1 } else { self.settings.jobs };
+        let most = if self.settings.check || wanted < 2 { 1 } else { self.settings.jobs() };
         let mut feed = locked(&self.feed);
         while feed.workers < most.min(wanted) {
             // Where no thread can be had, those that are there do the work.

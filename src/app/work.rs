@@ -217,7 +217,10 @@ impl Work<'_, '_> {
         if self.settings.accept == Accept::Any {
             return Ok(());
         }
-        acceptance::judge(reply, self.settings.template.instructions())?;
+        // What no model wrote talks to nobody and repeats no prompt.
+        if !self.embedded() {
+            acceptance::judge(reply, self.settings.template.instructions())?;
+        }
         if !for_all {
             return Ok(());
         }
@@ -294,9 +297,11 @@ impl Work<'_, '_> {
             limit = limit.saturating_sub(tokens(&text) - replaced + 1).max(1);
             text = extractive::summarize(&messages, prefix, settings.counter, limit);
         }
-        let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-        let fitting = ends.partition_point(|&end| tokens(&text[..end]) < replaced);
-        text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
+        if tokens(&text) >= replaced {
+            let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
+            let fitting = ends.partition_point(|&end| tokens(&text[..end]) < replaced);
+            text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
+        }
         match text.trim_end() {
             "" => Err(Refusal::Empty.into()),
             text => Ok(Reply { text: text.to_owned(), ..Reply::default() }),

@@ -1,6 +1,6 @@
 //! Who works when: a core for each that computes, and results in the order of what they are made of.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::summary::{Answers, Bill, NoAnswer, Reply, Request};
 
@@ -9,20 +9,21 @@ pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Cores, of which each that computes holds one.
-#[derive(Debug)]
+/// Cores of the machine. It takes the system longer to tell than a short conversation takes to be read, so it is asked no
+/// sooner than there are two who would work, and once.
+pub fn of_machine() -> usize {
+    static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+    *CORES
+}
+
+/// Cores of the machine, of which each that computes holds one.
+#[derive(Debug, Default)]
 pub struct Cores {
-    free: Mutex<usize>,
+    taken: Mutex<usize>,
     freed: Condvar,
 }
 
 impl Cores {
-    /// As many as the machine has.
-    pub fn of_machine() -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Cores { free: Mutex::new(cores), freed: Condvar::new() }
-    }
-
     /// Does something while holding a core.
     pub fn with<T>(&self, work: impl FnOnce() -> T) -> T {
         let _core = Core::of(self);
@@ -30,13 +31,13 @@ impl Cores {
     }
 
     fn take(&self) {
-        let mut free =
-            self.freed.wait_while(locked(&self.free), |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
+        let none_is_free = |taken: &mut usize| *taken > 0 && *taken >= of_machine();
+        let waited = self.freed.wait_while(locked(&self.taken), none_is_free);
+        *waited.unwrap_or_else(PoisonError::into_inner) += 1;
     }
 
     fn give(&self) {
-        *locked(&self.free) += 1;
+        *locked(&self.taken) -= 1;
         self.freed.notify_one();
     }
 }

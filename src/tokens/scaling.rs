@@ -30,12 +30,12 @@ impl<'a> ScaledTotal<'a> {
         if message.role != Role::Assistant {
             return;
         }
-        let named = message.reported.provider.map(|name| name.decode());
+        let named = message.provider().map(|name| name.decode());
         match &self.provider {
             None => self.provider = named,
             Some(_) => self.mixed |= named != self.provider,
         }
-        if let Some(tokens) = message.reported.total_tokens {
+        if let Some(tokens) = message.reported.as_ref().and_then(|reported| reported.total_tokens) {
             self.reported = Some((tokens, self.estimate));
         }
     }
@@ -68,8 +68,8 @@ impl<'a> ScaledTotal<'a> {
 /// Whether the last message of the model carries a count of at least `threshold` tokens by a provider that `is_ours`.
 pub fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl Fn(&str) -> bool) -> bool {
     let Some(last) = messages.iter().rev().find(|message| message.role == Role::Assistant) else { return false };
-    let provider = last.reported.provider.map(|name| name.decode()).filter(|name| !name.is_empty());
-    let reported = last.reported.total_tokens.filter(|tokens| *tokens > 0);
+    let provider = last.provider().map(|name| name.decode()).filter(|name| !name.is_empty());
+    let reported = last.reported.as_ref().and_then(|reported| reported.total_tokens).filter(|tokens| *tokens > 0);
     reported.is_some_and(|tokens| tokens >= threshold) && provider.is_some_and(|name| is_ours(&name))
 }
 

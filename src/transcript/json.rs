@@ -79,10 +79,9 @@ impl<'a> Json<'a> {
 
     /// The string, if the value is one.
     pub fn text(&self) -> Option<Text<'a>> {
-        let raw = || &self.source.text[self.start + 1..self.end - 1];
         (self.kind() == Kind::String).then(|| match self.source.long.get(self.place as usize) {
-            Some(long) => Text::spelled(raw(), long.more),
-            None => Text::escaped(raw()),
+            Some(long) => Text::spelled(self.inside(), long.more),
+            None => Text::escaped(self.inside()),
         })
     }
 
@@ -107,22 +106,16 @@ impl<'a> Json<'a> {
         let mut found = None;
         while let Some(name) = walk.value() {
             let value = walk.value()?;
-            if name.spells(key) {
+            if spells(name.inside(), key) {
                 found = Some(value);
             }
         }
         found
     }
 
-    /// Whether this is the string `text`.
-    fn spells(&self, text: &str) -> bool {
-        let raw = &self.source.text.as_bytes()[self.start + 1..self.end - 1];
-        if raw.len() <= text.len() {
-            // What is escaped is longer than what it stands for.
-            return raw == text.as_bytes();
-        }
-        let begins_so = raw[0] == b'\\' || Some(&raw[0]) == text.as_bytes().first();
-        begins_so && self.text().is_some_and(|own| own.is(text))
+    /// What stands between the quotes of a string.
+    fn inside(&self) -> &'a str {
+        &self.source.text[self.start + 1..self.end - 1]
     }
 
     /// The member called `key` if it is a string.
@@ -194,7 +187,7 @@ pub struct Object<'a> {
     /// The value itself, which need not be an object; then there are no members.
     pub json: Json<'a>,
     /// Keys and values.
-    members: Vec<(Json<'a>, Json<'a>)>,
+    members: Vec<(&'a str, Json<'a>)>,
 }
 
 impl<'a> Object<'a> {
@@ -205,14 +198,14 @@ impl<'a> Object<'a> {
         while let Some(key) = walk.value()
             && let Some(value) = walk.value()
         {
-            members.push((key, value));
+            members.push((key.inside(), value));
         }
         Object { json, members }
     }
 
     /// The member called `key`; the last one where it stands twice.
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
-        self.members.iter().rev().find(|(name, _)| name.spells(key)).map(|(_, value)| *value)
+        self.members.iter().rev().find(|(name, _)| spells(name, key)).map(|(_, value)| *value)
     }
 
     /// The member called `key` if it is a string.
@@ -224,6 +217,16 @@ impl<'a> Object<'a> {
     pub fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         let (first, rest) = path.split_first()?;
         self.get(first)?.at(rest)
+    }
+}
+
+/// Whether a key is `text`, by what stands between its quotes.
+fn spells(raw: &str, text: &str) -> bool {
+    // Most differ in their length or in how they begin, and what is escaped is longer than what it stands for.
+    let (begins, wanted) = (raw.as_bytes().first(), text.as_bytes().first());
+    match raw.len() > text.len() {
+        false => begins == wanted && raw == text,
+        true => (begins == wanted || begins == Some(&b'\\')) && Text::escaped(raw).is(text),
     }
 }
 

@@ -127,18 +127,25 @@ pub struct Message<'a> {
     /// The calls it answers, in order.
     pub answers: Vec<Answer<'a>>,
     /// What its provider reported with it.
-    pub reported: Reported<'a>,
+    pub reported: Option<Box<Reported<'a>>>,
     /// Whether the format marks it as the summary of an earlier compaction.
     pub earlier: bool,
 }
 
 /// What a provider reported with a message of its model.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Reported<'a> {
     /// Tokens it counted, up to and with the message.
     pub total_tokens: Option<u64>,
     /// Its name.
     pub provider: Option<Text<'a>>,
+}
+
+impl<'a> Reported<'a> {
+    /// What was reported, if anything was: few messages have any of it.
+    fn of(total_tokens: Option<u64>, provider: Option<Text<'a>>) -> Option<Box<Self>> {
+        (total_tokens.is_some() || provider.is_some()).then(|| Box::new(Reported { total_tokens, provider }))
+    }
 }
 
 impl<'a> Message<'a> {
@@ -152,9 +159,14 @@ impl<'a> Message<'a> {
             content: Content::empty(),
             calls: Vec::new(),
             answers: Vec::new(),
-            reported: Reported::default(),
+            reported: None,
             earlier: false,
         }
+    }
+
+    /// The name of the provider, where it reported it.
+    pub fn provider(&self) -> Option<Text<'a>> {
+        self.reported.as_ref()?.provider
     }
 
     /// Gives back memory that was taken in advance: there may be a million messages, of one call each.

@@ -204,9 +204,9 @@ fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
 }
 
 /// What a provider reported, in the fields `LangChain` keeps it in.
-fn reported<'a>(fields: &Object<'a>) -> Reported<'a> {
+fn reported<'a>(fields: &Object<'a>) -> Option<Box<Reported<'a>>> {
     let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
-    Reported { total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()), provider: provider(fields) }
+    Reported::of(tokens.and_then(|tokens| tokens.raw().parse().ok()), provider(fields))
 }
 
 /// The role behind `human`, `HumanMessage` or `HumanMessageChunk`.

@@ -108,7 +108,7 @@ impl Format for OpenAiChat {
             calls: calls(message),
             answers: answers(message, role),
             // LangChain takes no usage from such a message, but the provider's name.
-            reported: Reported { total_tokens: None, provider: provider(message) },
+            reported: Reported::of(None, provider(message)),
             ..Message::empty(json)
         })
     }

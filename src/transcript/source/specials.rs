@@ -42,21 +42,18 @@ impl<'t> Specials<'t> {
             &last
         });
         self.block = at;
+        // All bytes first and then the bits of all: as two loops this is done many bytes at a time.
+        let mut special = [0; BLOCK];
+        for (special, byte) in special.iter_mut().zip(block) {
+            // With this bit turned, a quote is the next number behind the control characters, and these stay among
+            // themselves.
+            *special = u8::from((byte ^ 0x02) <= 0x20) | u8::from(*byte == b'\\');
+        }
         self.found = 0;
-        for (index, eight) in block.as_chunks::<8>().0.iter().enumerate() {
-            self.found |= specials(u64::from_le_bytes(*eight)) << (8 * index);
+        for (index, eight) in special.as_chunks::<8>().0.iter().enumerate() {
+            // The multiplication brings the lowest bits of the eight together in the highest byte.
+            let bits = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            self.found |= bits << (8 * index);
         }
     }
-}
-
-/// A bit for each of eight bytes that is special, the first byte's the lowest.
-fn specials(word: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    const HIGHEST: u64 = ONES << 7;
-    // The highest bit of each byte where its lower seven bits are at least `least`.
-    let reaches = |word: u64, least: u64| (word & !HIGHEST) + ONES * (0x80 - least);
-    // With this bit turned, a quote is the next number behind the control characters, and these stay among themselves.
-    let allowed = reaches(word ^ (ONES * 0x02), 0x21) & reaches(word ^ (ONES * b'\\' as u64), 1);
-    // Bytes beyond ASCII are not special. The multiplication brings the bits together.
-    ((!(allowed | word) & HIGHEST) >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
