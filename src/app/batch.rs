@@ -90,7 +90,7 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         settings,
         inputs,
         journal,
-        cores: Cores::default(),
+        cores: Cores::of_machine(),
         feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
         turns: Turns::from(0),
         report: Mutex::new(Report::new(settings.report.as_deref())),

@@ -149,8 +149,10 @@ impl Pairing {
 /// The calls up to some message. Every lookup costs the same however many there are.
 #[derive(Default)]
 struct Calls<'a> {
-    seen: Vec<Seen>,
+    seen: Vec<Seen<'a>>,
+    /// The calls by their ids, of so many as have been looked up so: most results follow their call at once.
     by_id: HashMap<Cow<'a, str>, SameId>,
+    looked_up: usize,
     /// The calls that a result without an id can answer, in order.
     waiting: VecDeque<usize>,
     /// Those of them that have no id.
@@ -159,9 +161,13 @@ struct Calls<'a> {
     interrupted: bool,
 }
 
+/// The last calls, among which one is sooner looked for than looked up.
+const LAST: usize = 8;
+
 /// A call that was seen.
-struct Seen {
+struct Seen<'a> {
     part: Part,
+    id: Option<Text<'a>>,
     answered: bool,
     /// The call of the same id before it.
     before: Option<usize>,
@@ -182,39 +188,51 @@ impl<'a> Calls<'a> {
             self.waiting_without_id.clear();
         }
         for (index, call) in read.calls.iter().enumerate() {
-            let last = self.seen.len();
-            let mut before = None;
-            if let Some(id) = call.id {
-                let same = SameId { open: Some(last), last };
-                before = self.by_id.insert(id.decode(), same).and_then(|same| same.open);
-            } else {
-                self.waiting_without_id.push_back(last);
+            if call.id.is_none() {
+                self.waiting_without_id.push_back(self.seen.len());
             }
-            self.waiting.push_back(last);
-            self.seen.push(Seen { part: Part { message, index }, answered: false, before });
+            self.waiting.push_back(self.seen.len());
+            self.seen.push(Seen { part: Part { message, index }, id: call.id, answered: false, before: None });
         }
     }
 
     /// The call that a result answers: the last open one of its id, or the next in order. A result with an id that no
     /// call has may still answer one that was written without.
     fn answered_by(&mut self, id: Option<Text<'a>>) -> Option<usize> {
-        match id.map(|id| self.by_id.get_mut(&id.decode())) {
-            Some(Some(same)) => Some(same.nearest(&self.seen)),
-            Some(None) => first_open(&mut self.waiting_without_id, &self.seen),
-            None => first_open(&mut self.waiting, &self.seen),
+        let Some(id) = id.map(|id| id.decode()) else { return first_open(&mut self.waiting, &self.seen) };
+        let is_its = |seen: &Seen<'_>| !seen.answered && seen.id.is_some_and(|own| own.is(&id));
+        let first = self.seen.len().saturating_sub(LAST);
+        if let Some(last) = self.seen[first..].iter().rposition(is_its) {
+            return Some(first + last);
         }
+        self.look_up();
+        match self.by_id.get_mut(&id) {
+            Some(same) => Some(same.nearest(&self.seen)),
+            None => first_open(&mut self.waiting_without_id, &self.seen),
+        }
+    }
+
+    /// Has all calls that were seen be found by their ids.
+    fn look_up(&mut self) {
+        for (last, seen) in self.seen.iter_mut().enumerate().skip(self.looked_up) {
+            if let Some(id) = seen.id {
+                let same = SameId { open: Some(last), last };
+                seen.before = self.by_id.insert(id.decode(), same).and_then(|same| same.open);
+            }
+        }
+        self.looked_up = self.seen.len();
     }
 }
 
 /// The first of some calls that is open; those before it are passed for good.
-fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen]) -> Option<usize> {
+fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen<'_>]) -> Option<usize> {
     while calls.pop_front_if(|call| seen[*call].answered).is_some() {}
     calls.front().copied()
 }
 
 impl SameId {
     /// The last open call; where all are answered, the last: a result that comes twice is still its own.
-    fn nearest(&mut self, seen: &[Seen]) -> usize {
+    fn nearest(&mut self, seen: &[Seen<'_>]) -> usize {
         while let Some(call) = self.open.filter(|call| seen[*call].answered) {
             self.open = seen[call].before;
         }

@@ -90,7 +90,9 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
         return Vec::new();
     }
     let entries = Entries::of(transcript, plan, &replaced);
-    let style = Style::of_neighbour(transcript, plan.cutoff);
+    // What the source has matters only where the summary has something to be escaped.
+    let is_ascii = summary.iter().all(|value| value.to_string().is_ascii());
+    let style = Style::beside(transcript, plan.cutoff, !is_ascii && Style::is_ascii(transcript));
     let written: Vec<String> = summary.iter().map(|value| style.write(value)).collect();
     let text = (!written.is_empty()).then(|| written.join(&entries.separator(transcript.source, None)));
     // The entry that the summary stands before.

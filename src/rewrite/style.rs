@@ -41,12 +41,7 @@ impl Style {
         Style { colon: ": ".to_owned(), comma: ", ".to_owned(), padding, lines: None, ascii: false }
     }
 
-    /// The layout of the message at `index`, or of the last.
-    pub fn of_neighbour(transcript: &Transcript<'_>, index: usize) -> Self {
-        Style::beside(transcript, index, Style::is_ascii(transcript))
-    }
-
-    /// The same where it is known whether characters beyond ASCII are escaped.
+    /// The layout of the message at `index`, or of the last; `ascii` where characters beyond it are escaped.
     pub fn beside(transcript: &Transcript<'_>, index: usize, ascii: bool) -> Self {
         let messages = &transcript.messages;
         let Some(neighbour) = messages.get(index).or(messages.last()) else { return Style::spaced() };
