@@ -7,7 +7,8 @@ from rows.row import Row, missing, seconds, times
 
 
 def batch(bench):
-    """A directory of files of 20 KB compacted, in memory where there is a place for that, beside a mere copy."""
+    """A directory of files of 20 KB, compacted or left as they are, in memory where there is a place for that, beside a
+    mere copy."""
     in_memory = os.access("/dev/shm", os.W_OK)
     parent = "/dev/shm/tcompact-bench" if in_memory else bench.folder
     os.makedirs(parent, exist_ok=True)
@@ -29,16 +30,20 @@ def rows(bench, parent, where):
         shutil.rmtree(result, ignore_errors=True)
         return run(command)
 
-    def ours(jobs):
-        return bench.tcompact("-q", "--model", "extractive", "--keep", "messages:10", "-j", jobs, "-O", result, source)
+    def ours(jobs, *rules):
+        return bench.tcompact("-q", "--model", "extractive", "--keep", "messages:10", *rules, "-j", jobs, "-O", result,
+                              source)
 
-    one, two, synced, not_synced = race(
+    one, two, untouched, synced, not_synced = race(
         min(3, bench.runs),
         lambda: fresh(ours("1")),
         lambda: fresh(ours("2")),
+        lambda: fresh(ours("1", "--trigger", "tokens:1m")),
         lambda: fresh([program, source, result, "1", "synced"]),
         lambda: fresh([program, source, result, "1", "not"]),
     )
+    yield Row(f"{bench.files:,} files of 20 KB that no trigger changes on {where}, `-j 1`", "copy, each file synced",
+              seconds(untouched.cpu), seconds(synced.cpu), times(untouched.cpu / synced.cpu), "at most 4x")
     peers = (("copy, each file synced", synced, "at most 4x"), ("copy, nothing synced", not_synced, ""))
     for peer, took, goal in peers:
         yield Row(f"{work}, `-j 1`", peer, seconds(one.cpu), seconds(took.cpu), times(one.cpu / took.cpu), goal)

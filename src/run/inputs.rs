@@ -139,37 +139,38 @@ fn file(destination: &Destination) -> Option<PathBuf> {
 
 /// Refuses outputs that would take the place of an input or of each other.
 fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
-    let roots = || settings.paths.iter().filter(|path| path.is_dir());
+    let roots: Vec<(&PathBuf, PathBuf)> =
+        settings.paths.iter().filter(|path| path.is_dir()).map(|path| (path, real(path))).collect();
     let folder = match &settings.destination {
         Destination::Folder(folder) => Some(folder),
         _ => None,
     };
-    let within = |place: &Path| roots().find(|root| place.starts_with(real(root)));
+    let within = |place: &Path| roots.iter().find(|(_, real)| place.starts_with(real)).map(|(root, _)| *root);
     if let Some((folder, root)) = folder.and_then(|folder| Some((folder, within(&real(folder))?))) {
         return inside(&format!("--output-dir {}", folder.display()), root);
     }
     if let Some(file) = folder.filter(|folder| folder.exists() && !folder.is_dir()) {
         return wrong(&format!("--output-dir {} is a file; name a directory", file.display()));
     }
-    let mut taken: HashMap<PathBuf, &Path> = HashMap::new();
-    for (path, output) in inputs.places() {
-        let place = real(output);
-        if let Some(root) = within(&place).filter(|_| folder.is_some()) {
+    let mut taken: HashMap<&Path, &Path> = HashMap::new();
+    let places: Vec<(&Path, &Path, PathBuf)> =
+        inputs.places().map(|(path, output)| (path, output, real(output))).collect();
+    for (path, output, place) in &places {
+        if let Some(root) = within(place).filter(|_| folder.is_some()) {
             return inside(&output.display().to_string(), root);
         }
         if let Some(other) = taken.insert(place, path) {
             return both(path, other, output, folder.is_some());
         }
     }
-    for (path, output) in inputs.places().filter(|_| folder.is_some()) {
-        let place = real(output);
+    for (path, output, place) in places.iter().filter(|_| folder.is_some()) {
         if let Some(other) = place.ancestors().skip(1).find_map(|above| taken.get(above)) {
             return both(path, other, output, true);
         }
     }
     if folder.is_some() {
         let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| real(path)).collect();
-        if let Some(output) = taken.keys().find(|place| read.contains(*place)) {
+        if let Some(output) = taken.keys().find(|place| read.contains(**place)) {
             let output = output.display();
             return wrong(&format!(
                 "{output} is an input, and would be written over; name another --output-dir, or use --in-place"

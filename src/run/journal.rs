@@ -138,7 +138,7 @@ fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
 /// # Errors
 /// It cannot be read.
 pub fn hash_of(path: &Path) -> io::Result<String> {
-    const AT_ONCE: usize = 1 << 18;
+    const AT_ONCE: usize = 1 << 16;
     let mut file = File::open(path)?;
     let mut hasher = Hasher::default();
     let mut buffer = vec![0; AT_ONCE];

@@ -42,6 +42,45 @@ pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
 
+/// What [`count`] can be at least and at most, without a look at a text.
+pub fn bounds(message: &Message<'_>, chars_per_token: f64) -> (u64, u64) {
+    let mut media = 0;
+    let content = match &message.content {
+        Content::Text(text) => text.spelled_len(),
+        Content::Parts(parts) => parts
+            .iter()
+            .map(|part| match &part.kind {
+                PartKind::Text(text) => text.spelled_len(),
+                PartKind::Image => {
+                    media += MEDIA_TOKENS;
+                    0
+                }
+                _ => MOST_IN_REPR * part.json.raw().len(),
+            })
+            .sum(),
+    };
+    let spelled = |text: Option<Text<'_>>| text.map_or(0, |text| text.spelled_len());
+    let call = |call: &Call<'_>| {
+        let arguments = match call.arguments {
+            Arguments::Text(text) => text.spelled_len(),
+            Arguments::Value(value) => value.raw().len(),
+            Arguments::Absent => 0,
+        };
+        MOST_OF_CALL + MOST_IN_REPR * (spelled(call.name) + spelled(call.id) + arguments)
+    };
+    let calls: usize = message.calls.iter().map(call).sum();
+    let names = message.role_name.map_or(message.role.openai_name().len(), |role| role.spelled_len());
+    let answer = spelled(message.answers.first().and_then(|answer| answer.id));
+    let chars = content + calls + names + answer + spelled(message.name);
+    (MESSAGE_TOKENS + media, tokens(chars, chars_per_token) + MESSAGE_TOKENS + media)
+}
+
+/// Characters that Python's `repr` makes of a byte of JSON at most: of `9e15` it makes eighteen.
+const MOST_IN_REPR: usize = 5;
+
+/// Characters of a call beside its name, its id and its arguments, at most.
+const MOST_OF_CALL: usize = 80;
+
 /// The tokens of a user's message of so many characters.
 pub fn text_message(chars: usize, chars_per_token: f64) -> u64 {
     tokens(chars + Role::User.openai_name().len(), chars_per_token) + MESSAGE_TOKENS

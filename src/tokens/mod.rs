@@ -77,17 +77,19 @@ impl Counter {
 
     /// What [`Counter::count`] can be at least and at most, without counting; nothing where counting is as cheap.
     pub fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
-        if let Counter::Exact(_) = self {
-            let size = |piece: Piece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
-                Piece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
-                Piece::Json(value) => bytes(value.raw().len()..value.raw().len()) as u64,
-                Piece::Fixed(tokens) => tokens,
-            };
-            let least = exact(message, |piece| size(piece, |bytes| bytes.start.div_ceil(bpe::LONGEST_TOKEN)));
-            let most = exact(message, |piece| size(piece, |bytes| bytes.end));
-            Some((least, most))
-        } else {
-            None
+        match self {
+            Counter::Approx(chars_per_token) => Some(approx::bounds(message, chars_per_token)),
+            Counter::Exact(_) => {
+                let size = |piece: Piece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
+                    Piece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
+                    Piece::Json(value) => bytes(value.raw().len()..value.raw().len()) as u64,
+                    Piece::Fixed(tokens) => tokens,
+                };
+                let least = exact(message, |piece| size(piece, |bytes| bytes.start.div_ceil(bpe::LONGEST_TOKEN)));
+                let most = exact(message, |piece| size(piece, |bytes| bytes.end));
+                Some((least, most))
+            }
+            Counter::Bytes(_) => None,
         }
     }
 }

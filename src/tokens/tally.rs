@@ -42,8 +42,18 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// Whether some messages together have at least `limit` tokens. Counts from the last (whose counts are asked for again
     /// by the cutoff) until it is certain, and none where the bounds tell.
     pub fn reaches(&self, indices: &[usize], limit: u64) -> bool {
-        let bounds: Option<Vec<(u64, u64)>> = indices.iter().map(|&index| self.bounds(index)).collect();
-        let Some(bounds) = bounds else { return self.counts_to(indices, limit) };
+        let mut most = 0;
+        let may_be_more = |&index: &usize| {
+            most += self.bounds(index).map_or(limit, |(_, at_most)| at_most);
+            most >= limit
+        };
+        if limit > 0 && !indices.iter().rev().any(may_be_more) {
+            return false;
+        }
+        if !matches!(self.counter, Counter::Exact(_)) {
+            return self.counts_to(indices, limit);
+        }
+        let bounds: Vec<(u64, u64)> = indices.iter().filter_map(|&index| self.bounds(index)).collect();
         let mut least: u64 = bounds.iter().map(|(least, _)| least).sum();
         let mut most: u64 = bounds.iter().map(|(_, most)| most).sum();
         for (&index, (at_least, at_most)) in indices.iter().zip(&bounds).rev() {
@@ -57,7 +67,7 @@ impl<'m, 'a> Tally<'m, 'a> {
         least >= limit
     }
 
-    /// [`Tally::reaches`] where there are no bounds.
+    /// [`Tally::reaches`] where counting is about as cheap as finding bounds.
     fn counts_to(&self, indices: &[usize], limit: u64) -> bool {
         let mut sum = 0;
         let reached = |&index: &usize| {
