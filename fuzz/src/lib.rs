@@ -16,7 +16,7 @@ mod summary;
 pub mod whole;
 
 pub use mutate::Mutator;
-pub use seeds::{FIXTURES, seeds};
+pub use seeds::{FIXTURES, seeds_of};
 
 /// Something that reads what it did not write.
 pub struct Target {

@@ -34,7 +34,7 @@ fn fixtures(endings: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// What mutation of a target begins with: its own files, and the fixtures it can make something of.
-pub fn seeds(target: &str) -> Vec<Vec<u8>> {
+pub fn seeds_of(target: &str) -> Vec<Vec<u8>> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let own = if own.is_dir() { files(&own) } else { Vec::new() };
     let mut all: Vec<Vec<u8>> = own.iter().map(|path| fs::read(path).expect("a seed")).collect();

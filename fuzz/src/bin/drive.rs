@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tcompact_fuzz::{Mutator, TARGETS, Target, seeds, target};
+use tcompact_fuzz::{Mutator, TARGETS, Target, seeds_of, target};
 
 /// Findings after which a target is left: most are the same.
 const ENOUGH: usize = 20;
@@ -54,7 +54,7 @@ fn drive(target: &Target, seconds: &str, seed: &[&str]) -> usize {
     panic::set_hook(Box::new(|info| {
         *SAID.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
     }));
-    let mut mutator = Mutator::new(seeds(target.name), seed);
+    let mut mutator = Mutator::new(seeds_of(target.name), seed);
     let (mut inputs, mut broken, mut slowest) = (0_u64, 0, Duration::ZERO);
     while Instant::now() < until && broken < ENOUGH {
         let input = mutator.next_input();
