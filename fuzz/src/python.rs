@@ -36,7 +36,10 @@ fn value(value: Json<'_>) {
     let source = Source::of(&json).unwrap_or_else(|error| panic!("{error:?}: {json:?}"));
     let again = source.first().expect("a value");
     assert_eq!(written(again, python::json), json, "what was written is written the same again");
-    assert_eq!(written(again, python::repr), repr, "{json:?}");
+    // Half an emoji has a name in `repr`, and none in a text.
+    if !json.contains('\u{fffd}') {
+        assert_eq!(written(again, python::repr), repr, "{json:?}");
+    }
     for token in value.tokens() {
         if let Token::Scalar(scalar) = token
             && scalar.kind() == Kind::Number

@@ -48,7 +48,7 @@ fn worded(text: &str) {
     assert!(Ledger::parse(&beside).is_empty(), "{beside:?}");
     let without = ledger::without(text);
     assert!(Ledger::parse(&without).is_empty(), "{without:?}");
-    assert_eq!(ledger::without(&without), without);
+    assert_eq!(ledger::without(&without).trim_end(), without.trim_end());
 }
 
 /// A conversation that says a text in all ways: paragraphs are what is said by turns.

@@ -175,10 +175,18 @@ pub(crate) fn restore(bytes: &[u8]) {
     fs::write(&archive, &tampered).expect("written");
     match restored(&archive, &short, &long) {
         Ok(()) => {
-            assert_eq!(fs::read_to_string(&long).expect("a text"), text, "{}", String::from_utf8_lossy(&tampered))
+            let back = fs::read_to_string(&long).expect("a text");
+            assert!(back == text || !is_whole && is_partly(&back, &text, &outcome.text), "{back}\nis not\n{text}");
         }
         Err(error) => assert!(!is_whole && !long.exists(), "{error}: {}", String::from_utf8_lossy(&tampered)),
     }
+}
+
+/// Whether each line is as it was or as it became: a record that is lost takes only its own line along.
+fn is_partly(back: &str, text: &str, short: &str) -> bool {
+    let mut lines = text.split('\n').zip(short.split('\n'));
+    back.split('\n').all(|line| lines.next().is_some_and(|(long, short)| line == long || line == short))
+        && lines.next().is_none()
 }
 
 fn restored(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {

@@ -146,19 +146,24 @@ pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dy
 /// Rounds after which mending has come to an end.
 const ROUNDS: usize = 64;
 
-/// A source without breaches of its provider's rules.
-pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> String {
+/// A source without breaches of its provider's rules; none where there are only results without calls, so that nothing
+/// would be left.
+pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> Option<String> {
     let mut text = source.to_owned();
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
+        let is_read = Source::of(&text).is_ok_and(|json| framing::read(&json, from, None).is_ok());
+        if round > 0 && !is_read {
+            return None;
+        }
         let edits: Vec<_> = with(&text, from, |document| {
             document.transcripts.iter().flat_map(|transcript| repair::mended(transcript, how)).collect()
         });
         if edits.is_empty() {
-            return text;
+            break;
         }
         text = apply(&text, &edits);
     }
-    text
+    Some(text)
 }
 
 /// Every breach in a source.

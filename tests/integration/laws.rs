@@ -85,7 +85,7 @@ proptest! {
         // Where there is nothing but results without calls, nothing can be left.
         let made = if made.iter().any(|one| matches!(one, Made::User(_))) { made } else { [made, vec![Made::User("u".to_owned())]].concat() };
         let (source, _) = file(&Bricks::of(format.name()), &made, layout);
-        let text = mended(&source, Some(format), how);
+        let text = mended(&source, Some(format), how).expect("a user is left");
         prop_assert_eq!(found(&text, Some(format)), Vec::<String>::new(), "{}\n{}", text, source);
         if found(&source, Some(format)).is_empty() {
             prop_assert_eq!(&text, &source);
