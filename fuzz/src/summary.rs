@@ -1,6 +1,7 @@
 //! Summaries: what providers answer, and what is written here.
 
 use serde_json::json;
+use tcompact::rewrite::redaction::Redactor;
 use tcompact::summary::ledger::{self, Entry, Ledger};
 use tcompact::summary::provider::{Endpoint, PROVIDERS};
 use tcompact::summary::{acceptance, data, extractive as embedded, fence};
@@ -44,6 +45,8 @@ fn worded(text: &str) {
     // Placeholders are short, so that nothing is found in what was made.
     let once = data::without_data(text).into_owned();
     assert_eq!(data::without_data(&once), once);
+    let masked = Redactor::new().mask(text).into_owned();
+    assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
     let beside = ledger::beside_another(text);
     assert!(Ledger::parse(&beside).is_empty(), "{beside:?}");
     let without = ledger::without(text);
@@ -103,6 +106,8 @@ pub(crate) fn ledger(bytes: &[u8]) {
         let again = Ledger::section(&read.iter().collect::<Vec<&Entry>>(), counter, 1_000_000);
         assert_eq!(Ledger::parse(&again), read, "what is carried on is carried on: {section:?} {again:?}");
         assert!(Ledger::parse(&ledger::without(&section)).is_empty());
+        let all = Ledger::section(&lacking, counter, 1_000_000);
+        assert!(ledger.lacking(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.lacking(&all));
     });
 }
 

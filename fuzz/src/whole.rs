@@ -102,6 +102,13 @@ pub fn assert_whole(arguments: &[String], text: &str) -> bool {
     if outcome.text != text {
         assert_eq!(back(&outcome, text), text, "what was cut comes back: {arguments:?}");
     }
+    let own = |argument: &String| {
+        ["--keep", "--pin", "--trigger", "--from", "--ledger"].iter().any(|flag| argument.starts_with(flag))
+    };
+    if outcome.compacted && arguments.iter().all(own) {
+        let twice = processed(&archived, &outcome.text).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));
+        assert_eq!(twice.text, outcome.text, "compacting twice changes nothing that once did not: {arguments:?}");
+    }
     outcome.compacted
 }
 
