@@ -1,12 +1,15 @@
 //! Conversations made of the pieces that `fixtures/bricks` has of each format.
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use serde_json::Value;
+use tcompact::plan::Plan;
+use tcompact::plan::pins::Pin;
+use tcompact::plan::size::Size;
 
+use crate::lawful::{PREFIX, Rules};
 use crate::program::FIXTURES;
-
-/// What an earlier summary begins with.
-pub(crate) const PREFIX: &str = "Earlier:\n\n";
 
 /// What one generated message is, before it is written in a format.
 #[derive(Debug, Clone)]
@@ -43,11 +46,56 @@ pub(crate) fn made() -> impl Strategy<Value = Vec<Made>> {
     prop::collection::vec(one, 0..18)
 }
 
+pub(crate) fn size() -> impl Strategy<Value = Size> {
+    prop_oneof![
+        (1u64..20).prop_map(Size::Messages),
+        (1u64..200).prop_map(Size::Tokens),
+        (1u64..6).prop_map(Size::Turns),
+    ]
+}
+
+pub(crate) fn pin() -> impl Strategy<Value = Pin> {
+    prop::sample::select(vec!["system", "none", "first:1", "first:3", "match:e", "match:^r$"])
+        .prop_map(|rule| rule.parse().expect("a rule"))
+}
+
 /// The ids of the calls and the results in a message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Ids {
     pub(crate) calls: Vec<String>,
     pub(crate) answers: Vec<String>,
+}
+
+/// No call that has a result is on the other side of the cut from it, and no pinned message is without its other half.
+pub(crate) fn assert_no_pair_is_parted(ids: &[Ids], plan: &Plan, rules: &Rules) {
+    let mut open: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut front_is_orphaned = false;
+    for (index, message) in ids.iter().enumerate() {
+        for id in &message.calls {
+            open.entry(id).or_default().push(index);
+        }
+        for id in &message.answers {
+            match open.get_mut(id.as_str()).and_then(Vec::pop) {
+                Some(call) => {
+                    assert_eq!(
+                        call < plan.cutoff,
+                        index < plan.cutoff,
+                        "{call} and {index} are parted at {}: {rules:?}",
+                        plan.cutoff
+                    );
+                    if index < plan.cutoff {
+                        assert_eq!(
+                            plan.pinned.contains(&call),
+                            plan.pinned.contains(&index),
+                            "{call} and {index}: {rules:?}"
+                        );
+                    }
+                }
+                None => front_is_orphaned |= index == plan.cutoff,
+            }
+        }
+    }
+    assert!(!front_is_orphaned, "an orphaned result is at the front of what is kept: {rules:?}");
 }
 
 /// The pieces that conversations of a format are made of, as `fixtures/bricks` has them: `$TEXT`, `$ID`, `$CALLS` and

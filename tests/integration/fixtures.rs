@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::transcripts::read;
 use tcompact::transcript::format::{self, FORMATS};
 
-use crate::laws::{Rules, assert_laws};
+use crate::lawful::{Rules, assert_laws, policy};
 use crate::program::{FIXTURES, path, run, tcompact};
 
 /// The fixtures of each format, in order.
@@ -49,11 +49,8 @@ fn every_cut_of_every_fixture_keeps_the_laws() {
         for keep in 1..=longest.unwrap_or(0) as u64 {
             for size in [format!("messages:{keep}"), format!("turns:{keep}"), format!("tokens:{}", keep * 40)] {
                 for pin in ["system", "first:2", "match:2", "none"] {
-                    assert_laws(
-                        &text,
-                        format,
-                        &Rules { keep: size.parse().expect("a size"), pin: pin.parse().expect("a rule") },
-                    );
+                    let rules = Rules { keep: size.parse().expect("a size"), pin: pin.parse().expect("a rule") };
+                    assert_laws(&text, format, &policy(&rules));
                 }
             }
         }

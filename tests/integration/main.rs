@@ -13,6 +13,7 @@ mod fixtures;
 mod generated;
 mod histories;
 mod killed;
+mod lawful;
 mod laws;
 mod layers;
 mod peers;

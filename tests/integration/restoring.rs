@@ -13,8 +13,9 @@ use tcompact::rewrite::{apply, splice};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::format::FORMATS;
 
-use crate::bricks::{Bricks, file, made};
+use crate::bricks::{Bricks, file, made, pin, size};
 use crate::fixtures;
+use crate::lawful::{Rules, policy};
 use crate::laws;
 use crate::program::{FIXTURES, Run, cases, path, run, tcompact, with};
 
@@ -409,11 +410,11 @@ proptest! {
     /// Whatever was cut comes back; and a record that was changed leads there as well, or nowhere.
     #[test]
     fn whatever_was_cut_comes_back(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
-                                   keep in laws::size(), pin in laws::pin(), changes in prop::collection::vec(laws::change(), 1..3)) {
+                                   keep in size(), pin in pin(), changes in prop::collection::vec(laws::change(), 1..3)) {
         let (source, _) = file(&Bricks::of(format.name()), &made, layout);
         let document = read(&source, Some(format), None).expect("a transcript");
         let transcript = &document.transcripts[0];
-        let policy = laws::policy(&laws::Rules { keep, pin });
+        let policy = policy(&Rules { keep, pin });
         let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy);
         let edits = splice(transcript, &decided, &[json!({"role": "user", "content": "é"})]);
         let result = apply(&source, &edits);

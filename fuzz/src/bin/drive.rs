@@ -1,0 +1,78 @@
+//! Drives the targets without libFuzzer.
+//!
+//! usage: drive TARGET|all SECONDS [SEED]     mutates, and says how often; what breaks a promise is kept in artifacts/
+//!        drive TARGET FILE...                gives a target some files
+//!        drive list                          names the targets
+
+use std::fs;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tcompact_fuzz::{Mutator, TARGETS, Target, seeds_of, target};
+
+/// Findings after which a target is left: most are the same.
+const ENOUGH: usize = 20;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["list"] => TARGETS.iter().for_each(|target| println!("{:<11} {}", target.name, target.about)),
+        ["all", seconds, seed @ ..] => {
+            let broken = TARGETS.iter().map(|target| drive(target, seconds, seed)).sum::<usize>();
+            return if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
+        [name, seconds, seed @ ..] if seconds.parse::<u64>().is_ok() => {
+            return if drive(target(name), seconds, seed) == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
+        [name, files @ ..] if !files.is_empty() => {
+            files.iter().for_each(|file| tcompact_fuzz::run(name, &fs::read(file).expect("a file")));
+        }
+        _ => {
+            eprintln!("usage: drive TARGET|all SECONDS [SEED], drive TARGET FILE..., drive list");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn artifacts(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("artifacts").join(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+static SAID: Mutex<String> = Mutex::new(String::new());
+
+/// Gives a target inputs for some time; how many broke a promise.
+fn drive(target: &Target, seconds: &str, seed: &[&str]) -> usize {
+    let seed = seed.first().map_or(1, |seed| seed.parse().expect("SEED is a number"));
+    let until = Instant::now() + Duration::from_secs(seconds.parse().expect("SECONDS is a number"));
+    panic::set_hook(Box::new(|info| {
+        *SAID.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
+    }));
+    let mut mutator = Mutator::new(seeds_of(target.name), seed);
+    let (mut inputs, mut broken, mut slowest) = (0_u64, 0, Duration::ZERO);
+    while Instant::now() < until && broken < ENOUGH {
+        let input = mutator.next_input();
+        inputs += 1;
+        let began = Instant::now();
+        if panic::catch_unwind(AssertUnwindSafe(|| tcompact_fuzz::run(target.name, &input))).is_err() {
+            broken += 1;
+            let file = artifacts(target.name).join(format!("{seed}-{inputs}"));
+            fs::write(&file, &input).expect("written");
+            let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            println!("{}: {}\n  {}", target.name, file.display(), said.chars().take(1_500).collect::<String>());
+        }
+        slowest = slowest.max(began.elapsed());
+    }
+    let _ = panic::take_hook();
+    println!(
+        "{:<11} {inputs} inputs, seed {seed}, {broken} broke a promise; the slowest took {slowest:?}",
+        target.name
+    );
+    broken
+}

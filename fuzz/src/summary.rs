@@ -1,0 +1,125 @@
+//! Summaries: what providers answer, and what is written here.
+
+use serde_json::json;
+use tcompact::rewrite::redaction::Redactor;
+use tcompact::summary::ledger::{self, Entry, Ledger};
+use tcompact::summary::provider::{Endpoint, PROVIDERS};
+use tcompact::summary::{acceptance, data, extractive as embedded, fence};
+use tcompact::tokens::Counter;
+use tcompact::tokens::bpe::Encoding;
+use tcompact::transcript::Message;
+use tcompact::transcript::framing;
+use tcompact::transcript::source::Source;
+
+use crate::choices::{Choices, split};
+use crate::lawful::PREFIX;
+
+/// An answer is read the same every time, and says what it says or what is missing.
+pub(crate) fn answers(bytes: &[u8]) {
+    let (text, _) = split(bytes);
+    for provider in PROVIDERS {
+        let endpoint =
+            Endpoint { api: provider.api, model: "m".to_owned(), base_url: provider.base_url.to_owned(), key: None };
+        let reply = endpoint.response(&text);
+        assert_eq!(endpoint.response(&text), reply, "the same every time");
+        match reply {
+            Err(why) => assert!(!why.is_empty()),
+            Ok(reply) => {
+                assert!(text.trim_start_matches('\u{feff}').trim_start().starts_with('{'), "{text:?} is no object");
+                let taken = acceptance::judge(&reply, ["Write notes.", &text].into_iter());
+                if let Err(refusal) = taken {
+                    let (said, limit) = refusal.correction(100);
+                    assert!(!said.is_empty() && limit >= 100 && !refusal.to_string().is_empty());
+                }
+                worded(&reply.text);
+            }
+        }
+    }
+    worded(&text);
+}
+
+/// What is made of a summary's text before it is put anywhere.
+fn worded(text: &str) {
+    assert!(text.contains(fence::unwrapped(text)));
+    assert!(fence::opened(text).len() <= text.len());
+    // Placeholders are short, so that nothing is found in what was made.
+    let once = data::without_data(text).into_owned();
+    assert_eq!(data::without_data(&once), once);
+    let masked = Redactor::new().mask(text).into_owned();
+    assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
+    let beside = ledger::beside_another(text);
+    assert!(Ledger::parse(&beside).is_empty(), "{beside:?}");
+    let without = ledger::without(text);
+    assert!(Ledger::parse(&without).is_empty(), "{without:?}");
+    assert_eq!(ledger::without(&without).trim_end(), without.trim_end());
+}
+
+/// A conversation that says a text in all ways: paragraphs are what is said by turns.
+fn conversation(text: &str, choices: &mut Choices<'_>) -> String {
+    let pieces: Vec<&str> = if choices.below(2) == 0 { vec![text] } else { text.split("\n\n").take(40).collect() };
+    let mut messages = Vec::new();
+    for (at, piece) in pieces.into_iter().enumerate() {
+        let id = format!("c{at}");
+        match choices.below(5) {
+            0 => messages.push(json!({"role": "user", "content": piece})),
+            1 => messages.push(json!({"role": "assistant", "content": piece})),
+            2 => messages.push(json!({"role": "user", "content": format!("{PREFIX}{piece}")})),
+            3 => messages.push(json!({"role": "system", "content": piece})),
+            _ => {
+                let arguments = json!({"command": piece, "path": piece.lines().next()}).to_string();
+                let call = json!({"id": id, "type": "function", "function": {"name": "bash", "arguments": arguments}});
+                messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+                messages.push(json!({"role": "tool", "tool_call_id": id, "content": piece}));
+            }
+        }
+    }
+    json!(messages).to_string()
+}
+
+fn with(text: &str, look: impl FnOnce(&[&Message<'_>])) {
+    let json = Source::of(text).expect("JSON");
+    let document = framing::read(&json, None, None).expect("a transcript");
+    look(&document.transcripts[0].messages.iter().collect::<Vec<_>>());
+}
+
+/// Facts are found the same every time, fit where they are to fit, are read as they were written, and are held by what
+/// has them all.
+pub(crate) fn ledger(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    worded(&text);
+    let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::O200kBase)]);
+    let limit = [1_000_000, 0, 1, 10, 60, 300][choices.below(6)];
+    with(&conversation(&text, &mut choices), |messages| {
+        let indices: Vec<usize> = (0..messages.len()).collect();
+        let ledger = ledger::collect(messages, &indices, PREFIX);
+        assert_eq!(ledger::collect(messages, &indices, PREFIX).entries, ledger.entries, "the same every time");
+        for entry in &ledger.entries {
+            assert!(!entry.text.contains(['\n', '\r']) && !entry.about.contains(['\n', '\r']), "{entry:?}");
+            assert!(entry.weight.is_finite() && entry.weight > 0.0, "{entry:?}");
+        }
+        let lacking = ledger.lacking("");
+        assert!(lacking.windows(2).all(|two| two[0].weight >= two[1].weight), "the most important first");
+        let section = Ledger::section(&lacking, counter, limit);
+        assert!(counter.count_text(&section) <= limit, "{section:?}");
+        let read = Ledger::parse(&section);
+        assert!(section.is_empty() == read.is_empty(), "{section:?}");
+        let again = Ledger::section(&read.iter().collect::<Vec<&Entry>>(), counter, 1_000_000);
+        assert_eq!(Ledger::parse(&again), read, "what is carried on is carried on: {section:?} {again:?}");
+        assert!(Ledger::parse(&ledger::without(&section)).is_empty());
+        let all = Ledger::section(&lacking, counter, 1_000_000);
+        assert!(ledger.lacking(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.lacking(&all));
+    });
+}
+
+/// A summary keeps to its limit, and is the same every time.
+pub(crate) fn extractive(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::Cl100kBase)]);
+    let limit = [100, 0, 1, 7, 40, 400, 4_000][choices.below(7)];
+    with(&conversation(&text, &mut choices), |messages| {
+        let summary = embedded::summarize(messages, PREFIX, counter, limit);
+        assert_eq!(embedded::summarize(messages, PREFIX, counter, limit), summary, "the same every time");
+        assert!(counter.count_text(&summary) <= limit, "{summary:?}");
+        assert!(limit < 40 || text.trim().is_empty() || !summary.trim().is_empty(), "nothing is said of {text:?}");
+    });
+}

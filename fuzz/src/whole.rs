@@ -1,0 +1,204 @@
+//! The whole program in memory, but for reading and writing; and archives with the way back.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use tcompact::app::{self, Outcome};
+use tcompact::cli::Arguments;
+use tcompact::hash::sha256;
+use tcompact::presets::{self, PRESETS};
+use tcompact::rewrite::restoring::{Record, put_back};
+use tcompact::run::append::{self, Section};
+use tcompact::run::input::Input;
+use tcompact::settings::Settings;
+use tcompact::settings::layers::CommandLine;
+use tcompact::summary::{Answers, Bill, NoAnswer, Reply, Request};
+use tcompact::transcript::framing;
+use tcompact::transcript::source::Source;
+
+use crate::choices::{Choices, split};
+
+/// Nobody is asked: the embedded summarizer writes.
+struct Nobody;
+
+impl Answers for Nobody {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        unreachable!("nobody is asked")
+    }
+
+    fn identity(&self, _: &Request) -> String {
+        String::new()
+    }
+
+    fn aside(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
+}
+
+fn understood(arguments: &[String]) -> anyhow::Result<CommandLine> {
+    let words = ["tcompact", "--quiet"].into_iter().map(str::to_owned).chain(arguments.iter().cloned());
+    Ok(CommandLine::parse(words.map(Into::into))?)
+}
+
+/// What the program makes of a text with such arguments.
+///
+/// # Errors
+/// What it says.
+pub fn processed(arguments: &[String], text: &str) -> anyhow::Result<Outcome> {
+    let settings = Settings::new(understood(arguments)?.resolve(&presets::values, |_| None)?, |_| None)?;
+    let input = Input { name: "-".to_owned(), text: text.to_owned(), ..Input::default() };
+    app::process(&settings, &input, &Nobody, &mut Vec::new())
+}
+
+/// Arguments of all kinds.
+fn chosen(choices: &mut Choices<'_>) -> Vec<String> {
+    let mut arguments = vec![format!("--keep={}", choices.keep()), format!("--pin={}", choices.pin())];
+    let preset = choices.below(2 + PRESETS.len()).checked_sub(2);
+    arguments.extend(preset.map(|preset| format!("--preset={}", PRESETS[preset].name)));
+    let more: [&[&str]; 6] = [
+        &[],
+        &["--redact"],
+        &["--truncate-args=7"],
+        &["--ledger=off"],
+        &["--summary-prefix=😀"],
+        &["--counter=o200k_base", "--summary-tokens=80"],
+    ];
+    for _ in 0..2 {
+        arguments.extend(choices.of(&more).iter().map(|word| (*word).to_owned()));
+    }
+    let triggers = ["messages:2", "tokens:40", "turns:2", "messages:9999999"];
+    let trigger = choices.below(1 + triggers.len()).checked_sub(1);
+    arguments.extend(trigger.map(|trigger| format!("--trigger={}", triggers[trigger])));
+    arguments.dedup();
+    arguments
+}
+
+/// Checks the laws for the whole program on a text with some arguments; whether it was compacted.
+///
+/// # Panics
+/// A law is broken.
+pub fn assert_whole(arguments: &[String], text: &str) -> bool {
+    let archived: Vec<String> = arguments.iter().cloned().chain(["--archive=a.jsonl".to_owned()]).collect();
+    let Ok(outcome) = processed(&archived, text) else { return false };
+    let again = processed(&archived, text).expect("it went well before");
+    assert_eq!((&again.text, again.compacted), (&outcome.text, outcome.compacted), "the same every time");
+    if !outcome.compacted && outcome.archived.sections.is_empty() {
+        assert_eq!(outcome.text, text, "nothing was done: {arguments:?}");
+        return false;
+    }
+    let json = Source::of(text).expect("it was read before");
+    let before = framing::read(&json, None, None).expect("it was read before");
+    let formats = |transcripts: &[tcompact::transcript::Transcript<'_>]| -> Vec<&str> {
+        transcripts.iter().map(|one| one.format.name()).collect()
+    };
+    let json = Source::of(&outcome.text).unwrap_or_else(|error| panic!("{error:?}: {arguments:?} {}", outcome.text));
+    // Whose evidence was cut away is taken for a plainer format, unless it is named.
+    let lone = before.transcripts.first().map(|one| one.format);
+    if formats(&before.transcripts).windows(2).all(|two| two[0] == two[1]) {
+        let after = framing::read(&json, lone, None).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));
+        assert_eq!(after.transcripts.len(), before.transcripts.len(), "{arguments:?}");
+    }
+    if outcome.text != text {
+        assert_eq!(back(&outcome, text), text, "what was cut comes back: {arguments:?}");
+    }
+    let own = |argument: &String| {
+        ["--keep", "--pin", "--trigger", "--from", "--ledger"].iter().any(|flag| argument.starts_with(flag))
+    };
+    if outcome.compacted && arguments.iter().all(own) {
+        let twice = processed(&archived, &outcome.text).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));
+        assert_eq!(twice.text, outcome.text, "compacting twice changes nothing that once did not: {arguments:?}");
+    }
+    outcome.compacted
+}
+
+/// The records of an outcome, as an archive has them.
+fn records(outcome: &Outcome) -> Vec<Value> {
+    let record = |section: &Section| match section {
+        Section::Record(record) => record.clone(),
+        Section::Text(text) => panic!("{text} in an archive of records"),
+    };
+    outcome.archived.sections.iter().map(record).collect()
+}
+
+/// What the records of an outcome make of it.
+fn back(outcome: &Outcome, text: &str) -> String {
+    let records = records(outcome);
+    let by_line = records.iter().any(|record| record.get("line").is_some());
+    let of = |part: &str, line: Option<usize>| {
+        let hash = sha256(part.as_bytes());
+        let own = records.iter().filter(|record| record["result_sha256"] == hash.as_str());
+        let own: Vec<Record> = own.map(|record| serde_json::from_value(record.clone()).expect("a record")).collect();
+        if own.is_empty() { part.to_owned() } else { put_back(part, line, own).expect("it fits") }
+    };
+    if !by_line {
+        return of(&outcome.text, None);
+    }
+    let mut out = String::new();
+    for (index, line) in outcome.text.split_inclusive('\n').enumerate() {
+        let content = tcompact::rewrite::restoring::without_end(line);
+        out.push_str(&of(content, Some(index + 1)));
+        out.push_str(&line[content.len()..]);
+    }
+    // Different lines can become the same one, and then the archive says so.
+    if out.len() == text.len() { out } else { of(&out, None) }
+}
+
+pub(crate) fn compact(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    assert_whole(&chosen(&mut choices), &text);
+}
+
+/// A text comes back by its archive, whatever else stands in that; by one that was changed, as it was or not at all.
+pub(crate) fn restore(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    let arguments = vec![format!("--keep={}", choices.keep()), "--archive=a.jsonl".to_owned()];
+    let outcome = processed(&arguments, &text).ok().filter(|outcome| outcome.text != text);
+    let folder = tempfile::tempdir().expect("a folder");
+    let (archive, short, long) =
+        (folder.path().join("a.jsonl"), folder.path().join("short"), folder.path().join("long"));
+    let Some(outcome) = outcome else {
+        // The text is the archive.
+        fs::write(&archive, &text).expect("written");
+        fs::write(&short, text.lines().next().unwrap_or_default()).expect("written");
+        restored(&archive, &short, &long).ok();
+        return;
+    };
+    append::sections(&archive, &outcome.archived.sections, None).expect("written");
+    fs::write(&short, &outcome.text).expect("written");
+    let mut tampered = fs::read(&archive).expect("an archive");
+    for _ in 0..choices.below(4) {
+        let at = (choices.below(256) * 256 + choices.below(256)) * tampered.len() / 65_536;
+        match choices.below(3) {
+            0 => tampered[at] = choices.of(b"0129,[]{}\"\n\\a"),
+            1 => drop(tampered.remove(at)),
+            _ => tampered.insert(at, choices.of(b"019,[]{}\"\n\\-")),
+        }
+        if tampered.is_empty() {
+            break;
+        }
+    }
+    let is_whole = fs::read(&archive).expect("an archive") == tampered;
+    fs::write(&archive, &tampered).expect("written");
+    match restored(&archive, &short, &long) {
+        Ok(()) => {
+            let back = fs::read_to_string(&long).expect("a text");
+            assert!(back == text || !is_whole && is_partly(&back, &text, &outcome.text), "{back}\nis not\n{text}");
+        }
+        Err(error) => assert!(!is_whole && !long.exists(), "{error}: {}", String::from_utf8_lossy(&tampered)),
+    }
+}
+
+/// Whether each line is as it was or as it became: a record that is lost takes only its own line along.
+fn is_partly(back: &str, text: &str, short: &str) -> bool {
+    let mut lines = text.split('\n').zip(short.split('\n'));
+    back.split('\n').all(|line| lines.next().is_some_and(|(long, short)| line == long || line == short))
+        && lines.next().is_none()
+}
+
+fn restored(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
+    let word = |flag: &str, path: &Path| format!("{flag}{}", path.display());
+    let words = [word("--restore=", archive), word("", short), word("--output=", long)];
+    let arguments: Arguments = understood(&words)?.arguments;
+    app::restore(archive, &arguments).map(drop)
+}

@@ -1,0 +1,175 @@
+//! The laws that speak of text, for any source and any rules.
+//!
+//! Tests hold them against what they generate, and `fuzz/` takes them in as they stand here.
+
+use tcompact::plan::breaches::breaches;
+use tcompact::plan::pairs::Pairs;
+use tcompact::plan::pins::Pin;
+use tcompact::plan::size::Size;
+use tcompact::plan::{Plan, Policy, plan};
+use tcompact::rewrite::repair::{self, Repair};
+use tcompact::rewrite::{apply, splice, summary_message};
+use tcompact::tokens::{Counter, Tally};
+use tcompact::transcript::format::{Format, SummaryMessage, SummaryRole};
+use tcompact::transcript::framing::{self, Document};
+use tcompact::transcript::source::Source;
+
+/// What an earlier summary begins with.
+pub(crate) const PREFIX: &str = "Earlier:\n\n";
+
+/// The rules that vary.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    pub(crate) keep: Size,
+    pub(crate) pin: Pin,
+}
+
+pub(crate) fn policy(rules: &Rules) -> Policy {
+    Policy {
+        triggers: Vec::new(),
+        budget: None,
+        keep: rules.keep,
+        pins: vec![rules.pin.clone()],
+        pairs: Pairs::Strict,
+        context_window: None,
+        overhead_tokens: 0,
+        summary_prefix: PREFIX.to_owned(),
+        smallest_summary: 0,
+        rules: tcompact::plan::Rules::OWN,
+        provider: None,
+    }
+}
+
+/// Looks at the conversations of a source that can be read.
+pub(crate) fn with<T>(source: &str, from: Option<&'static dyn Format>, look: impl FnOnce(&Document<'_>) -> T) -> T {
+    let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
+    let document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    look(&document)
+}
+
+/// The plan for each conversation of a source, and the source with each compacted.
+pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &Policy) -> (Vec<Plan>, String) {
+    with(source, from, |document| {
+        let mut plans = Vec::new();
+        let mut edits = Vec::new();
+        for transcript in &document.transcripts {
+            let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
+            let text = format!("{PREFIX}What was — said.");
+            let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
+            let summary = summary_message(transcript, &decided, &summary);
+            edits.extend(splice(transcript, &decided, &summary));
+            plans.push(decided);
+        }
+        (plans, apply(document.source, &edits))
+    })
+}
+
+/// The messages of each conversation as they are spelled.
+fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
+    with(source, from, |document| {
+        let spelled = |message: &tcompact::transcript::Message<'_>| message.json.raw().to_owned();
+        document.transcripts.iter().map(|transcript| transcript.messages.iter().map(spelled).collect()).collect()
+    })
+}
+
+/// Checks the laws that speak of text on one source under some rules, and gives the plan for each conversation with its
+/// messages.
+pub(crate) fn assert_laws(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+) -> Vec<(Plan, Vec<String>)> {
+    let (plans, out) = compacted(source, from, policy);
+    assert_eq!(compacted(source, from, policy).1, out, "the same every time");
+    let (before, after) = (spelled(source, from), spelled(&out, from));
+    assert_eq!(before.len(), after.len());
+    for ((plan, before), after) in plans.iter().zip(&before).zip(&after) {
+        if plan.cutoff == 0 {
+            assert_eq!(before, after);
+            continue;
+        }
+        let pinned: Vec<&String> = plan.pinned.iter().map(|&index| &before[index]).collect();
+        let (front, behind) = pinned.split_at(plan.before_summary);
+        let (summary, next) = (front.len(), front.len() + 1);
+        assert_eq!(after[..summary].iter().collect::<Vec<_>>(), front, "pinned messages come first, unchanged");
+        assert!(after[summary].contains(r"Earlier:\n\nWhat was "), "then the summary: {after:?}");
+        let rest: Vec<&String> = behind.iter().copied().chain(&before[plan.cutoff..]).collect();
+        assert_eq!(after[next..].iter().collect::<Vec<_>>(), rest, "then what is kept, unchanged and in order");
+    }
+    with(source, from, |document| {
+        if let ([plan], [transcript]) = (plans.as_slice(), document.transcripts.as_slice())
+            && plan.cutoff > 0
+        {
+            let notes = transcript.notes.iter().map(|note| note.json.span().start);
+            let first = notes.chain([transcript.messages[0].span().start]).min().expect("an entry");
+            let before_list = &source[..first];
+            assert!(out.starts_with(before_list), "all before the list is as it was");
+            let kept = transcript.messages.get(plan.cutoff).map_or("", |kept| &source[kept.span().start..]);
+            assert!(out.ends_with(kept), "all from the first kept message on is as it was");
+        }
+    });
+    // Other systems summarize an earlier summary once more.
+    if policy.rules == tcompact::plan::Rules::OWN && policy.pairs == Pairs::Strict {
+        let (again, twice) = compacted(&out, from, policy);
+        assert_eq!(twice, out, "compacting twice changes nothing that once did not: {again:?}");
+    }
+    plans.into_iter().zip(before).collect()
+}
+
+/// Rules that keep a little more.
+pub(crate) fn larger(keep: Size) -> Size {
+    match keep {
+        Size::Messages(n) => Size::Messages(n + 1),
+        Size::Tokens(n) => Size::Tokens(n + 1),
+        Size::Turns(n) => Size::Turns(n + 1),
+        Size::Fraction(_) => keep,
+    }
+}
+
+/// Checks that a larger keep keeps no less in any conversation of a source.
+pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn Format>, keep: Size) {
+    let cutoffs = |keep| compacted(source, from, &policy(&Rules { keep, pin: Pin::None })).0;
+    for (small, large) in cutoffs(keep).iter().zip(cutoffs(larger(keep))) {
+        // Where nothing is replaced, everything is kept.
+        let keeps_all = small.cutoff == 0 && small.wanted == 0;
+        assert!(large.cutoff <= small.cutoff || keeps_all, "{small:?} {large:?}: {source}");
+    }
+}
+
+/// Checks that nothing is changed where no trigger is reached.
+pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dyn Format>) {
+    let rules = policy(&Rules { keep: Size::Messages(1), pin: Pin::None });
+    let never = Policy { triggers: vec![vec![Size::Messages(u64::MAX)]], ..rules };
+    assert_eq!(compacted(source, from, &never).1, source);
+}
+
+/// Rounds after which mending has come to an end.
+const ROUNDS: usize = 64;
+
+/// A source without breaches of its provider's rules; none where there are only results without calls, so that nothing
+/// would be left.
+pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> Option<String> {
+    let mut text = source.to_owned();
+    for round in 0..ROUNDS {
+        let is_read = Source::of(&text).is_ok_and(|json| framing::read(&json, from, None).is_ok());
+        if round > 0 && !is_read {
+            return None;
+        }
+        let edits: Vec<_> = with(&text, from, |document| {
+            document.transcripts.iter().flat_map(|transcript| repair::mended(transcript, how)).collect()
+        });
+        if edits.is_empty() {
+            break;
+        }
+        text = apply(&text, &edits);
+    }
+    Some(text)
+}
+
+/// Every breach in a source.
+pub(crate) fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<String> {
+    with(source, from, |document| {
+        let found = document.transcripts.iter().flat_map(breaches);
+        found.map(|breach| format!("{}: {breach}", breach.message)).collect()
+    })
+}
