@@ -105,7 +105,12 @@ impl Wire {
             }
             sent += 1;
             let answer = self.attempt(client, endpoint, &url, headers.clone(), body.clone())?;
-            endpoint.response(&answer).map_err(|what| {
+            let hidden = |reply: Reply| match &endpoint.key {
+                // Whoever repeats the key has it written nowhere: not in a result, and not in the cache.
+                Some(key) => Reply { text: key.hidden_in(&reply.text), ..reply },
+                None => reply,
+            };
+            endpoint.response(&answer).map(hidden).map_err(|what| {
                 let said = said(&answer, endpoint.key.as_ref());
                 failed(
                     kind_of_answer(&answer, self.patience.persistence),
