@@ -125,6 +125,12 @@ fn a_key_is_not_kept_beside_the_results() {
         let run = run(&mut command, b"");
         assert_eq!(run.code, 0, "{run:?}");
         assert!(files(&logs.path().join("out/.tcompact")).len() > 1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = fs::metadata(logs.path().join("out/.tcompact")).expect("there").permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "nobody else reads summaries of what may be private");
+        }
         assert_stands_nowhere(logs.path(), &run, "a batch");
     }
     let offline = within(logs.path(), &["--model", "extractive", "-O", "new", "logs"]);
