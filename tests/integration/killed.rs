@@ -283,11 +283,11 @@ fn killed_at_random_moments(rounds: usize, seed: u64) {
 
 #[test]
 fn killed_at_a_few_random_moments_and_resumed() {
-    killed_at_random_moments(10, 1);
+    killed_at_random_moments(6, 1);
 }
 
 #[test]
-#[ignore = "half a minute; ten rounds are always run"]
+#[ignore = "half a minute; six rounds are always run"]
 fn killed_at_a_hundred_random_moments_and_resumed() {
     killed_at_random_moments(100, 2);
 }

@@ -43,7 +43,9 @@ fn ways() -> Vec<(&'static str, Step)> {
         step => step,
     };
     let mut ways = plain.clone();
-    ways.extend(plain.into_iter().map(|(name, step)| (name, with_spelling(step))));
+    let says = |step: &Step| matches!(step, Step::Answer(_, _, said) | Step::Raw(said) if said.contains(MARKER));
+    let spelled_out = plain.into_iter().filter(|(_, step)| says(step)).map(|(name, step)| (name, with_spelling(step)));
+    ways.extend(spelled_out);
     let location: &str = Box::leak(format!("location: http://127.0.0.2:9/{MARKER}?key={MARKER}\r\n").into_boxed_str());
     let status_line = format!("HTTP/1.1 418 {MARKER}\r\ncontent-length: 0\r\n\r\n");
     let head = format!("HTTP/1.1 200 OK\r\n{MARKER}\r\n{MARKER}: {MARKER}\r\ncontent-length: {MARKER}\r\n\r\n{MARKER}");
@@ -86,7 +88,7 @@ fn a_key_stands_nowhere_however_a_run_fails() {
         }
     };
     thread::scope(|scope| {
-        (0..8).for_each(|_| drop(scope.spawn(work)));
+        (0..16).for_each(|_| drop(scope.spawn(work)));
     });
     assert!(fails.into_inner() > 20, "most of them fail");
 }
