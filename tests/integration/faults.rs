@@ -73,7 +73,7 @@ fn is_good(step: &Step) -> bool {
 fn conversation(number: usize) -> String {
     let says =
         |at: usize| format!("Conversation {number} says its part {at} of a longer story about ticket T-{number}.");
-    let role = |at: usize| if at % 2 == 0 { "user" } else { "assistant" };
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
     let messages: Vec<Value> = (0..8).map(|at| json!({"role": role(at), "content": says(at)})).collect();
     json!({"id": number, "messages": messages}).to_string()
 }
@@ -100,7 +100,7 @@ fn assert_nothing_is_paid_for_twice(server: &Server, steps: &[Step]) {
     assert!(twice.is_empty(), "{} of {}: {:?}", twice.len(), paid.len(), twice.first());
 }
 
-fn rules<'r>(server: &'r Server) -> Vec<&'r str> {
+fn rules(server: &Server) -> Vec<&str> {
     let rules = ["--model", "openai:m", "--keep", "messages:2", "--ledger", "off", "--jobs", "64", "--timeout", "4"];
     rules.into_iter().chain(["--report", "report.jsonl", "--base-url", &server.url]).collect()
 }
