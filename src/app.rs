@@ -62,6 +62,9 @@ pub fn run(mut settings: Settings) -> Result<Exit> {
         remember(&mut settings, home)?;
         inputs.tidy();
     }
+    if !settings.embedded() {
+        interrupt::leave_no_core();
+    }
     if !settings.embedded() || settings.destination != Destination::Stdout {
         interrupt::end_at_once();
     }
@@ -293,7 +296,7 @@ fn dry_run(
             outcome.compacted |= plan.cutoff > 0;
             outcome.text.push_str(&match settings.json {
                 true => DryRun::new(&source, transcript, plan, tally, settings).to_line(),
-                false if several => format!("{source}\t{}\n", plan.cutoff),
+                false if several => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
                 false => format!("{}\n", plan.cutoff),
             });
             Said::new(settings).planned(&source, transcript, plan, tally);

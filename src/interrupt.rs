@@ -46,6 +46,22 @@ pub fn leave(exit: Exit) -> ! {
 #[cfg(not(unix))]
 pub fn end_at_once() {}
 
+/// Has no image of the program's memory written should it come to grief: a key is in it.
+#[cfg(unix)]
+pub fn leave_no_core() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    // Linux hands a core to a program in spite of a limit of 0, and not with a limit of 1; to a file it fits neither.
+    const NONE: u64 = 1;
+    let mut limit = getrlimit(Resource::Core);
+    limit.current = Some(limit.maximum.map_or(NONE, |most| most.min(NONE)));
+    // Less is always allowed.
+    let _ = setrlimit(Resource::Core, limit);
+}
+
+/// There are none.
+#[cfg(not(unix))]
+pub fn leave_no_core() {}
+
 /// A command that is running, to be ended with the program; no longer when this is dropped.
 #[derive(Debug)]
 pub struct Running(u32);

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(error) => not_understood(&error),
             Err(error) => {
-                complain(&error.to_string());
+                complain(&input::visible_line(&error.to_string()));
                 error.downcast_ref::<Failure>().map_or(Exit::Unreadable, |failure| failure.exit).into()
             }
         },

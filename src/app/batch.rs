@@ -177,6 +177,11 @@ impl<'b> Batch<'b> {
         if self.is_finished(&job) {
             return self.end(&job, 0, Fate::Finished);
         }
+        if job.became_a_link() {
+            let why = "it became a link meanwhile, and links in a directory are not followed";
+            let error = Failure::unreadable(format!("{} cannot be read: {why}", job.name()));
+            return self.end(&job, 0, Fate::Failed(error.into()));
+        }
         let refused = if self.inputs.home.is_some() { job.refused() } else { None };
         match (input::open(job.entry.path.as_deref(), reading), refused) {
             (Err(error), _) => self.end(&job, 0, Fate::of(error, &job)),

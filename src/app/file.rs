@@ -77,15 +77,25 @@ pub(super) struct Job<'b> {
     pub(super) turns: Turns,
     failed: AtomicBool,
     state: Mutex<State>,
-    /// How long the file was and when it was written, before it was read.
+    /// Which file it was, before it was read.
     stamp: Option<Stamp>,
 }
 
-type Stamp = (u64, SystemTime);
+/// Which file something is, how long, and when it was written.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    length: u64,
+    modified: SystemTime,
+}
 
 fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = fs::metadata(path).ok()?;
-    Some((metadata.len(), metadata.modified().ok()?))
+    #[cfg(unix)]
+    let file = (std::os::unix::fs::MetadataExt::dev(&metadata), std::os::unix::fs::MetadataExt::ino(&metadata));
+    #[cfg(not(unix))]
+    let file = (0, 0);
+    Some(Stamp { file, length: metadata.len(), modified: metadata.modified().ok()? })
 }
 
 /// What has come of an input so far.
@@ -118,6 +128,11 @@ impl<'b> Job<'b> {
     /// Its name, as reports give it.
     pub(super) fn name(&self) -> String {
         self.entry.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Whether it was a file of a directory when that was searched, and is a link now.
+    pub(super) fn became_a_link(&self) -> bool {
+        !self.entry.named && self.entry.path.as_ref().is_some_and(|path| path.is_symlink())
     }
 
     /// Why its result could not take its place, which is known before anything is done.
@@ -259,7 +274,9 @@ impl<'b> Job<'b> {
                 self.put(&state, path, place, output, batch.journal.as_ref())?;
             }
             (Destination::InPlace(suffix), Some((path, place))) if state.changed => {
-                if stamp(path) != self.stamp {
+                // A link that was put there meanwhile would lead to another file, before or now.
+                let goes_to = output.as_ref().and_then(Output::place).unwrap_or(path);
+                if stamp(path) != self.stamp || stamp(goes_to) != self.stamp {
                     let message =
                         format!("{} was changed meanwhile, and is left as it is now; run again", path.display());
                     return Err(Failure::unreadable(message).into());

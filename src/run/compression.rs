@@ -1,10 +1,19 @@
 //! Compressed files: told by their first bytes where they are read, by their name where they are written.
+//!
+//! A small file can unpack to more than any memory holds. What does so is given up while it is read.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
+
+/// Bytes that anything may unpack to.
+const MUCH: u64 = 256 << 20;
+/// How many times its own size anything may unpack to beyond that. No text comes near it, and gzip itself cannot do much more.
+const MOST_TIMES: u64 = 1000;
 
 /// Something that compresses what is written to it, and is told where that ends.
 pub(super) trait Packing: Write + Send {
@@ -60,15 +69,18 @@ impl Compression {
         }
     }
 
-    /// What was compressed, as it is read.
+    /// What was compressed, as it is read, and how far it unpacks.
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(super) fn reader(self, from: impl BufRead + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self {
+    pub(super) fn reader(self, from: impl BufRead + Send + 'static) -> io::Result<(Box<dyn Read + Send>, Unpacked)> {
+        let unpacked = Unpacked::default();
+        let from = Packed { from, unpacked: unpacked.clone() };
+        let reader: Box<dyn Read + Send> = match self {
             Compression::Gzip => Box::new(MultiGzDecoder::new(from)),
             Compression::Zstandard => Box::new(zstd::Decoder::with_buffer(from)?),
-        })
+        };
+        Ok((Box::new(Bounded { reader, unpacked: unpacked.clone(), much: MUCH }), unpacked))
     }
 
     /// Compresses what is written: the same for the same bytes, with no time in it.
@@ -83,13 +95,70 @@ impl Compression {
     }
 }
 
+/// How many bytes were unpacked, and of how many, since it was last asked to begin again.
+#[derive(Clone, Default)]
+pub(super) struct Unpacked(Arc<(AtomicU64, AtomicU64)>);
+
+impl Unpacked {
+    /// Forgets what was unpacked: nobody holds it any longer.
+    pub(super) fn begin_again(&self) {
+        self.0.0.store(0, Ordering::Relaxed);
+        self.0.1.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What is compressed, counted as it is taken.
+struct Packed<R> {
+    from: R,
+    unpacked: Unpacked,
+}
+
+impl<R: BufRead> Read for Packed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        self.unpacked.0.0.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Packed<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.from.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.unpacked.0.0.fetch_add(count as u64, Ordering::Relaxed);
+        self.from.consume(count);
+    }
+}
+
+/// What was compressed, until it is more than can be meant.
+struct Bounded<R> {
+    reader: R,
+    unpacked: Unpacked,
+    much: u64,
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        let (packed, unpacked) = &*self.unpacked.0;
+        let all = unpacked.fetch_add(count as u64, Ordering::Relaxed) + count as u64;
+        if all > self.much && all / MOST_TIMES > packed.load(Ordering::Relaxed) {
+            let message = "it unpacks to more than 1,000 times its size; if that is right, unpack it first, and send it to standard input";
+            return Err(io::Error::new(ErrorKind::FileTooLarge, message));
+        }
+        Ok(count)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn unpacked(compression: Compression, bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut out = Vec::new();
-        compression.reader(io::Cursor::new(bytes))?.read_to_end(&mut out)?;
+        compression.reader(io::Cursor::new(bytes))?.0.read_to_end(&mut out)?;
         Ok(out)
     }
 
@@ -107,5 +176,23 @@ mod tests {
         }
         assert_eq!(Compression::of_bytes(b"{}"), None);
         assert_eq!(Compression::of_name(Path::new("a.json")), None);
+    }
+
+    #[test]
+    fn what_unpacks_without_end_is_given_up() {
+        let unpacked = Unpacked::default();
+        let mut bounded = Bounded { reader: io::repeat(b' '), unpacked: unpacked.clone(), much: 1 << 20 };
+        // Of so many bytes, a thousand times as many are let through.
+        unpacked.0.0.store(2 << 10, Ordering::Relaxed);
+        let mut read = 0;
+        let error = loop {
+            match bounded.read(&mut [0; 1 << 10]) {
+                Ok(count) => read += count,
+                Err(error) => break error,
+            }
+        };
+        assert_eq!((error.kind(), read), (ErrorKind::FileTooLarge, 2_000 << 10));
+        unpacked.begin_again();
+        assert!(bounded.read(&mut [0; 1 << 10]).is_ok(), "of the next line nothing is held yet");
     }
 }

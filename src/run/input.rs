@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::hash::Hasher;
 use crate::transcript::framing;
 
-use super::compression::Compression;
+use super::compression::{Compression, Unpacked};
 
 /// A text and where it comes from.
 #[derive(Debug, Default, Clone)]
@@ -38,10 +38,20 @@ pub fn spoken(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text as it can be shown on a terminal, with nothing in it that one would obey.
+/// A text as it can be shown on a terminal, with nothing in it that one would obey: no controls, and nothing that turns
+/// around what follows.
 pub fn visible(text: &str) -> String {
-    let obeyed = |c: &char| c.is_control() && !matches!(c, '\n' | '\t');
+    let obeyed = |c: &char| c.is_control() && !matches!(c, '\n' | '\t') || turns_around(*c);
     text.chars().filter(|c| !obeyed(c)).collect()
+}
+
+/// The same on one line: a file may have a name of several, and what stands on a line is said by tcompact.
+pub fn visible_line(text: &str) -> String {
+    visible(&text.replace('\n', "\\n"))
+}
+
+fn turns_around(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// An input that has been opened, and is read whole or line by line.
@@ -101,7 +111,7 @@ pub fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<See
 
 fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    let (mut reader, compression) = unpacking(path, &name, seen)?;
+    let (mut reader, compression, unpacked) = unpacking(path, &name, seen)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
     if reading.may_be_other && !begins_as_json(first) {
@@ -110,7 +120,7 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
     let mut head = Vec::new();
     let mut lines = 0;
     if reading.lines == Some(framing::Lines::Conversations) {
-        return Ok(Opened::Lines(Lines { name, compression, reader, head, done: 0 }));
+        return Ok(Opened::Lines(Lines { name, compression, reader, unpacked, head, done: 0 }));
     }
     while reading.lines.is_none() {
         let start = head.len();
@@ -128,7 +138,7 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
             None => {}
             Some(framing::Lines::Messages) => break,
             Some(framing::Lines::Conversations) => {
-                return Ok(Opened::Lines(Lines { name, compression, reader, head, done: 0 }));
+                return Ok(Opened::Lines(Lines { name, compression, reader, unpacked, head, done: 0 }));
             }
         }
     }
@@ -158,7 +168,7 @@ pub fn read(path: Option<&Path>) -> Result<Input> {
 }
 
 /// A reader of what a file holds, unpacked.
-fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Reader, Option<Compression>)> {
+fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Reader, Option<Compression>, Unpacked)> {
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
             let file = File::open(path).map_err(|error| unreadable(name, &plain(&error)))?;
@@ -175,14 +185,9 @@ fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Rea
     };
     let mut raw = BufReader::with_capacity(AT_ONCE, raw);
     let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &plain(&error)))?);
-    let reader = match compression {
-        None => raw,
-        Some(compression) => {
-            let unpacked = compression.reader(raw).map_err(|error| unreadable(name, &plain(&error)))?;
-            BufReader::with_capacity(AT_ONCE, unpacked)
-        }
-    };
-    Ok((reader, compression))
+    let Some(compression) = compression else { return Ok((raw, None, Unpacked::default())) };
+    let (reader, unpacked) = compression.reader(raw).map_err(|error| unreadable(name, &plain(&error)))?;
+    Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression), unpacked))
 }
 
 type Reader = BufReader<Box<dyn Read + Send>>;
@@ -210,6 +215,8 @@ pub struct Lines {
     /// How it is compressed.
     pub compression: Option<Compression>,
     reader: Reader,
+    /// How far it unpacks.
+    unpacked: Unpacked,
     /// What was read to tell what it is.
     head: Vec<u8>,
     /// Lines that were handed on.
@@ -234,6 +241,8 @@ impl Lines {
             bytes.extend_from_slice(&read[..taken]);
             self.reader.consume(taken);
         }
+        // A line is as much as is held of it at once.
+        self.unpacked.begin_again();
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -276,6 +285,7 @@ fn unreadable(name: &str, what: &str) -> Failure {
 
 fn damage(error: &io::Error, compression: Option<Compression>) -> String {
     match compression {
+        Some(_) if error.kind() == ErrorKind::FileTooLarge => plain(error),
         Some(compression) => format!("its {} data is damaged: {}", compression.name(), plain(error)),
         None => plain(error),
     }

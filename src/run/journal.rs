@@ -58,7 +58,7 @@ impl Journal {
             Failure::unreadable(format!("{} cannot be written to: {}", home.display(), plain(&error)))
         };
         let folder = home.join(OWN_FOLDER);
-        fs::create_dir_all(&folder).map_err(unusable)?;
+        fs::create_dir_all(home).and_then(|()| make_own(&folder)).map_err(unusable)?;
         let mut file =
             OpenOptions::new().read(true).append(true).create(true).open(folder.join(NAME)).map_err(unusable)?;
         // A command that a run was just starting when it was ended can hold its lock for a moment.
@@ -107,6 +107,17 @@ impl Journal {
     fn name(&self, path: &Path) -> String {
         let path = real(path);
         path.strip_prefix(&self.home).unwrap_or(&path).display().to_string()
+    }
+}
+
+/// Makes a folder that nobody else looks into, if it is not there: what it remembers may be of files that nobody else reads.
+fn make_own(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !folder.is_dir() => Err(error),
+        _ => Ok(()),
     }
 }
 

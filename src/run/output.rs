@@ -99,6 +99,14 @@ impl Output {
         Ok(Output { way, path: path.to_owned() })
     }
 
+    /// The file whose place it is to take.
+    pub fn place(&self) -> Option<&Path> {
+        match &self.way {
+            Way::File(file, _) => Some(file.place()),
+            Way::Stdout | Way::Device(_) => None,
+        }
+    }
+
     /// Writes the next part of it, and says whether anybody still reads it.
     ///
     /// # Errors

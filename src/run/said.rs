@@ -9,7 +9,7 @@ use crate::cli::{Accept, OnError};
 use crate::plan::breaches::Breach;
 use crate::plan::{Parted, Plan, total};
 use crate::run::explain::{Largest, Picture, Saving};
-use crate::run::input::{plain, spoken, visible};
+use crate::run::input::{plain, spoken, visible_line};
 use crate::run::progress::{Totals, beside_the_bar};
 use crate::run::report::DryRun;
 use crate::run::terminal;
@@ -326,5 +326,5 @@ pub fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&
 
 fn say(text: &str) {
     // Where nobody can be told, the work goes on.
-    beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", visible(text))));
+    beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", visible_line(text))));
 }

@@ -45,6 +45,11 @@ impl Unfinished {
         Ok(Unfinished { file, place: place.to_owned(), _goes: goes })
     }
 
+    /// The place that it is to take.
+    pub fn place(&self) -> &Path {
+        &self.place
+    }
+
     /// Gives it the mode, owner and times of `like`, or else the mode of what it takes the place of, and has the disk hold
     /// it.
     ///

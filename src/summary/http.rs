@@ -43,11 +43,16 @@ impl Secret {
         key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
     }
 
-    /// A text without the key, where it repeats it.
+    /// A text without the key, where it repeats it: as it is, or as JSON or an address may spell it.
     pub fn hidden_in(&self, text: &str) -> String {
         // What is shorter is a word for a server that wants any, and would be found in the middle of others.
         const SHORTEST: usize = 4;
-        if self.0.len() < SHORTEST { text.to_owned() } else { text.replace(&self.0, "[key]") }
+        if self.0.len() < SHORTEST {
+            return text.to_owned();
+        }
+        let hidden = text.replace(&self.0, "[key]");
+        let spelled = plainly(&hidden);
+        if spelled.contains(&self.0) { spelled.replace(&self.0, "[key]") } else { hidden }
     }
 
     /// The value of a header that carries the key behind `prefix`.
@@ -56,6 +61,28 @@ impl Secret {
         value.set_sensitive(true);
         Some(value)
     }
+}
+
+/// A text with the letters of a key as they are, where they are spelled `\u0073`, `\/` or `%73`.
+fn plainly(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\\', '%']) {
+        plain.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let spelled = [("\\u00", 2), ("%", 2)].iter().find_map(|(begin, digits)| {
+            let code = u8::from_str_radix(rest.strip_prefix(begin)?.get(..*digits)?, 16).ok()?;
+            Some((char::from(code), begin.len() + digits)).filter(|(letter, _)| letter.is_ascii_graphic())
+        });
+        let (letter, length) = match spelled {
+            Some(spelled) => spelled,
+            None if rest.starts_with("\\/") => ('/', 2),
+            None => (char::from(rest.as_bytes()[0]), 1),
+        };
+        plain.push(letter);
+        rest = &rest[length..];
+    }
+    plain + rest
 }
 
 impl fmt::Debug for Secret {
@@ -105,7 +132,12 @@ impl Wire {
             }
             sent += 1;
             let answer = self.attempt(client, endpoint, &url, headers.clone(), body.clone())?;
-            endpoint.response(&answer).map_err(|what| {
+            let hidden = |reply: Reply| match &endpoint.key {
+                // Whoever repeats the key has it written nowhere: not in a result, and not in the cache.
+                Some(key) => Reply { text: key.hidden_in(&reply.text), ..reply },
+                None => reply,
+            };
+            endpoint.response(&answer).map(hidden).map_err(|what| {
                 let said = said(&answer, endpoint.key.as_ref());
                 failed(
                     kind_of_answer(&answer, self.patience.persistence),
@@ -265,6 +297,17 @@ mod tests {
         assert_eq!(format!("{:?}", key.header("Bearer ")), "Some(Sensitive)");
         assert_eq!(key.hidden_in("no sk-live here"), "no [key] here");
         assert!(Secret::new("two\nlines").is_none());
+    }
+
+    #[test]
+    fn a_key_is_hidden_however_it_is_spelled() {
+        let key = Secret::new("sk-a/b+c").expect("a key");
+        for spelled in ["sk-a/b+c", r"sk-a\/b+c", r"\u0073k-a\u002Fb\u002bc", "sk-a%2Fb%2bc", r"%\u00%2\sk-a/b+c"] {
+            assert!(key.hidden_in(&format!("<{spelled}> é")).ends_with("[key]> é"), "{spelled}");
+        }
+        for other in [r"100 % of \u0041\/é%é", "sk-a%2Fb", r"\", "%"] {
+            assert_eq!(key.hidden_in(other), other);
+        }
     }
 
     #[test]

@@ -247,3 +247,47 @@ fn what_cannot_be_written_is_told_and_the_rest_is_done() {
     assert!(root.join("out/1.json").is_file());
     assert_eq!(fs::read_dir(root.join("out")).expect("a folder").count(), 5, "no unfinished file is left");
 }
+
+/// Kills the program at random moments, several times before it may go on to the end: of a seed, but for the clock.
+fn killed_at_random_moments(rounds: usize, seed: u64) {
+    let mut seed = seed;
+    let mut below = |bound: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % bound
+    };
+    let ways = [&["-O", "out", "logs"][..], &["--in-place=.bak", "logs"]].map(|places| {
+        let rules = ["--model", "extractive", "--keep", "messages:2", "--jobs", "3"];
+        let arguments = [&rules[..], places].concat();
+        let began = std::time::Instant::now();
+        let expected = undisturbed(&arguments);
+        (arguments, expected, u64::try_from(began.elapsed().as_micros()).expect("it fits"))
+    });
+    let mut killed = 0;
+    for round in 0..rounds {
+        let (arguments, expected, takes) = &ways[round % ways.len()];
+        let folder = tempfile::tempdir().expect("a folder");
+        small_logs(folder.path());
+        for _ in 0..=below(3) {
+            let mut command = tcompact();
+            command.args(arguments).arg("--resume").current_dir(folder.path());
+            let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
+            std::thread::sleep(std::time::Duration::from_micros(below(*takes)));
+            let _ = child.kill();
+            killed += usize::from(child.wait().expect("it ends").code().is_none());
+        }
+        assert_resumes(folder.path(), arguments, expected, round);
+    }
+    println!("killed {killed} times in {rounds} rounds");
+    assert!(killed > rounds / 4, "only {killed} in {rounds} rounds");
+}
+
+#[test]
+fn killed_at_a_few_random_moments_and_resumed() {
+    killed_at_random_moments(6, 1);
+}
+
+#[test]
+#[ignore = "half a minute; six rounds are always run"]
+fn killed_at_a_hundred_random_moments_and_resumed() {
+    killed_at_random_moments(100, 2);
+}

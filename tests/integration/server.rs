@@ -25,6 +25,10 @@ pub(crate) enum Step {
     Flood,
     /// Answers well after a while.
     Slow(Duration, String),
+    /// Sends this as it is, head and all, and ends the connection.
+    Raw(String),
+    /// Resets the connection before it has read everything.
+    Reset,
 }
 
 /// One request as it came.
@@ -46,10 +50,11 @@ impl Server {
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
         let seen = Arc::clone(&requests);
+        let steps: Arc<[Step]> = steps.into();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let seen = Arc::clone(&seen);
-                let steps = steps.clone();
+                let steps = Arc::clone(&steps);
                 thread::spawn(move || serve(stream, &steps, &seen));
             }
         });
@@ -62,8 +67,17 @@ impl Server {
 }
 
 fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
-    let mut reader = BufReader::new(stream.try_clone().expect("a handle"));
-    while let Some(request) = read(&mut reader) {
+    // No request is as short as this, so that something is left unread where the connection is to be reset.
+    let mut reader = BufReader::with_capacity(256, stream.try_clone().expect("a handle"));
+    while let Some(head) = read_head(&mut reader) {
+        {
+            let mut seen = seen.lock().expect("not poisoned");
+            if let Some(Step::Reset) = steps.get(seen.len()).or(steps.last()) {
+                seen.push(Request { head, body: String::new() });
+                return;
+            }
+        }
+        let Some(request) = read_body(&mut reader, head) else { return };
         let number = {
             let mut seen = seen.lock().expect("not poisoned");
             seen.push(request);
@@ -106,18 +120,26 @@ fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
                     return;
                 }
             }
-            Some(Step::HangUp) | None => return,
+            Some(Step::Raw(answer)) => {
+                let _ = stream.write_all(answer.as_bytes());
+                return;
+            }
+            Some(Step::HangUp | Step::Reset) | None => return,
         }
     }
 }
 
-fn read(reader: &mut impl BufRead) -> Option<Request> {
+fn read_head(reader: &mut impl BufRead) -> Option<String> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
         if reader.read_line(&mut head).ok()? == 0 {
             return None;
         }
     }
+    Some(head)
+}
+
+fn read_body(reader: &mut impl BufRead, head: String) -> Option<Request> {
     let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
