@@ -19,7 +19,7 @@ impl<'a> Text<'a> {
     pub(crate) fn escaped(raw: &'a str) -> Self {
         let mut points = CodePoints { rest: raw, escaped: true };
         let mut excess = 0;
-        while points.to_escape().is_some() {
+        while points.plain_before_escape().is_some() {
             let before = points.rest.len();
             points.next();
             excess += before - points.rest.len() - 1;
@@ -164,7 +164,7 @@ impl<'a> Iterator for Pieces<'a> {
     type Item = Piece<'a>;
 
     fn next(&mut self) -> Option<Piece<'a>> {
-        let plain = self.points.to_escape().unwrap_or_else(|| std::mem::take(&mut self.points.rest));
+        let plain = self.points.plain_before_escape().unwrap_or_else(|| std::mem::take(&mut self.points.rest));
         match plain {
             "" => self.points.next().map(Piece::Escape),
             plain => Some(Piece::Plain(plain)),
@@ -206,7 +206,7 @@ impl Iterator for CodePoints<'_> {
 
 impl<'a> CodePoints<'a> {
     /// Takes what stands before the next escape; nothing where none follows.
-    fn to_escape(&mut self) -> Option<&'a str> {
+    fn plain_before_escape(&mut self) -> Option<&'a str> {
         if !self.escaped {
             return None;
         }
