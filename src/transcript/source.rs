@@ -56,17 +56,19 @@ impl<'a> Source<'a> {
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         match Scan::over(text, Controls::Refused, mark) {
             Ok(long) => Ok(Source { text, values: (mark, text.len()), long, broken: None }),
-            Err(wrong) => {
-                let lines_end = text.rfind('\n').map_or(0, |at| at + 1);
-                let may_be_whole = wrong.is_early_end() && !text[lines_end..].trim_ascii().is_empty();
-                match Scan::over(&text[..lines_end], Controls::Refused, mark) {
-                    Ok(long) if may_be_whole && lines_end > mark => {
-                        Ok(Source { text, values: (mark, lines_end), long, broken: Some(wrong.error(text)) })
-                    }
-                    _ => Err(wrong.error(text)),
-                }
-            }
+            Err(wrong) => Source::of_whole_lines(text, mark, &wrong).ok_or_else(|| wrong.error(text)),
         }
+    }
+
+    /// The values of all lines but the last, where that is only the beginning of one.
+    fn of_whole_lines(text: &'a str, mark: usize, wrong: &Wrong) -> Option<Self> {
+        let end = text.rfind('\n')? + 1;
+        let is_blank = |text: &str| text.trim_ascii().is_empty();
+        if !wrong.is_early_end() || is_blank(&text[end..]) || is_blank(&text[mark..end]) {
+            return None;
+        }
+        let long = Scan::over(&text[..end], Controls::Refused, mark).ok()?;
+        Some(Source { text, values: (mark, end), long, broken: Some(wrong.error(text)) })
     }
 
     /// Reads arguments of a tool as Python does with `strict=False`; nothing if they are not exactly one value.

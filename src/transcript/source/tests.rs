@@ -43,6 +43,15 @@ fn an_error_names_line_and_column() {
 }
 
 #[test]
+fn a_last_line_may_be_broken_off_where_others_stand_before_it() {
+    let source = Source::of("[1]\n[2").expect("a line");
+    assert_eq!((source.values().count(), source.broken.map(|error| error.line)), (1, Some(2)));
+    for none in ["\n[2", "\u{feff}\n[2", "[1,\n2", "[1\n", "[1]\n[2}"] {
+        assert!(!error(none).what.is_empty(), "{none:?}");
+    }
+}
+
+#[test]
 fn merge_conflicts_are_called_by_their_name() {
     for (source, line) in [("<<<<<<< HEAD\n[]\n", 1), ("[1,\n=======\n2]", 2)] {
         let error = error(source);
