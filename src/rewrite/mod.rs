@@ -163,7 +163,8 @@ impl Entries {
         // Two objects on one line are read, and not written.
         let separates = |gap: &&str| gap.contains([',', '\n']);
         let own = index.and_then(|index| gap(index).or_else(|| gap(index + 1)).or_else(|| gap(index - 1)));
-        own.filter(separates).or_else(|| gaps.find(separates)).unwrap_or("\n").to_owned()
+        let told = own.filter(separates).or_else(|| gaps.find(separates));
+        told.unwrap_or_else(|| default_separator(source, self.spans.first())).to_owned()
     }
 
     /// Puts `text` in the place of a run of entries.
@@ -198,6 +199,12 @@ impl Entries {
         let gone: Vec<usize> = (0..self.gone.len()).filter(|&index| self.gone[index]).collect();
         gone.chunk_by(|a, b| a + 1 == *b).map(|run| run[0]..run[run.len() - 1] + 1).collect()
     }
+}
+
+/// What separates entries where no two of them show it: in a list what JSON asks for, else the end of a line.
+fn default_separator(source: &str, first: Option<&Range<usize>>) -> &'static str {
+    let before = first.map_or("", |first| source[..first.start].trim_end());
+    if before.ends_with(['[', ',']) { ", " } else { "\n" }
 }
 
 /// Takes entries away with the separator behind them; at the end of the list, with the one before them.

@@ -76,10 +76,10 @@ struct Work<'w, 'a> {
 impl<'w, 'a> Work<'w, 'a> {
     fn new(transcript: &'w Transcript<'a>, how: Repair) -> Self {
         let messages = &transcript.messages;
-        let before = messages.first().map_or("", |first| &transcript.source[..first.span().start]);
-        let is_array = before.trim_end().ends_with(['[', ',']);
-        let fallback = || if is_array { ", " } else { "\n" }.to_owned();
-        let separator = (1..messages.len()).find_map(|at| gap(transcript, at)).unwrap_or_else(fallback);
+        let first = messages.first().map(Message::span);
+        let separator = (1..messages.len()).find_map(|at| gap(transcript, at));
+        let separator =
+            separator.unwrap_or_else(|| super::default_separator(transcript.source, first.as_ref()).to_owned());
         Work { transcript, how, ascii: Style::is_ascii(transcript), separator }
     }
 

@@ -142,3 +142,12 @@ fn an_update_removes_all_and_adds_what_is_there() {
         )
     );
 }
+
+#[test]
+fn entries_of_a_summary_are_separated_where_nothing_shows_how() {
+    let line = r#"{"type":"user","message":{"role":"user","content":"hello"},"uuid":"u","parentUuid":null,"sessionId":"s","cwd":"/","isSidechain":false}"#;
+    let out = spliced(&format!("{{\"loglines\":[{line}]}}"), 1, &[]);
+    let entries = serde_json::from_str::<Value>(&out).ok().and_then(|value| value["loglines"].as_array().map(Vec::len));
+    assert_eq!(entries, Some(2), "{out}");
+    assert_eq!(spliced(&format!("{line}\n"), 1, &[]).lines().count(), 2);
+}
