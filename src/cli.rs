@@ -294,7 +294,7 @@ pub struct Arguments {
     pub quiet: bool,
 
     /// Say what is decided and done, on standard error.
-    #[arg(short, long, action = ArgAction::SetTrue, help_heading = "Output")]
+    #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", help_heading = "Output")]
     pub verbose: bool,
 
     /// When messages on standard error, and --diff, are coloured; `auto`: on a terminal, unless `NO_COLOR` is set.

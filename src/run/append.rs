@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use serde_json::Value;
@@ -74,9 +74,11 @@ pub fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Resul
     Ok(append(file, text.as_bytes(), like).map_err(|error| unwritable(file, &error))?)
 }
 
-/// The time as UTC, to the microsecond.
+/// The time as UTC, to the microsecond; where a clock stands outside the years 1970 to 9999, the nearest time within.
 fn now() -> String {
-    humantime::format_rfc3339_micros(SystemTime::now()).to_string().replace('Z', "+00:00")
+    let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+    let now = SystemTime::now().clamp(SystemTime::UNIX_EPOCH, last);
+    humantime::format_rfc3339_micros(now).to_string().replace('Z', "+00:00")
 }
 
 fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::blocking::{Client, Response};
-use reqwest::header::{HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
 use super::attempts::{Failed, Kind, Patience};
@@ -184,6 +184,8 @@ impl Wire {
         let status = answer.status();
         let header = |name| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
         let (retry_after, location) = (header(RETRY_AFTER), header(LOCATION));
+        // A date to wait for is one of the server's clock; ours may be wrong.
+        let now = header(DATE).and_then(|date| httpdate::parse_http_date(&date).ok());
         let body = self.read(answer, url, deadline)?;
         if status.is_success() {
             return Ok(body);
@@ -194,7 +196,7 @@ impl Wire {
             _ => String::new(),
         };
         let message = format!("{url} answered {status}{}{hint}", said(&body, endpoint.key.as_ref()));
-        let asked = asked_wait(retry_after.as_deref(), &body, SystemTime::now());
+        let asked = asked_wait(retry_after.as_deref(), &body, now.unwrap_or_else(SystemTime::now));
         Err(Failed { asked, ..failed(kind(status, &body, self.patience.persistence), message) })
     }
 

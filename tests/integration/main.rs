@@ -4,6 +4,7 @@ mod approx_tokens;
 mod bad_input;
 mod batch;
 mod bricks;
+mod clock;
 mod contract;
 mod deerflow;
 mod endpoint;

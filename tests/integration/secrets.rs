@@ -108,7 +108,7 @@ fn a_key_that_cannot_be_used_is_not_shown() {
         (MARKER, &["--summarizer-cmd", "exit 9"]),
     ] {
         let mut command = tcompact();
-        command.current_dir(folder.path()).env("OPENAI_API_KEY", key).args(arguments).arg("--verbose");
+        command.current_dir(folder.path()).env("OPENAI_API_KEY", key).args(arguments).arg("-vv");
         command.args(["--retries", "0", "--timeout", "5", "--report", "report.jsonl"]).arg(&file);
         let run = run(&mut command, b"");
         assert_stands_nowhere(folder.path(), &run, &format!("{arguments:?}"));

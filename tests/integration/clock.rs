@@ -1,0 +1,88 @@
+//! A clock that jumps, to before 1970 and behind the year 9999, while a run asks, waits, archives and is taken up again.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::print_stdout, reason = "what could not be tried here is said")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::batch::{logs, tree};
+use crate::program::{Run, run, tcompact};
+use crate::server::{Server, Step, completion};
+
+/// In the place of the system's clock: each look at the time of day finds another century. What counts how long
+/// something takes goes on as ever.
+const JUMPING: &str = "
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static const long long AT[] = {-86400, 1789000000, 0, 253402300800LL, 1, -62135596800LL, 4102444800LL};
+int clock_gettime(clockid_t clock, struct timespec *time) {
+  static atomic_int looks;
+  int code = syscall(SYS_clock_gettime, clock, time);
+  if (clock == CLOCK_REALTIME && code == 0) time->tv_sec = AT[atomic_fetch_add(&looks, 1) % 7];
+  return code;
+}
+";
+
+/// The library that jumps, where there is a compiler of C.
+fn jumping(folder: &Path) -> Option<String> {
+    let library = folder.join("jumping.so");
+    fs::write(folder.join("jumping.c"), JUMPING).expect("written");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&library).arg(folder.join("jumping.c"));
+    let made = compiler.status().is_ok_and(|status| status.success());
+    made.then(|| library.to_str().expect("a UTF-8 path").to_owned())
+}
+
+#[test]
+fn a_clock_that_jumps_changes_no_result() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let Some(library) = jumping(outside.path()) else {
+        println!("not tried: there is no cc");
+        return;
+    };
+    let (steady, jumped) = (logs(), logs());
+    let rules = ["--keep", "messages:4", "--report", "report.jsonl"];
+    let within = |folder: &Path, library: &str, more: &[&str]| -> Run {
+        let mut command = tcompact();
+        command.current_dir(folder).env("LD_PRELOAD", library).env("OPENAI_API_KEY", "k");
+        run(command.args(more), b"")
+    };
+    // A second by the server's clock, whatever ours says.
+    let dates = "date: Thu, 10 Sep 2026 00:26:40 GMT\r\nretry-after: Thu, 10 Sep 2026 00:26:41 GMT\r\n";
+    let busy = Step::Answer(429, dates, "busy".to_owned());
+    let asking = |folder: &Path, library: &str, server: &Server, more: &[&str]| {
+        let model = ["--model", "openai:m", "--base-url", &server.url, "--retries", "9", "--jobs", "2"];
+        within(folder, library, &[&rules[..], &model, more].concat())
+    };
+    let server = || Server::start(vec![busy.clone(), completion("Notes of a day.", "stop")]);
+    let (one, other) = (server(), server());
+    let batch = ["-O", "out", "--archive", "cut.jsonl", "logs"];
+    let first = asking(steady.path(), "", &one, &batch);
+    assert_eq!(first.code, 0, "{first:?}");
+    let second = asking(jumped.path(), &library, &other, &batch);
+    assert_eq!(second.code, 0, "{second:?}");
+    let written = |folder: &Path| tree(&folder.join("out"));
+    assert_eq!(written(steady.path()), written(jumped.path()));
+    let asked = other.requests().len();
+    assert!(asked > 1, "{asked}");
+
+    let records = fs::read_to_string(jumped.path().join("cut.jsonl")).expect("an archive");
+    for record in records.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+        let time = record["summarized_at"].as_str().expect("a time");
+        assert!(("1970".."9999-99").contains(&time), "{time}");
+    }
+    let back = within(jumped.path(), &library, &["--restore", "cut.jsonl", "out/a.json"]);
+    assert_eq!(back.stdout, fs::read_to_string(jumped.path().join("logs/a.json")).expect("a file"), "{}", back.stderr);
+
+    let again = asking(jumped.path(), &library, &other, &[&batch[..], &["--resume"]].concat());
+    assert_eq!((again.code, other.requests().len()), (0, asked), "{again:?}");
+    let in_place = within(jumped.path(), &library, &["--keep", "messages:4", "-i", "logs"]);
+    assert_eq!(in_place.code, 0, "{in_place:?}");
+}
