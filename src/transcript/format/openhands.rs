@@ -58,34 +58,34 @@ impl Format for OpenHands {
 
     fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
         let events: Vec<Object<'_>> = values.iter().map(|value| Object::of(*value)).collect();
-        let condensations = || events.iter().enumerate().filter(|(_, event)| is_condensation(event));
-        let last = condensations().rfind(|(_, event)| of_args(event, "summary").is_some()).map(|(index, _)| index);
+        let summarizes = |event: &Object<'_>| is_condensation(event) && of_args(event, "summary").is_some();
+        let last = events.iter().rposition(summarizes);
         let mut forgotten: HashSet<&str> = HashSet::new();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
-        for (_, event) in condensations() {
-            forgotten.extend(
-                of_args(event, "forgotten_event_ids").into_iter().flat_map(|ids| ids.items()).map(|id| id.raw()),
-            );
-            let end = |key| of_args(event, key).and_then(|id| id.raw().parse().ok());
-            ranges.extend(end("forgotten_events_start_id").zip(end("forgotten_events_end_id")));
-        }
-        let is_forgotten = |event: &Object<'_>| {
-            event.get("id").is_some_and(|id| {
-                let number = id.raw().parse::<u64>().ok();
-                forgotten.contains(id.raw())
-                    || number
-                        .is_some_and(|number| ranges.iter().any(|(first, last)| (*first..=*last).contains(&number)))
-            })
-        };
-        let entry = |(index, event): (usize, &Object<'_>)| match event {
-            _ if Some(index) == last => Entry::Message,
-            _ if is_condensation(event) || is_forgotten(event) => Entry::Note(Bound::Spent),
-            _ if values[index].kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
-                Entry::Note(Bound::Previous)
+        // From the end: a condensation forgets what came before it, and a number may come again.
+        let entry = |index: usize| {
+            let event = &events[index];
+            if is_condensation(event) {
+                forgotten.extend(
+                    of_args(event, "forgotten_event_ids").into_iter().flat_map(|ids| ids.items()).map(|id| id.raw()),
+                );
+                let end = |key| of_args(event, key).and_then(|id| id.raw().parse().ok());
+                ranges.extend(end("forgotten_events_start_id").zip(end("forgotten_events_end_id")));
+                return if Some(index) == last { Entry::Message } else { Entry::Note(Bound::Spent) };
             }
-            _ => Entry::Message,
+            let is_within = |number: u64| ranges.iter().any(|(first, last)| (*first..=*last).contains(&number));
+            let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
+            match event {
+                _ if event.get("id").as_ref().is_some_and(is_forgotten) => Entry::Note(Bound::Spent),
+                _ if values[index].kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
+                    Entry::Note(Bound::Previous)
+                }
+                _ => Entry::Message,
+            }
         };
-        events.iter().enumerate().map(entry).collect()
+        let mut entries: Vec<Entry> = (0..events.len()).rev().map(entry).collect();
+        entries.reverse();
+        entries
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -290,5 +290,7 @@ mod tests {
             .replace("[1]", "null")
             .replace("start_id\":null", "start_id\":1,\"forgotten_events_end_id\":2");
         assert_eq!(told(&source.replace(condensation, &range)).0, ["0", "s", "4"]);
+        let again = source.replace(r#"{"id":4,"#, r#"{"id":1,"#);
+        assert_eq!(told(&again).0, ["0", "2", "s", "4"], "what comes after it is not what it forgot");
     }
 }
