@@ -224,9 +224,13 @@ fn taken_back(lines: &[Object<'_>]) -> HashSet<usize> {
         .collect();
     let mut ids = HashSet::new();
     for (index, line) in lines.iter().enumerate() {
+        let id = line.get_text("uuid").map(|id| id.decode());
         if found.contains(&index) || parent(line).is_some_and(|id| ids.contains(&id)) {
             found.insert(index);
-            ids.extend(line.get_text("uuid").map(|id| id.decode()));
+            ids.extend(id);
+        } else if let Some(id) = id {
+            // A line that was written twice: what comes now is behind this one.
+            ids.remove(&id);
         }
     }
     found
@@ -366,6 +370,10 @@ mod tests {
         let texts: Vec<_> = transcript.messages.iter().map(|message| message.content.texts()[0].decode()).collect();
         assert_eq!(texts, ["summary", "kept"]);
         assert_eq!([0, 1].map(|index| transcript.messages[index].earlier), [true, false]);
+        let again = [user(5, 4, "kept"), user(6, 5, "behind it")].concat();
+        let document = read(Box::leak((source.clone() + &again).into_boxed_str()), None, None).expect("a transcript");
+        let texts = document.transcripts[0].messages.iter().map(|message| message.content.texts()[0].decode());
+        assert_eq!(texts.collect::<Vec<_>>(), ["summary", "kept", "behind it"], "a line that was written twice");
         let bounds: Vec<Bound> = transcript.notes.iter().map(|note| note.bound).collect();
         let spent = Bound::Spent;
         assert_eq!(bounds, [spent, spent, spent, spent, spent, Bound::Previous, Bound::Stays]);
