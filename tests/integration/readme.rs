@@ -1,8 +1,9 @@
 //! The commands of the README, run as a reader would.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use crate::program::own_settings;
 use crate::server::{Server, completion};
@@ -15,7 +16,8 @@ fn every_command_of_the_readme_works() {
     let copied = Command::new("cp").arg("-r").arg(root.join("fixtures")).arg(folder.path()).status();
     assert!(copied.expect("cp is there").success());
     let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
-    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let outside = std::env::var("PATH").unwrap_or_default();
+    let search = format!("{}:{}:{outside}", program.display(), played(folder.path()).display());
     let mut tried = 0;
     let endpoint = Server::start(vec![completion("A short summary.", "stop")]);
     for block in readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
@@ -30,12 +32,40 @@ fn every_command_of_the_readme_works() {
             .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-test");
         let mut bash = Command::new("bash");
         bash.args(["-c", &script]).current_dir(folder.path()).env("PATH", &search).envs(own_settings());
+        bash.env("HOME", folder.path());
         let output = bash.output().expect("bash is there");
         assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
         tried += 1;
     }
     assert!(tried >= 6, "{tried} blocks of commands");
+    let codex = folder.path().join(".codex/sessions/2026/01/07/rollout-1.jsonl.cut.jsonl");
+    assert!(codex.exists() && folder.path().join("old-logs/conversations.jsonl").exists(), "recipes do something");
     assert_eq!(endpoint.requests().len(), 2, "both endpoints of the README were asked");
+}
+
+/// A home with a session of Codex and a repository in it, and a folder with stand-ins for programs that ask a model.
+fn played(home: &Path) -> PathBuf {
+    let sessions = home.join(".codex/sessions/2026/01/07");
+    fs::create_dir_all(&sessions).expect("made");
+    fs::copy(home.join("fixtures/codex/rollout.jsonl"), sessions.join("rollout-1.jsonl")).expect("copied");
+    // What is old enough for the recipe that looks for it.
+    let old = SystemTime::now() - Duration::from_secs(60 * 24 * 60 * 60);
+    for file in fs::read_dir(home.join("fixtures/openai-chat")).expect("fixtures") {
+        let file = fs::File::options().append(true).open(file.expect("a file").path()).expect("opened");
+        file.set_modified(old).expect("set back");
+    }
+    let git = |arguments: &[&str]| Command::new("git").args(arguments).current_dir(home).status();
+    assert!(git(&["init", "--quiet"]).is_ok_and(|status| status.success()), "git is there");
+    assert!(git(&["add", "fixtures"]).is_ok_and(|status| status.success()));
+    let folder = home.join("bin");
+    fs::create_dir(&folder).expect("made");
+    for name in ["llm", "ollama"] {
+        let said = "#!/bin/sh\ncat > /dev/null\necho A short summary.\n";
+        fs::write(folder.join(name), said).expect("written");
+        let mode = Command::new("chmod").arg("+x").arg(folder.join(name)).status();
+        assert!(mode.is_ok_and(|status| status.success()));
+    }
+    folder
 }
 
 /// What `cargo run --release --` is given in the README, given to the program that was built for this test.
