@@ -28,9 +28,6 @@ Examples:
   tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
 
-/// What a summary message begins with.
-pub const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
-
 /// What can be said together with `--restore`, which decides nothing by rule.
 const BESIDE_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
 
@@ -161,7 +158,7 @@ pub struct Arguments {
 
     /// What the summary message begins with; a blank line follows unless TEXT ends in white space. With the default, the
     /// summary stands between <summary> and </summary>; with another, there is nothing else around it.
-    #[arg(long, value_name = "TEXT", default_value = SUMMARY_PREFIX, help_heading = "Summaries")]
+    #[arg(long, value_name = "TEXT", default_value = crate::plan::SUMMARY_PREFIX, help_heading = "Summaries")]
     pub summary_prefix: String,
 
     /// Facts that a model's summary must not lose (rules of the user's, files, commands, errors, names, numbers) are found

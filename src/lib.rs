@@ -7,6 +7,47 @@
 //! replaced, so everything nobody touched survives: the envelope, spacing, key order, the spelling of numbers, duplicate
 //! keys, unknown fields, line ends, a byte order mark.
 //!
+//! # In other programs
+//!
+//! Everything the program decides can be decided without it. This is a compaction from end to end; nothing is read, written
+//! or asked for but the text.
+//!
+//! ```
+//! use tcompact::plan::{Policy, SUMMARY_PREFIX, plan, size::Size};
+//! use tcompact::rewrite::{apply, splice, summary_message};
+//! use tcompact::summary::extractive::summarize;
+//! use tcompact::tokens::{Counter, Tally};
+//! use tcompact::transcript::format::{SummaryMessage, SummaryRole};
+//! use tcompact::transcript::{Message, framing, source::Source};
+//!
+//! let text = r#"[
+//!   {"role": "user", "content": "Which file has the bug?"},
+//!   {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
+//!   {"role": "tool", "tool_call_id": "a", "content": "src/parse.rs"},
+//!   {"role": "assistant", "content": "src/parse.rs has it."},
+//!   {"role": "user", "content": "Fix it, please."}
+//! ]"#;
+//! let source = Source::of(text).expect("JSON");
+//! let document = framing::read(&source, None, None).expect("a format that is known");
+//! let transcript = &document.transcripts[0];
+//! assert_eq!(transcript.format.name(), "openai-chat");
+//!
+//! // Where it would be cut: the last three messages begin with a result, so its call stays with it.
+//! let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+//! let plan = plan(transcript, &tally, &Policy::keeping(Size::Messages(3)));
+//! assert_eq!((plan.wanted, plan.cutoff), (2, 1));
+//!
+//! // What is put there. Any text will do; this one is written without a model.
+//! let gone: Vec<&Message<'_>> = plan.summarized().iter().map(|index| &transcript.messages[*index]).collect();
+//! let summary = summarize(&gone, SUMMARY_PREFIX, Counter::DEFAULT, 50);
+//! let says = SummaryMessage { text: &format!("{SUMMARY_PREFIX}\n\n{summary}"), role: SummaryRole::User, name: None, marked: false };
+//!
+//! // And the text with it: what is kept is the text's own, to the byte.
+//! let result = apply(text, &splice(transcript, &plan, &summary_message(transcript, &plan, &says)));
+//! assert!(result.contains("Which file has the bug?"));
+//! assert!(result.ends_with(&text[transcript.messages[1].span().start..]));
+//! ```
+//!
 //! # The rooms follow the data
 //!
 //! ```text

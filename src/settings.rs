@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::cli::{Accept, Arguments, Emit, OnError, SUMMARY_PREFIX, When};
+use crate::cli::{Accept, Arguments, Emit, OnError, When};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
@@ -256,7 +256,10 @@ impl Settings {
             counter,
             recipe: preset.recipe,
             // Who writes the words around a summary writes all of them.
-            ways: Ways { fences: preset.ways.fences && arguments.summary_prefix == SUMMARY_PREFIX, ..preset.ways },
+            ways: Ways {
+                fences: preset.ways.fences && arguments.summary_prefix == plan::SUMMARY_PREFIX,
+                ..preset.ways
+            },
             summarizer_window: arguments.context_window.or(writer_window).or(context_window),
             truncation: truncation(arguments.truncate_args, preset, context_window),
             archive_chosen: arguments.archive.is_some(),

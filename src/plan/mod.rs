@@ -24,6 +24,9 @@ use pairs::{Pairing, Pairs};
 use pins::Pin;
 use size::Size;
 
+/// What a summary message begins with, where nobody says otherwise.
+pub const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
+
 /// The rules of a compaction.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -49,6 +52,27 @@ pub struct Policy {
     pub rules: Rules,
     /// Who serves the model that will read the result, where it is known.
     pub provider: Option<&'static str>,
+}
+
+impl Policy {
+    /// The rules of a compaction that keeps so much of the end, and are else those of a run without flags: whatever the
+    /// size, with system messages pinned and every call with its results. How small a summary can be is for those to say
+    /// who know what is put around it.
+    pub fn keeping(keep: Size) -> Self {
+        Policy {
+            triggers: Vec::new(),
+            budget: None,
+            keep,
+            pins: vec![Pin::System],
+            pairs: Pairs::Strict,
+            context_window: None,
+            overhead_tokens: 0,
+            summary_prefix: format!("{SUMMARY_PREFIX}\n\n"),
+            smallest_summary: 0,
+            rules: Rules::OWN,
+            provider: None,
+        }
+    }
 }
 
 /// Where known systems decide otherwise than tcompact does.

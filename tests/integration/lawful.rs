@@ -25,19 +25,7 @@ pub(crate) struct Rules {
 }
 
 pub(crate) fn policy(rules: &Rules) -> Policy {
-    Policy {
-        triggers: Vec::new(),
-        budget: None,
-        keep: rules.keep,
-        pins: vec![rules.pin.clone()],
-        pairs: Pairs::Strict,
-        context_window: None,
-        overhead_tokens: 0,
-        summary_prefix: PREFIX.to_owned(),
-        smallest_summary: 0,
-        rules: tcompact::plan::Rules::OWN,
-        provider: None,
-    }
+    Policy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(rules.keep) }
 }
 
 /// Looks at the conversations of a source that can be read.
