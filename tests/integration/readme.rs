@@ -95,6 +95,62 @@ fn the_picture_of_the_readme_is_what_is_drawn() {
     assert!(readme.contains(&format!("```text\n{drawn}```")), "{drawn}");
 }
 
+/// `TCOMPACT_REGENERATE=1` draws it anew.
+#[test]
+fn the_drawing_at_the_top_is_what_a_terminal_shows() {
+    let arguments = ["-n", "--explain", "--color", "always", "--keep", "messages:10", "agent-session.json"];
+    let drawn = crate::program::with(&arguments).stderr;
+    let svg = anstyle_svg::Term::new().render_svg(&drawn);
+    let file = Path::new(crate::program::FIXTURES).join("explain.svg");
+    if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
+        fs::write(&file, &svg).expect("written");
+    }
+    let advice = "fixtures/explain.svg is stale: run `TCOMPACT_REGENERATE=1 cargo test readme` and commit it";
+    assert!(fs::read_to_string(&file).is_ok_and(|committed| committed == svg), "{advice}");
+}
+
+/// How deep the heading of a section is, its code in lines, sorted, and the figures of each row of its tables.
+type Section<'t> = (usize, Vec<&'t str>, Vec<Vec<String>>);
+
+/// The blocks of code of a text, and its sections.
+fn facts(text: &str) -> (Vec<&str>, Vec<Section<'_>>) {
+    let blocks = text.split("```").skip(1).step_by(2).collect();
+    let prose: String = text.split("```").step_by(2).collect();
+    let prose: &str = Box::leak(prose.into_boxed_str());
+    let sections = prose.split("\n#").map(|section| {
+        let depth = section.chars().take_while(|letter| *letter == '#').count();
+        let mut spans: Vec<&str> = section.split('`').skip(1).step_by(2).collect();
+        spans.sort_unstable();
+        let rows = section.lines().filter(|line| line.starts_with('|'));
+        let figures = |row: &str| {
+            let mut figures: Vec<&str> = row.split(|letter: char| !letter.is_ascii_digit() && letter != '.').collect();
+            figures.retain(|figure| figure.chars().any(|letter| letter.is_ascii_digit()));
+            figures.into_iter().map(str::to_owned).collect()
+        };
+        (depth, spans, rows.map(figures).collect())
+    });
+    (blocks, sections.collect())
+}
+
+#[test]
+fn the_readme_in_chinese_has_the_same_facts() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| fs::read_to_string(root.join(name)).expect("a README");
+    let (english, chinese) = (read("README.md"), read("README.zh-CN.md"));
+    let (english, chinese) = (facts(&english), facts(&chinese));
+    for (one, other) in english.0.iter().zip(&chinese.0) {
+        assert_eq!(one, other, "blocks of code");
+    }
+    for (one, other) in english.1.iter().zip(&chinese.1) {
+        assert_eq!((one.0, &one.1, one.2.len()), (other.0, &other.1, other.2.len()));
+        for (row, translated) in one.2.iter().zip(&other.2) {
+            // Months are figures in Chinese.
+            assert!(row.iter().all(|figure| translated.contains(figure)), "{row:?}, {translated:?}");
+        }
+    }
+    assert_eq!((english.0.len(), english.1.len()), (chinese.0.len(), chinese.1.len()), "blocks, and sections");
+}
+
 #[test]
 fn the_tables_of_the_readme_are_those_of_the_program() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README");
