@@ -18,6 +18,7 @@ mod killed;
 mod lawful;
 mod laws;
 mod layers;
+mod pages;
 mod peers;
 mod presets;
 mod program;
