@@ -2,7 +2,7 @@
 
 use crate::run::report::Status;
 
-use super::conversation::{Part, card, dollars, less, money, sizes, told};
+use super::conversation::{Part, card, dollars, less, money, percent, sizes, told};
 use super::escape::{escaped, grouped};
 use super::{Page, Row};
 
@@ -169,10 +169,7 @@ fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &m
         Some(error) => format!("<br><bdi>{}</bdi>", escaped(error)),
     };
     let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
-    let saved = row.tokens().map(|(before, after)| {
-        let share = (before.saturating_sub(after)) as f64 * 100.0 / before.max(1) as f64;
-        format!("{}%", share.round())
-    });
+    let saved = row.tokens().map(|(before, after)| percent(before, after));
     let mut cells = vec![
         number(row.number("messages")),
         number(row.number("tokens")),

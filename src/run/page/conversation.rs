@@ -152,12 +152,17 @@ pub(super) fn card(what: &str, number: &str, about: &str, more: &str) -> String 
 
 /// How much less it is.
 pub(super) fn less(before: u64, after: u64) -> String {
-    let percent = |less: u64| (less as f64 * 100.0 / before.max(1) as f64).round();
     match before.checked_sub(after) {
         Some(0) => "as many as before".to_owned(),
-        Some(saved) => format!("{} tokens less ({}%)", grouped(saved), percent(saved)),
-        None => format!("{} tokens more ({}%)", grouped(after - before), percent(after - before)),
+        Some(saved) => format!("{} tokens less ({})", grouped(saved), percent(before, after)),
+        None => format!("{} tokens more", grouped(after - before)),
     }
+}
+
+/// The part of it that is gone: all of it only where nothing is left.
+pub(super) fn percent(before: u64, after: u64) -> String {
+    let gone = (before.saturating_sub(after) as f64 * 100.0 / before.max(1) as f64).round();
+    format!("{}%", if after > 0 { gone.min(99.0) } else { gone })
 }
 
 /// US dollars, as exactly as a small sum wants it.
