@@ -9,6 +9,7 @@ mod check;
 mod conversation;
 mod file;
 mod files;
+mod page;
 mod restore;
 mod work;
 
@@ -65,7 +66,7 @@ pub fn run(mut settings: Settings) -> Result<Exit> {
     if !settings.embedded() {
         interrupt::leave_no_core();
     }
-    if !settings.embedded() || settings.destination != Destination::Stdout {
+    if !settings.embedded() || settings.destination != Destination::Stdout || settings.html.is_some() {
         interrupt::end_at_once();
     }
     let (exit, totals) = batch::run(&settings, &inputs, journal)?;
@@ -92,16 +93,21 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     if settings.archive_chosen {
         archive::check(settings, &named)?;
     }
-    let Some(report) = &settings.report else { return Ok(()) };
     let besides = settings.archive.iter().chain(&settings.read_besides).map(PathBuf::as_path);
     let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
-    if let (Destination::Folder(folder), Some(parent)) = (&settings.destination, report.parent())
-        && parent.starts_with(folder)
-    {
-        // The results will be there too.
-        fs::create_dir_all(parent).map_err(|error| output::unwritable(report, &error))?;
+    for file in settings.report.iter().chain(&settings.html) {
+        if let (Destination::Folder(folder), Some(parent)) = (&settings.destination, file.parent())
+            && parent.starts_with(folder)
+        {
+            // The results will be there too.
+            fs::create_dir_all(parent).map_err(|error| output::unwritable(file, &error))?;
+        }
     }
-    report::check(report, &others)
+    if let Some(report) = &settings.report {
+        report::check(report, &others)?;
+    }
+    let others: Vec<&Path> = others.into_iter().chain(settings.report.as_deref()).collect();
+    settings.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))
 }
 
 /// Has summaries that are paid for kept beside the results, so that none is asked for twice.

@@ -239,6 +239,15 @@ pub struct Arguments {
     )]
     pub report: Option<PathBuf>,
 
+    /// Draw what was done on one page for a browser, which needs no network and no script: the conversation to click
+    /// through, the summary, the facts that were kept, what went where, tokens and money before and after. Of several
+    /// conversations, a table and those that lose most.
+    #[arg(
+        long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["dry_run", "check"],
+        help_heading = "Output"
+    )]
+    pub html: Option<PathBuf>,
+
     /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a
     /// tab and the index.
     #[arg(short = 'n', long, help_heading = "Output")]
@@ -249,7 +258,8 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "check", help_heading = "Output")]
     pub explain: bool,
 
-    /// Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive.
+    /// Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an
+    /// archive, except for --html.
     #[arg(
         long, conflicts_with_all = ["output", "output_dir", "in_place", "emit", "dry_run", "check"],
         help_heading = "Output"

@@ -79,6 +79,10 @@ pub struct Settings {
     pub cache: Option<Cache>,
     /// Where is told what became of each conversation.
     pub report: Option<PathBuf>,
+    /// Where the page goes that shows what was done.
+    pub html: Option<PathBuf>,
+    /// The model that will read the result, where the user names it.
+    pub reader: Option<Model>,
     /// The other files that the user names for reading.
     pub read_besides: Vec<PathBuf>,
     /// The prompt.
@@ -198,6 +202,11 @@ impl Settings {
         self.dry_run || self.check || self.diff
     }
 
+    /// Whether what became of each conversation is to be told, in a report or on a page.
+    pub fn tells(&self) -> bool {
+        self.report.is_some() || self.html.is_some()
+    }
+
     /// Whether summaries are written by the embedded summarizer.
     pub fn embedded(&self) -> bool {
         matches!(*self.summarizer, Summarizer::Extractive)
@@ -235,6 +244,8 @@ impl Settings {
             redact: arguments.redact,
             cache: cache(&arguments)?,
             report: arguments.report.clone(),
+            html: arguments.html.clone(),
+            reader,
             read_besides: arguments.prompt_file.iter().chain(&arguments.config).cloned().collect(),
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
             template,

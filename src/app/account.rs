@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::rewrite::redaction::Redactor;
 use crate::run::explain::Saving;
+use crate::run::page::Drawn;
 use crate::run::report::{Conversation, Status};
 use crate::settings::Settings;
 use crate::summary::Bill;
@@ -28,12 +30,16 @@ pub(super) struct Account {
     pub(super) by: Option<Writer>,
     /// Places where secrets were masked, where they are to be.
     pub(super) redacted: Option<BTreeMap<&'static str, u64>>,
+    /// What masked them, by the same placeholders for whatever is still to be shown.
+    pub(super) redactor: Option<Redactor>,
     /// What went wrong.
     pub(super) error: Option<String>,
     /// Tokens that the summary has less than what it replaced.
     pub(super) saved: u64,
     /// What is told of it in a table; what it loses is `saved`.
     pub(super) saving: Option<Saving>,
+    /// What a page shows of it.
+    pub(super) page: Option<Box<Drawn>>,
 }
 
 impl Account {
@@ -46,9 +52,11 @@ impl Account {
             tokens_after: None,
             by: None,
             redacted: None,
+            redactor: None,
             error: None,
             saved: 0,
             saving: None,
+            page: None,
         }
     }
 
@@ -80,6 +88,7 @@ impl Account {
             error: self.error,
             saved: self.saved,
             saving: self.saving.map(|saving| Saving { saved: self.saved, ..saving }),
+            page: self.page,
             plan: self.plan,
         }
     }

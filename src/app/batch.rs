@@ -19,6 +19,7 @@ use crate::interrupt;
 use crate::run::input::{self, Input, Lines, Opened, Piece, Reading};
 use crate::run::inputs::Inputs;
 use crate::run::journal::Journal;
+use crate::run::page::Page;
 use crate::run::progress::{Progress, Totals};
 use crate::run::report::{Conversation, Report, Status};
 use crate::run::said::Said;
@@ -26,7 +27,10 @@ use crate::run::turns::{Aside, Cores, Turns, locked};
 use crate::settings::Settings;
 
 use super::file::{Fate, Job};
-use super::{Outcome, changes, made};
+use super::{Outcome, changes, made, page};
+
+/// Where the result goes of what is not read.
+pub(super) const NOWHERE: &str = "nowhere";
 
 /// What all workers share.
 pub(super) struct Batch<'b> {
@@ -38,6 +42,8 @@ pub(super) struct Batch<'b> {
     /// Whose turn it is on standard output.
     turns: Turns,
     report: Mutex<Report>,
+    /// The page that shows what was done, where there is to be one.
+    page: Mutex<Option<Page>>,
     totals: Mutex<Totals>,
     progress: Progress,
     /// What the only input failed with, or why the report is not complete.
@@ -94,6 +100,7 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
         turns: Turns::from(0),
         report: Mutex::new(Report::new(settings.report.as_deref())),
+        page: Mutex::new(page::begun(settings)),
         totals: Mutex::new(Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() }),
         progress: Progress::begun(settings, inputs.entries.len()),
         failure: Mutex::new(None),
@@ -104,15 +111,22 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         batch.hire(scope, inputs.entries.len());
         batch.work(scope);
     });
-    let Batch { totals, failure, progress, breaches, .. } = batch;
+    let Batch { totals, failure, progress, breaches, page, .. } = batch;
     drop(progress);
     let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some(failure) => Err(failure),
-        None if totals.failed > 0 => Ok((Exit::SomeFailed, totals)),
-        None if breaches.into_inner() => Ok((Exit::Breaches, totals)),
-        None => Ok((Exit::Success, totals)),
+    let page = page.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(failure) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(failure);
     }
+    if let Some((page, file)) = page.zip(settings.html.as_deref()) {
+        page::write(page, file, inputs)?;
+    }
+    let exit = match (totals.failed, breaches.into_inner()) {
+        (1.., _) => Exit::SomeFailed,
+        (0, true) => Exit::Breaches,
+        (0, false) => Exit::Success,
+    };
+    Ok((exit, totals))
 }
 
 impl<'b> Batch<'b> {
@@ -122,12 +136,12 @@ impl<'b> Batch<'b> {
         for path in &self.inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
             said.became(&name, why);
-            self.report(&[Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))])?;
+            self.report(vec![Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
         }
         for (name, why) in &self.inputs.unsearched {
             said.input_failed(&format!("{name} cannot be searched: {why}"));
             locked(&self.totals).failed += 1;
-            self.report(&[Conversation::without_plan(name, Status::Failed, Some(why.clone()))])?;
+            self.report(vec![Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
         }
         Ok(())
     }
@@ -321,7 +335,7 @@ impl<'b> Batch<'b> {
 
     /// Counts, says and reports what became of an input.
     fn close(&self, job: &Job<'b>, fate: Fate) {
-        if let Err(error) = self.report(&job.reported(&fate)) {
+        if let Err(error) = self.report(job.reported(&fate), &job.goes_to(&fate)) {
             locked(&self.failure).get_or_insert(error);
         }
         let said = Said::new(self.settings);
@@ -345,9 +359,13 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// Adds conversations to the report.
-    pub(super) fn report(&self, conversations: &[Conversation]) -> Result<()> {
-        locked(&self.report).add(conversations)
+    /// Adds conversations to the report and the page; their result went `to` some place.
+    pub(super) fn report(&self, conversations: Vec<Conversation>, to: &str) -> Result<()> {
+        let reported = locked(&self.report).add(&conversations);
+        if let Some(page) = &mut *locked(&self.page) {
+            page.add(conversations, to);
+        }
+        reported
     }
 }
 

@@ -24,7 +24,7 @@ use crate::transcript::source::Source;
 use super::account::Account;
 use super::archive::{self, Archived, MEDIA};
 use super::work::{Accepted, Work, Writer};
-use super::{files, policy};
+use super::{files, page, policy};
 
 /// What was done to a conversation.
 pub(super) struct Done {
@@ -73,11 +73,14 @@ pub(super) struct Task<'t, 'a> {
 pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
     let done = worked(task, account);
     match &done {
-        Ok(Some(done)) if task.settings.report.is_some() => {
+        Ok(Some(done)) if task.settings.tells() => {
             account.tokens_after = Some(files::left(task.settings, task.transcript, done));
         }
         Ok(_) => {}
         Err(error) => account.error = Some(error.to_string()),
+    }
+    if let (true, Ok(done)) = (task.settings.html.is_some(), &done) {
+        account.page = page::drawn(task, account, done.as_ref());
     }
     done
 }
@@ -92,7 +95,7 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
         said.planned(source, prepared, &plan, &tally);
         said.refused(source, &plan);
         account.saving = explain.and_then(|how| said.explained(how, source, prepared, &plan, &tally));
-        if settings.report.is_some() {
+        if settings.tells() {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
         if plan.cutoff == 0 {
@@ -163,7 +166,8 @@ fn compacted(
         Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
         Ok(Some((work.archived(source), work.placed(text))))
     });
-    account.redacted = redactor.map(|redactor| redactor.into_inner().counts().clone());
+    account.redactor = redactor.map(RefCell::into_inner);
+    account.redacted = account.redactor.as_ref().map(|redactor| redactor.counts().clone());
     Said::new(settings).redacted(source, account.redacted.as_ref());
     let accepted = accepted?;
     let Some((mut archived, summary)) = accepted else { return Ok(None) };
@@ -194,7 +198,7 @@ fn with_masked<T>(
 }
 
 /// What masks the secrets of a conversation, and gives none of them a placeholder that is there.
-fn redactor(transcript: &Transcript<'_>) -> Redactor {
+pub(super) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
     transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
     redactor
@@ -235,7 +239,7 @@ fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '
 }
 
 /// Has `then` look at a conversation with some edits made.
-fn on_edited<T>(
+pub(super) fn on_edited<T>(
     transcript: &Transcript<'_>,
     edits: &[Edit],
     then: impl FnOnce(&Transcript<'_>) -> Result<T>,

@@ -18,12 +18,13 @@ use crate::run::input::Seen;
 use crate::run::inputs::{Entry, Inputs};
 use crate::run::journal::{Journal, hash_of};
 use crate::run::output::{self, Output};
+use crate::run::page;
 use crate::run::progress::Totals;
 use crate::run::report::{Conversation, Status};
 use crate::run::turns::Turns;
 use crate::settings::{Destination, Settings};
 
-use super::batch::Batch;
+use super::batch::{Batch, NOWHERE};
 use super::{Outcome, archive};
 
 /// What became of an input.
@@ -106,6 +107,8 @@ struct State {
     /// The hash of what was read of it, where that is wanted.
     seen: Option<Seen>,
     conversations: Vec<Conversation>,
+    /// Which of them are drawn for a page.
+    drawn: Vec<usize>,
     /// What they took and saved.
     sums: Totals,
     failure: Option<anyhow::Error>,
@@ -214,7 +217,8 @@ impl<'b> Job<'b> {
             let read = self.output(&mut state)?.write(bytes)?;
             if self.is_printed() {
                 state.printed = true;
-                batch.report(&std::mem::take(&mut state.conversations))?;
+                state.drawn.clear();
+                batch.report(std::mem::take(&mut state.conversations), &self.goes_to(&Fate::Compacted))?;
             }
             Ok(read)
         });
@@ -350,6 +354,20 @@ impl<'b> Job<'b> {
         if lost { Totals { saved: 0, largest: Largest::default(), ..sums } } else { sums }
     }
 
+    /// Where its result goes, for people.
+    pub(super) fn goes_to(&self, fate: &Fate) -> String {
+        let in_place = matches!(self.settings.destination, Destination::InPlace(_));
+        match (&self.entry.output, fate) {
+            (_, Fate::LeftOut(_) | Fate::Failed(_)) => NOWHERE.to_owned(),
+            _ if self.settings.diff => "nowhere: --diff shows what a run would do".to_owned(),
+            (None, _) => "standard output".to_owned(),
+            (Some(place), Fate::Unchanged | Fate::PassedThrough | Fate::Finished) if in_place => {
+                format!("{}, as it was", place.display())
+            }
+            (Some(place), _) => place.display().to_string(),
+        }
+    }
+
     /// What is reported of it at the end.
     pub(super) fn reported(&self, fate: &Fate) -> Vec<Conversation> {
         let conversations = std::mem::take(&mut self.state().conversations);
@@ -377,8 +395,11 @@ impl State {
     fn add(&mut self, settings: &Settings, conversations: Vec<Conversation>) {
         self.sums.add(&conversations);
         self.passed_through |= conversations.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
-        if settings.report.is_some() {
+        if settings.tells() {
+            let from = self.conversations.len();
             self.conversations.extend(conversations);
+            self.drawn.extend((from..self.conversations.len()).filter(|&at| self.conversations[at].page.is_some()));
+            page::keep_largest(&mut self.conversations, &mut self.drawn);
         }
     }
 

@@ -13,25 +13,29 @@ pub(super) const ROLE: usize = 9;
 const TOOL: usize = 24;
 
 /// Who speaks.
-pub(super) fn role(message: &Message<'_>) -> String {
+pub(crate) fn role(message: &Message<'_>) -> String {
     match &message.role_name {
         Some(name) if message.role == Role::Other => fitted(&name.decode(), ROLE),
         _ => message.role.openai_name().to_owned(),
     }
 }
 
-/// The tools that are called, each with what it is given, in so many columns.
-pub(super) fn calls(message: &Message<'_>, columns: usize) -> Vec<String> {
-    let called = message.calls.iter().map(|call| {
+/// The tools that are called, each with what it is given.
+pub(super) fn called<'m>(message: &'m Message<'_>) -> impl Iterator<Item = (Cow<'m, str>, Cow<'m, str>)> {
+    message.calls.iter().map(|call| {
         let name = call.name.map_or(Cow::Borrowed("a call without a name"), |name| name.decode());
         let given = match call.arguments {
             Arguments::Text(text) => text.decode(),
             Arguments::Value(value) => Cow::Borrowed(value.raw()),
             Arguments::Absent => Cow::Borrowed(""),
         };
-        fitted(&format!("→ {name} {given}"), columns)
-    });
-    called.collect()
+        (name, given)
+    })
+}
+
+/// The same, each in so many columns.
+pub(super) fn calls(message: &Message<'_>, columns: usize) -> Vec<String> {
+    called(message).map(|(name, given)| fitted(&format!("→ {name} {given}"), columns)).collect()
 }
 
 /// The names of the tools that are called.
@@ -40,7 +44,7 @@ pub(super) fn tools(message: &Message<'_>) -> Vec<String> {
 }
 
 /// What is said, as text.
-pub(super) fn text(message: &Message<'_>) -> String {
+pub(crate) fn text(message: &Message<'_>) -> String {
     let texts = message.content.texts();
     texts.iter().map(|text| text.decode()).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -10,7 +10,7 @@ const MORE: char = '…';
 
 /// Whether a character only says how others are shown: a terminal would obey it, or draw a line that reads otherwise than
 /// it is written.
-fn is_obeyed(c: char) -> bool {
+pub(super) fn is_obeyed(c: char) -> bool {
     let directs = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
     let joins = matches!(c, '\u{ad}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}' | '\u{fff9}'..='\u{fffb}');
     c.is_control() || directs || joins || matches!(c, '\u{e0000}'..='\u{e0fff}')

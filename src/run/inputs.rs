@@ -204,10 +204,24 @@ impl Inputs {
         folders.into_iter().for_each(tidy);
     }
 
+    /// The file that the fewest may look into.
+    pub fn most_private(&self) -> Option<&Path> {
+        let others_may = |path: &&Path| fs::metadata(path).map_or(0, |metadata| others(&metadata));
+        self.entries.iter().filter_map(|entry| entry.path.as_deref()).min_by_key(others_may)
+    }
+
     /// The files that are read, and those that are written for them.
     fn places(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.entries.iter().filter_map(|entry| Some((entry.path.as_deref()?, entry.output.as_deref()?)))
     }
+}
+
+/// What others than the owner may do with a file.
+fn others(metadata: &fs::Metadata) -> u32 {
+    #[cfg(unix)]
+    return std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077;
+    #[cfg(not(unix))]
+    return u32::from(!metadata.permissions().readonly());
 }
 
 /// Where a run remembers what is finished: in the directory that it writes to, or beside the first file that it replaces.

@@ -1,7 +1,7 @@
 //! The outside: what is read and written, and what is said while it happens.
 
 pub mod append;
-mod brief;
+pub(crate) mod brief;
 mod columns;
 pub mod compression;
 pub mod diff;
@@ -10,6 +10,7 @@ pub mod input;
 pub mod inputs;
 pub mod journal;
 pub mod output;
+pub mod page;
 pub mod progress;
 pub mod report;
 pub mod said;

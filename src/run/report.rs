@@ -18,6 +18,7 @@ use crate::transcript::Transcript;
 use super::explain::Saving;
 use super::input::plain;
 use super::output;
+use super::page::Drawn;
 
 /// The plan for one conversation as `--dry-run --json` prints it. Tokens are counted by `counter`; indices are of the
 /// messages as they stand in the input.
@@ -151,6 +152,9 @@ pub struct Conversation {
     /// What it loses, where a table is to tell.
     #[serde(skip)]
     pub saving: Option<Saving>,
+    /// What a page shows of it, where one is to.
+    #[serde(skip)]
+    pub page: Option<Box<Drawn>>,
 }
 
 impl Conversation {
@@ -171,6 +175,7 @@ impl Conversation {
             error,
             saved: 0,
             saving: None,
+            page: None,
         }
     }
 

@@ -147,7 +147,7 @@ pub struct Resolved {
 }
 
 /// Flags that do not decide what becomes of a transcript.
-const UNDECIDING: [&str; 21] = [
+const UNDECIDING: [&str; 22] = [
     "api-key-env",
     "cache",
     "check",
@@ -156,6 +156,7 @@ const UNDECIDING: [&str; 21] = [
     "dry-run",
     "exit-status",
     "explain",
+    "html",
     "in-place",
     "jobs",
     "json",

@@ -19,6 +19,7 @@ mod killed;
 mod lawful;
 mod laws;
 mod layers;
+mod pages;
 mod peers;
 mod presets;
 mod program;

@@ -31,14 +31,14 @@ const NAME: usize = 16;
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+pub(super) enum Fate {
     Pinned,
     Summarized,
     Kept,
 }
 
 impl Fate {
-    const ALL: [Fate; 3] = [Fate::Pinned, Fate::Summarized, Fate::Kept];
+    pub(super) const ALL: [Fate; 3] = [Fate::Pinned, Fate::Summarized, Fate::Kept];
 
     /// What a bar is drawn with.
     fn sign(self) -> &'static str {
@@ -56,6 +56,11 @@ impl Fate {
             Fate::Summarized => "  summarized",
             Fate::Kept => "  kept      ",
         }
+    }
+
+    /// What it is called in a sentence.
+    pub(super) fn word(self) -> &'static str {
+        self.name().trim_start_matches('*').trim()
     }
 
     fn style(self) -> Style {
@@ -84,14 +89,17 @@ pub struct Picture<'p, 'a> {
 }
 
 /// What a row shows.
-struct Row {
-    messages: Range<usize>,
-    index: String,
+pub(super) struct Row {
+    /// The message, or those of a run.
+    pub(super) messages: Range<usize>,
+    /// The index, or the first and the last.
+    pub(super) index: String,
     bracket: &'static str,
-    role: String,
+    /// Who speaks, where it is the same in all of them.
+    pub(super) role: String,
     tokens: String,
     /// Tokens by what becomes of them, in the order of [`Fate::ALL`].
-    sizes: [u64; 3],
+    pub(super) sizes: [u64; 3],
 }
 
 /// Columns that the parts of a row take.
@@ -109,9 +117,8 @@ impl Picture<'_, '_> {
     pub fn draw(&self, columns: usize) -> String {
         let mut out = String::new();
         self.head(columns, &mut out);
-        let whole = Pairing::of(&self.transcript.messages).whole_cuts(&self.transcript.bonds);
-        let ranges = rows::rows(self.transcript.messages.len(), self.plan, &whole);
-        let rows: Vec<Row> = ranges.into_iter().map(|range| self.row(range, &whole)).collect();
+        let whole = self.whole_cuts();
+        let rows = self.rows(rows::MOST, &whole);
         if rows.is_empty() {
             return out;
         }
@@ -125,6 +132,17 @@ impl Picture<'_, '_> {
         out.push('\n');
         self.legend(&rows, columns, &mut out);
         out
+    }
+
+    /// For each index whether a cut there parts nothing.
+    pub(super) fn whole_cuts(&self) -> Vec<bool> {
+        Pairing::of(&self.transcript.messages).whole_cuts(&self.transcript.bonds)
+    }
+
+    /// So many rows at most, in order.
+    pub(super) fn rows(&self, most: usize, whole: &[bool]) -> Vec<Row> {
+        let ranges = rows::rows(self.transcript.messages.len(), self.plan, whole, most);
+        ranges.into_iter().map(|range| self.row(range, whole)).collect()
     }
 
     /// What the conversation is, and what was decided and why.
@@ -149,28 +167,31 @@ impl Picture<'_, '_> {
             first.end(columns, out);
             wrapped(&size, columns, out);
         }
-        let fired: Option<Vec<String>> =
-            plan.fired.as_ref().map(|sizes| sizes.iter().map(ToString::to_string).collect());
-        let fired = fired.map(|sizes| format!("--trigger {} was reached; ", sizes.join(","))).unwrap_or_default();
-        wrapped(&format!("{fired}{}", harmless(&self.decision())), columns, out);
+        wrapped(&harmless(&self.decision()), columns, out);
         if let Some(carried) = plan.carried {
             let text = format!("the earlier summary, message {carried}, is carried on by the new one");
             wrapped(&text, columns, out);
         }
     }
 
-    fn decision(&self) -> String {
+    /// What was decided, and why.
+    pub(crate) fn decision(&self) -> String {
         let Picture { plan, policy, .. } = self;
+        let fired: Option<Vec<String>> =
+            plan.fired.as_ref().map(|sizes| sizes.iter().map(ToString::to_string).collect());
+        let fired = fired.map(|sizes| format!("--trigger {} was reached; ", sizes.join(","))).unwrap_or_default();
         let (wanted, cut, keep) = (plan.wanted, plan.cutoff, policy.keep);
-        match (&plan.reason, &plan.moved_because) {
+        let decided = match (&plan.reason, &plan.moved_because) {
             (Some(reason), _) if wanted > 0 => format!("left as it is; --keep {keep} would cut at {wanted}: {reason}"),
             (Some(reason), _) => format!("left as it is: {reason}"),
             (None, Some(why)) => format!("the cut is at {cut}, and not at {wanted} as --keep {keep} wants it: {why}"),
             (None, None) => format!("the cut is at {cut}, as --keep {keep} wants it"),
-        }
+        };
+        format!("{fired}{decided}")
     }
 
-    fn fate(&self, index: usize) -> Fate {
+    /// What becomes of a message.
+    pub(super) fn fate(&self, index: usize) -> Fate {
         match index {
             index if index >= self.plan.cutoff => Fate::Kept,
             index if self.plan.pinned.binary_search(&index).is_ok() => Fate::Pinned,
@@ -231,7 +252,7 @@ impl Picture<'_, '_> {
     }
 
     /// What the message says or, of a run, how many there are of each role and which tools they call.
-    fn said(&self, row: &Row, columns: usize) -> String {
+    pub(super) fn said(&self, row: &Row, columns: usize) -> String {
         let messages = &self.transcript.messages[row.messages.clone()];
         if let [message] = messages {
             return brief::line(message, columns);
@@ -310,7 +331,7 @@ fn numbers(names: impl Iterator<Item = String>) -> Vec<String> {
     counts.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} {name}") }).collect()
 }
 
-fn counted(messages: usize) -> String {
+pub(super) fn counted(messages: usize) -> String {
     if messages == 1 { "1 message".to_owned() } else { format!("{messages} messages") }
 }
 

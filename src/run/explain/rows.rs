@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::plan::Plan;
 
-/// Rows of a picture, at most.
+/// Rows of a picture on a terminal, at most.
 pub(super) const MOST: usize = 40;
 /// Messages shown singly at each end, before and behind the cut, before and behind where it was wanted, and of the pinned
 /// ones.
@@ -15,9 +15,10 @@ const AT_CUT: usize = 3;
 const AT_WANTED: usize = 1;
 const PINNED: usize = 8;
 
-/// The rows of so many messages, in order. `whole` says for each index whether a cut there parts nothing.
-pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool]) -> Vec<Range<usize>> {
-    if messages <= MOST {
+/// The rows of so many messages, `most` of them, in order. `whole` says for each index whether a cut there parts nothing.
+/// Fewer than [`MOST`] may not do: what the plan is about has rows of its own.
+pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool], most: usize) -> Vec<Range<usize>> {
+    if messages <= most {
         return (0..messages).map(single).collect();
     }
     let around = |index: usize, margin: usize| match index {
@@ -39,7 +40,7 @@ pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool]) -> Vec<Range<us
         from = index + 1;
     }
     let rest = messages - shown.len();
-    let spare = MOST.saturating_sub(shown.len() + stretches.len());
+    let spare = most.saturating_sub(shown.len() + stretches.len());
     let parts = |stretch: &Range<usize>| 1 + stretch.len() * spare / rest;
     let runs = stretches.iter().flat_map(|stretch| runs(stretch, parts(stretch), whole));
     let mut rows: Vec<Range<usize>> = shown.iter().copied().map(single).chain(runs).collect();
@@ -74,14 +75,14 @@ mod tests {
     proptest! {
         #[test]
         fn rows_are_few_and_leave_nothing_out(
-            messages in 0..5000usize, cut in 0.0..1.0f64, wanted in 0.0..1.0f64, pinned in prop::collection::btree_set(0..200usize, 0..30)
+            messages in 0..5000usize, most in MOST..200usize, cut in 0.0..1.0f64, wanted in 0.0..1.0f64, pinned in prop::collection::btree_set(0..200usize, 0..30)
         ) {
             let place = |part: f64| (messages as f64 * part) as usize;
             let pinned = pinned.into_iter().filter(|&index| index < place(cut)).collect();
             let plan = Plan { cutoff: place(cut), wanted: place(wanted), pinned, ..Plan::default() };
             let whole: Vec<bool> = (0..=messages).map(|index| index % 3 == 0).collect();
-            let rows = rows(messages, &plan, &whole);
-            prop_assert!(rows.len() <= MOST);
+            let rows = rows(messages, &plan, &whole, most);
+            prop_assert!(rows.len() <= most);
             prop_assert!(rows.iter().flat_map(Clone::clone).eq(0..messages), "{rows:?}");
             prop_assert!(rows.iter().all(|row| !row.is_empty()));
             for line in [plan.cutoff, plan.wanted] {

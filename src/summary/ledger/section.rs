@@ -30,6 +30,14 @@ const KINDS: [(Kind, &str); 13] = [
     (Kind::Next, "Next:"),
 ];
 
+impl Kind {
+    /// What facts of the kind are called, in the plural.
+    pub fn name(self) -> &'static str {
+        let named = KINDS.iter().find(|(kind, _)| *kind == self);
+        named.map_or("Said", |(_, heading)| heading.trim_end_matches(':'))
+    }
+}
+
 /// Between what facts are about and the facts, and between facts about one thing.
 const ABOUT: &str = " » ";
 const BETWEEN: &str = "; ";

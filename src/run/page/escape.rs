@@ -1,0 +1,110 @@
+//! Text for a page: nothing in it is markup, nothing turns the text around it, and what cannot be seen is shown.
+//!
+//! What may be written where is decided by who calls; here every text is taken to be hostile.
+
+use std::fmt::Write;
+
+use crate::run::columns::is_obeyed;
+
+/// A text that can stand between tags and in the quotes of an attribute. Line ends and tabs stay; controls are shown by
+/// their pictures, and characters that turn lines around or take no room by their numbers.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(c),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}')),
+            '\u{7f}' => out.push('\u{2421}'),
+            '\u{fdd0}'..='\u{fdef}' => out.push('\u{fffd}'),
+            c if u32::from(c) & 0xfffe == 0xfffe => out.push('\u{fffd}'),
+            c if is_obeyed(c) && !joins(c) => {
+                // A string takes what is written to it.
+                let _ = write!(out, "‹U+{:04X}›", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Characters that many a language and picture is written with, and that change nothing but their neighbours.
+fn joins(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// A text of a message or a summary as a block; of one with more characters than `most`, the beginning and the end.
+pub(super) fn block(text: &str, most: usize) -> String {
+    let block = |text: &str| format!("<pre dir=\"auto\">{}</pre>\n", escaped(text));
+    let characters = text.chars().count();
+    if characters <= most {
+        return block(text);
+    }
+    let at = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(at, _)| at);
+    let (head, tail) = (most - most / 4, most / 4);
+    let left_out = grouped((characters - head - tail) as u64);
+    format!(
+        "{}<p class=\"left-out\">… {left_out} characters are left out here …</p>\n{}",
+        block(&text[..at(head)]),
+        block(&text[at(characters - tail)..])
+    )
+}
+
+/// A number as people read it.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn nothing_is_markup_and_nothing_is_hidden() {
+        assert_eq!(
+            escaped("<script>alert('a' & \"b\")</script>"),
+            "&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)&lt;/script&gt;"
+        );
+        assert_eq!(escaped("a\0\u{1b}[2J\u{7f}\r\nb\rc\td"), "a␀␛[2J␡\nb␍c\td");
+        assert_eq!(escaped("x\u{202e}y\u{2066}z\u{200b}\u{feff}\u{9b}"), "x‹U+202E›y‹U+2066›z‹U+200B›‹U+FEFF›‹U+009B›");
+        assert_eq!(escaped("👩\u{200d}💻 می\u{200c}خواهم ❤\u{fe0f}"), "👩\u{200d}💻 می\u{200c}خواهم ❤\u{fe0f}");
+        assert_eq!(escaped("\u{ffff}\u{fdd0}\u{1fffe}"), "\u{fffd}\u{fffd}\u{fffd}");
+    }
+
+    #[test]
+    fn a_long_text_loses_its_middle() {
+        assert_eq!(block("日本語", 3), "<pre dir=\"auto\">日本語</pre>\n");
+        assert_eq!(
+            block("日本語を話す人々", 4),
+            "<pre dir=\"auto\">日本語</pre>\n<p class=\"left-out\">… 4 characters are left out here …</p>\n<pre dir=\"auto\">々</pre>\n"
+        );
+        assert_eq!(
+            ["7", "123", "1,234", "12,345,678"],
+            [7, 123, 1234, 12_345_678].map(grouped).each_ref().map(|s| &**s)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_can_end_what_it_stands_in(text in any::<String>()) {
+            let escaped = escaped(&text);
+            prop_assert!(!escaped.contains(['<', '>', '"', '\'', '\0', '\u{1b}', '\u{202e}', '\r']), "{escaped}");
+        }
+    }
+}

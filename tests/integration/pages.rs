@@ -1,0 +1,270 @@
+//! `--html`: what a run did as one page, which must need nothing, obey nothing in a conversation and be whole.
+
+use std::collections::HashSet;
+use std::fs;
+
+use serde_json::json;
+
+use crate::program::{Run, path, piped, run, tcompact, with};
+
+const KEEP: [&str; 3] = ["-q", "--keep", "messages:2"];
+/// Elements that have no end.
+const VOID: [&str; 2] = ["meta", "br"];
+
+/// A page, which is well formed: what begins ends, anchors are there once, and links lead to them.
+fn page(file: &str) -> String {
+    let page = fs::read_to_string(file).expect("a page");
+    let body = page.strip_prefix("<!DOCTYPE html>\n").expect("it is HTML");
+    let (mut open, mut ids, mut links) = (Vec::new(), HashSet::new(), Vec::new());
+    let mut rest = body;
+    while let Some((_, tag)) = rest.split_once('<') {
+        let (tag, behind) = tag.split_once('>').expect("a tag ends");
+        let name = tag.split([' ', '\n']).next().expect("a name");
+        assert!(name.trim_start_matches('/').chars().all(|c| c.is_ascii_alphanumeric()), "<{tag}>");
+        assert_eq!(tag.matches('"').count() % 2, 0, "<{tag}>");
+        assert!(!tag.contains(" on") && !tag.contains(" src="), "<{tag}>");
+        assert!(!["script", "link", "img", "iframe", "object", "base"].contains(&name), "<{tag}>");
+        match name.strip_prefix('/') {
+            Some(name) => {
+                assert_eq!(open.pop(), Some(name), "…{}", &body[body.len() - rest.len()..][..rest.len().min(300)])
+            }
+            None if VOID.contains(&name) => {}
+            None => open.push(name),
+        }
+        if let Some((_, id)) = tag.split_once(" id=\"") {
+            assert!(ids.insert(id[..id.find('"').expect("an end")].to_owned()), "<{tag}> is there twice");
+        }
+        if let Some((_, link)) = tag.split_once(" href=\"") {
+            links.push(link[..link.find('"').expect("an end")].strip_prefix('#').expect("a link within").to_owned());
+        }
+        rest = behind;
+    }
+    assert!(open.is_empty(), "{open:?}");
+    links.iter().for_each(|link| assert!(ids.contains(link), "#{link} leads nowhere"));
+    assert!(page.contains("content=\"default-src 'none'; style-src 'unsafe-inline'"));
+    for landmark in ["<html lang=\"en\">", "<header>", "<nav ", "<main id=\"content\">", "<footer>", "<h1>"] {
+        assert_eq!(page.matches(landmark).count(), 1, "{landmark}");
+    }
+    page
+}
+
+fn compacted(more: &[&str]) -> Run {
+    with(&[&KEEP[..], more].concat())
+}
+
+#[test]
+fn a_page_shows_one_conversation() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "page.html"), path(folder.path(), "history.md"));
+    let without = with(&["-q", "--keep", "messages:10", "agent-session.json"]);
+    let run = with(&["-q", "--keep", "messages:10", "--html", &file, "agent-session.json"]);
+    assert_eq!((run.code, &run.stdout, run.stderr.as_str()), (0, &without.stdout, ""));
+    let whole = page(&file);
+    for part in [
+        "<h1>What became of <bdi>agent-session.json</bdi></h1>",
+        "Cut at 51, since a cut at 52 would part the call in message 51 from its result in message 52",
+        "Wanted at 52",
+        "Message 51, 38 tokens, kept; belongs together with message 52.",
+        "reject scans without status",
+        "→ <bdi>calls write_file</bdi>",
+        "## Session intent\n- Some recipients get the same notification",
+        "pinned: 1 message, 170 tokens",
+        "<td class=\"place\">in the summary</td>",
+        "<dt>What was cut away</dt><dd><bdi>nowhere: no --archive was named</bdi></dd>",
+    ] {
+        assert!(whole.contains(part), "{part}");
+    }
+    assert!(!whole.contains("Money"), "nobody said who reads it");
+    let told = ["--for", "gpt-4o", "--archive", &archive, "--html", &file, "agent-session.json"];
+    assert_eq!(compacted(&told).code, 0);
+    let priced = page(&file);
+    assert!(priced.contains("openai:gpt-4o at $2.50 a million tokens, without a cache"));
+    assert!(priced.contains(&format!("<dt>What was cut away</dt><dd><bdi>{archive}</bdi></dd>")));
+}
+
+#[test]
+fn facts_that_a_model_forgot_are_told_apart() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "page.html");
+    let run = compacted(&["--summarizer-cmd", "echo It has to be Python 3.9.", "--html", &file, "agent-session.json"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    let whole = page(&file);
+    assert!(
+        whole.contains("<td class=\"place\">appended to it</td>") && whole.contains("by command, 1 request</span>"),
+        "{whole}"
+    );
+    assert!(whole.contains("It has to be Python 3.9.\n\n## Ledger\nRules:"));
+}
+
+#[test]
+fn nothing_in_a_conversation_is_obeyed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "page.html");
+    let hostile = "</pre></style><script>alert(1)</script>\" onclick='x' <!-- &amp; \u{1b}[2J\u{0}\u{202e}\u{2066}]]>";
+    let long = format!("{hostile}{}end", "x".repeat(50_000));
+    let messages = json!([
+        {"role": "<b>odd</b>", "content": hostile},
+        {"role": "user", "name": hostile, "content": long},
+        {"role": "assistant", "content": hostile, "tool_calls": [
+            {"id": "<1>", "type": "function", "function": {"name": "<i>run", "arguments": format!("{{\"a\":\"{}\"}}", "<u>")}}]},
+        {"role": "tool", "tool_call_id": "<1>", "content": hostile},
+        {"role": "user", "content": hostile},
+        {"role": "assistant", "content": hostile},
+    ]);
+    let arguments = [&KEEP[..], &["--from", "openai-chat", "--html", &file]].concat();
+    let run = piped(&arguments, &messages.to_string());
+    assert_eq!(run.code, 0, "{run:?}");
+    let whole = page(&file);
+    for part in [
+        "&lt;/style&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot; onclick=&#39;x&#39; &lt;!-- &amp;amp; ␛[2J␀‹U+202E›‹U+2066›]]&gt;",
+        "characters are left out here",
+        "&lt;b&gt;odd",
+        "calls &lt;i&gt;run",
+    ] {
+        assert!(whole.contains(part), "{part}\n{whole}");
+    }
+    assert!(!whole.contains(['\u{1b}', '\u{202e}', '\u{2066}', '\0']) && whole.len() < 100_000);
+    assert!(whole.contains("xxend"), "the end of a long text is there");
+}
+
+#[test]
+fn a_batch_and_a_stream_have_a_row_for_each() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, results) = (path(folder.path(), "page.html"), path(folder.path(), "results"));
+    let inputs = ["openai-chat", "anthropic", "README.md", "agent-session.json"];
+    let batch = compacted(&[&["-O", &results, "--html", &file], &inputs[..]].concat());
+    let whole = page(&file);
+    assert_eq!(batch.stdout, "");
+    for part in [
+        "agent-session.json</bdi></a></th><td class=\"became\"><strong class=\"done\">compacted</strong></td>",
+        "<strong class=\"failed\">failed</strong><br><bdi>README.md",
+        "openai-chat/plain.json",
+        "<h2 id=\"largest\">Those that lose most</h2>",
+        &format!("<dt>The result</dt><dd><bdi>{results}/agent-session.json</bdi></dd>"),
+    ] {
+        assert!(whole.contains(part), "{part}");
+    }
+    let arguments = [&KEEP[..], &["openai-chat/conversations.jsonl"]].concat();
+    let without = with(&arguments);
+    let stream = with(&[&["--html", &file], &arguments[..]].concat());
+    assert_eq!((stream.code, stream.stdout), (0, without.stdout.clone()));
+    let whole = page(&file);
+    let (_, table) = whole.split_once("<h2 id=\"all\">").expect("a table");
+    assert_eq!(table.matches("<tr><th scope=\"row\" class=\"name\">").count(), without.stdout.lines().count());
+    assert!(whole.contains("openai-chat/conversations.jsonl:2"));
+}
+
+#[test]
+fn what_is_masked_is_masked_on_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "page.html");
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    let kept = format!("sk-proj-{}", "Zz9Yy8Xx7Ww6".repeat(4));
+    let said = |role: &str, text: String| json!({"role": role, "content": text});
+    let filler = "The gate opens at eight and closes at six, except on Sundays. ".repeat(20);
+    let messages = json!([
+        said("user", format!("Push with {secret} to the fork. Never push to main. {filler}")),
+        said("assistant", format!("I pushed with {secret}. {filler}")),
+        said("user", format!("Now use {kept} instead.")),
+        said("assistant", "Done.".to_owned()),
+    ]);
+    let redacted = [&KEEP[..], &["--redact", "--html", &file]].concat();
+    assert_eq!(piped(&redacted, &messages.to_string()).code, 0);
+    let whole = page(&file);
+    assert!(!whole.contains(&secret) && !whole.contains(&kept), "{whole}");
+    assert!(whole.contains("Push with [github-token-1] to the fork"), "{whole}");
+    assert!(whole.contains("<dt>Secrets masked</dt>"));
+    let untouched = ["-q", "--redact", "--html", &file];
+    assert_eq!(piped(&untouched, &messages.to_string()).code, 0);
+    let whole = page(&file);
+    assert!(whole.contains("left as it is") || whole.contains("Left as it is"), "{whole}");
+    assert!(!whole.contains(&secret) && !whole.contains(&kept), "also where nothing is compacted");
+}
+
+#[test]
+fn a_diff_has_a_page_and_writes_nothing_else() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, archive) = (path(folder.path(), "page.html"), path(folder.path(), "history.md"));
+    let run = compacted(&["--diff", "--archive", &archive, "--html", &file, "openai-chat/plain.json"]);
+    assert!(run.code == 0 && run.stdout.starts_with("--- openai-chat/plain.json"), "{run:?}");
+    assert!(page(&file).contains("<h1>What would become of <bdi>openai-chat/plain.json</bdi></h1>"));
+    assert!(page(&file).contains(&format!("would go to {archive}")));
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+}
+
+/// What fails has no page, and a page that was there stays.
+#[test]
+fn a_page_is_whole_or_not_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "page.html");
+    fs::write(&file, "another").expect("written");
+    for arguments in [&["--summarizer-cmd", "false", "openai-chat/plain.json"][..], &["README.md"], &["missing.json"]] {
+        assert_ne!(compacted(&[&["--html", &file], arguments].concat()).code, 0);
+        assert_eq!(fs::read_to_string(&file).expect("read"), "another");
+    }
+    let left = ["--summarizer-cmd", "false", "--on-error", "passthrough", "--html", &file, "openai-chat/plain.json"];
+    assert_eq!(compacted(&left).code, 0);
+    assert!(page(&file).contains("<dt>What went wrong</dt>"));
+    let lost = path(folder.path(), "deep");
+    fs::create_dir(&lost).expect("a folder");
+    let command = format!("rmdir {lost}; echo > {lost}; echo Short.");
+    let within = format!("{lost}/page.html");
+    let run = compacted(&["--summarizer-cmd", &command, "--html", &within, "openai-chat/plain.json"]);
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stderr.contains("deep/page.html cannot be written"), "{run:?}");
+    assert!(run.stdout.contains("Short."), "the transcript is not lost");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing else is left behind");
+}
+
+#[test]
+fn a_page_that_cannot_be_is_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, result) = (path(folder.path(), "page.html"), path(folder.path(), "result.json"));
+    for (arguments, code, words) in [
+        (&["-n", "--html", &file][..], 2, "'--dry-run' cannot be used with '--html <FILE>'"),
+        (&["--check", "--html", &file], 2, "cannot be used with"),
+        (&["--html", "-"], 2, "--html -: standard output carries the transcript"),
+        (&["--html", "openai-chat/plain.json"], 2, "is another file of this command"),
+        (&["--html", &result, "-o", &result], 2, "is another file of this command"),
+        (&["--html", &file, "--report", &file], 2, "is another file of this command"),
+        (&["--html", &file, "--archive", &file], 2, "--archive"),
+        (&["--html", "no/such/folder/page.html"], 1, "no/such/folder/page.html cannot be written"),
+        (&["--html", "openai-chat"], 1, "openai-chat cannot be written: it is a directory"),
+    ] {
+        let run = compacted(&[arguments, &["openai-chat/plain.json"]].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{arguments:?} {run:?}");
+        assert!(run.stderr.contains(words), "{arguments:?} {run:?}");
+    }
+    assert!(!fs::exists(&result).expect("looked"));
+}
+
+/// A page of a long conversation is one that a browser can bear.
+#[test]
+fn a_long_conversation_has_a_short_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "page.html");
+    let text = "All work and no play makes a long conversation. ".repeat(20);
+    let said = |at: usize| {
+        let role = if at.is_multiple_of(2) { "user" } else { "assistant" };
+        json!({"role": role, "content": format!("{at} {text}")})
+    };
+    let messages: Vec<_> = (0..4_000).map(said).collect();
+    let run = run(tcompact().args(KEEP).args(["--html", &file]), json!(messages).to_string().as_bytes());
+    assert_eq!(run.code, 0);
+    let whole = page(&file);
+    assert!(whole.len() < 2_500_000, "{}", whole.len());
+    assert!(whole.contains("messages are left out here"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_page_is_as_private_as_the_most_private_conversation() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, secret) = (path(folder.path(), "page.html"), path(folder.path(), "secret.json"));
+    fs::copy(path(crate::program::FIXTURES.as_ref(), "openai-chat/plain.json"), &secret).expect("copied");
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).expect("set");
+    let results = path(folder.path(), "results");
+    assert_eq!(compacted(&["-O", &results, "--html", &file, "agent-session.json", &secret]).code, 0);
+    assert_eq!(fs::metadata(&file).expect("a page").permissions().mode() & 0o777, 0o600);
+}
