@@ -153,8 +153,9 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         return wrong(&format!("--output-dir {} is a file; name a directory", file.display()));
     }
     let mut taken: HashMap<&Path, &Path> = HashMap::new();
+    let mut paths = RealPaths::default();
     let places: Vec<(&Path, &Path, PathBuf)> =
-        inputs.places().map(|(path, output)| (path, output, real(output))).collect();
+        inputs.places().map(|(path, output)| (path, output, paths.of(output))).collect();
     for (path, output, place) in &places {
         if let Some(root) = within(place).filter(|_| folder.is_some()) {
             return inside(&output.display().to_string(), root);
@@ -169,7 +170,7 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         }
     }
     if folder.is_some() {
-        let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| real(path)).collect();
+        let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| paths.of(path)).collect();
         if let Some(output) = taken.keys().find(|place| read.contains(**place)) {
             let output = output.display();
             return wrong(&format!(
@@ -233,6 +234,27 @@ fn home(settings: &Settings) -> Option<PathBuf> {
             Some(if first.is_dir() { first.clone() } else { folder(first).to_owned() })
         }
         _ => None,
+    }
+}
+
+/// Real paths of many files in few folders: each folder is looked up once.
+#[derive(Debug, Default)]
+pub struct RealPaths {
+    folders: HashMap<PathBuf, PathBuf>,
+}
+
+impl RealPaths {
+    /// As [`real`].
+    pub fn of(&mut self, path: &Path) -> PathBuf {
+        let is_link = || fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
+        let Some(name) = path.file_name().filter(|_| !is_link()) else { return real(path) };
+        let folder = folder(path);
+        if let Some(real) = self.folders.get(folder) {
+            return real.join(name);
+        }
+        let real = real(folder);
+        self.folders.insert(folder.to_owned(), real.clone());
+        real.join(name)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::exit::Failure;
 use crate::hash::{Hasher, sha256};
 
 use super::input::plain;
-use super::inputs::{OWN_FOLDER, real};
+use super::inputs::{OWN_FOLDER, RealPaths, real};
 
 /// The file in [`OWN_FOLDER`].
 const NAME: &str = "journal.jsonl";
@@ -44,6 +44,7 @@ pub struct Finished {
 pub struct Journal {
     home: PathBuf,
     rules: String,
+    paths: Mutex<RealPaths>,
     file: Mutex<File>,
     finished: HashMap<String, Finished>,
 }
@@ -75,7 +76,13 @@ impl Journal {
             return Err(Failure::unreadable(message).into());
         }
         let finished = read(&mut file).map_err(unusable)?;
-        Ok(Journal { home: real(home), rules: sha256(rules.as_bytes()), file: Mutex::new(file), finished })
+        Ok(Journal {
+            home: real(home),
+            rules: sha256(rules.as_bytes()),
+            paths: Mutex::default(),
+            file: Mutex::new(file),
+            finished,
+        })
     }
 
     /// Whether `output`, which may be `input` itself, is what the rules make of `input`.
@@ -105,7 +112,7 @@ impl Journal {
     }
 
     fn name(&self, path: &Path) -> String {
-        let path = real(path);
+        let path = self.paths.lock().unwrap_or_else(PoisonError::into_inner).of(path);
         path.strip_prefix(&self.home).unwrap_or(&path).display().to_string()
     }
 }

@@ -57,9 +57,8 @@ impl Unfinished {
     /// The disk cannot.
     pub fn finish(&self, like: Option<&Path>) -> io::Result<()> {
         let file = self.file.as_file();
-        let there = fs::metadata(&self.place).ok();
         let like = like.and_then(|like| fs::metadata(like).ok());
-        if let Some(metadata) = like.as_ref().or(there.as_ref()) {
+        if let Some(metadata) = like.clone().or_else(|| fs::metadata(&self.place).ok()) {
             #[cfg(unix)]
             {
                 use std::os::unix::fs::MetadataExt;

@@ -100,7 +100,9 @@ fn the_picture_of_the_readme_is_what_is_drawn() {
 fn the_drawing_at_the_top_is_what_a_terminal_shows() {
     let arguments = ["-n", "--explain", "--color", "always", "--keep", "messages:10", "agent-session.json"];
     let drawn = crate::program::with(&arguments).stderr;
-    let svg = anstyle_svg::Term::new().render_svg(&drawn);
+    let terminal = anstyle_svg::Term::new().palette(anstyle_svg::WIN10_CONSOLE);
+    // What terminals dim can still be read there.
+    let svg = terminal.render_svg(&drawn).replace("opacity: 0.4", "opacity: 0.75");
     let file = Path::new(crate::program::FIXTURES).join("explain.svg");
     if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
         fs::write(&file, &svg).expect("written");
