@@ -5,7 +5,7 @@ complete -c tcompact -l trigger -d 'Compact when every SIZE is reached (messages
 complete -c tcompact -l keep -d 'How much of the end stays as it is' -r
 complete -c tcompact -l pin -d 'Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`. Repeatable; rules that are given replace the default' -r
 complete -c tcompact -l pairs -d 'How a cut that would part a tool call from its result is moved: `strict`, to where it parts none; `langchain`, as LangChain does; `window:N`, looking only at N messages before it' -r
-complete -c tcompact -l for -d 'The model that will read the result: its context window and tokenizer are looked up (`--list models`)' -r
+complete -c tcompact -l for -d 'The model that will read the result: its context window, tokenizer and price are looked up (`--list models`)' -r
 complete -c tcompact -l context-window -d 'The context window in tokens, over any table' -r
 complete -c tcompact -l counter -d 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]' -r
 complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)' -r
@@ -41,7 +41,7 @@ complete -c tcompact -l emit -d 'What is written: the transcript in its own form
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
 complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were, for --restore; `.md`: for reading)' -r -F
 complete -c tcompact -l restore -d 'Put back what such an archive (`.jsonl`) holds of the transcript, byte for byte, however often it was compacted. Where it has one conversation a line, lines that the archive does not know stay. Refused where the hashes do not match' -r -F
-complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs' -r -F
+complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs, and after how many turns that pays' -r -F
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]' -r

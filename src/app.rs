@@ -7,6 +7,7 @@ mod asking;
 mod batch;
 mod check;
 mod conversation;
+mod economy;
 mod file;
 mod files;
 mod restore;
@@ -294,15 +295,19 @@ fn dry_run(
         let source = source_name(input, transcript);
         conversation::look(settings, transcript, |transcript, tally, plan| {
             outcome.compacted |= plan.cutoff > 0;
+            let told = settings.json || settings.verbose || settings.explain.is_some();
+            let economy = told.then(|| economy::estimated(settings, plan, tally)).flatten();
             outcome.text.push_str(&match settings.json {
-                true => DryRun::new(&source, transcript, plan, tally, settings).to_line(),
+                true => DryRun::new(&source, transcript, plan, tally, settings).worth(economy).to_line(),
                 false if several => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
                 false => format!("{}\n", plan.cutoff),
             });
-            Said::new(settings).planned(&source, transcript, plan, tally);
-            Said::new(settings).parted(&source, plan);
+            let said = Said::new(settings);
+            said.planned(&source, transcript, plan, tally);
+            said.economy(&source, economy.as_ref(), true);
+            said.parted(&source, plan);
             if let Some(how) = explained(settings, input, document) {
-                let saving = Said::new(settings).explained(how, &source, transcript, plan, tally);
+                let saving = said.explained(how, &source, transcript, plan, tally, economy.as_ref());
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
                 conversations.push(Conversation { saving, ..untouched });
             }

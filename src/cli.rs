@@ -88,7 +88,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RULE", default_value = "strict", help_heading = "Rules")]
     pub pairs: Pairs,
 
-    /// The model that will read the result: its context window and tokenizer are looked up (`--list models`).
+    /// The model that will read the result: its context window, tokenizer and price are looked up (`--list models`).
     #[arg(long = "for", value_name = "MODEL", help_heading = "Rules")]
     pub for_model: Option<String>,
 
@@ -235,7 +235,7 @@ pub struct Arguments {
     pub restore: Option<PathBuf>,
 
     /// Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status,
-    /// tokens afterwards, what the provider counts and what it costs.
+    /// tokens afterwards, what the provider counts and what it costs, and after how many turns that pays.
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run",
         help_heading = "Output"

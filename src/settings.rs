@@ -55,6 +55,8 @@ pub struct Settings {
     pub recipe: Recipe,
     /// What a known system does besides.
     pub ways: Ways,
+    /// The model that will read the result, where it is named.
+    pub reader: Option<Model>,
     /// The context window of the model that summarizes, in tokens, where it is known.
     pub summarizer_window: Option<u64>,
     /// How old arguments of tools are cut.
@@ -257,6 +259,7 @@ impl Settings {
             recipe: preset.recipe,
             // Who writes the words around a summary writes all of them.
             ways: Ways { fences: preset.ways.fences && arguments.summary_prefix == SUMMARY_PREFIX, ..preset.ways },
+            reader: model,
             summarizer_window: arguments.context_window.or(writer_window).or(context_window),
             truncation: truncation(arguments.truncate_args, preset, context_window),
             archive_chosen: arguments.archive.is_some(),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::plan::economy::Economy;
 use crate::run::explain::Saving;
 use crate::run::report::{Conversation, Status};
 use crate::settings::Settings;
@@ -24,6 +25,8 @@ pub(super) struct Account {
     pub(super) summary_tokens: Option<u64>,
     /// Tokens of what is left.
     pub(super) tokens_after: Option<u64>,
+    /// What is saved, and what it cost.
+    pub(super) economy: Option<Economy>,
     /// Who wrote the summary.
     pub(super) by: Option<Writer>,
     /// Places where secrets were masked, where they are to be.
@@ -44,6 +47,7 @@ impl Account {
             bill: Bill::default(),
             summary_tokens: None,
             tokens_after: None,
+            economy: None,
             by: None,
             redacted: None,
             error: None,
@@ -75,6 +79,7 @@ impl Account {
             requests: self.bill.requests,
             retries: self.bill.retries,
             cached: self.bill.cached,
+            economy: self.economy.filter(|_| !failed),
             redacted: self.redacted,
             elapsed_ms: whole_milliseconds(self.started.elapsed()),
             error: self.error,

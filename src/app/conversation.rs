@@ -24,7 +24,7 @@ use crate::transcript::source::Source;
 use super::account::Account;
 use super::archive::{self, Archived, MEDIA};
 use super::work::{Accepted, Work, Writer};
-use super::{files, policy};
+use super::{economy, files, policy};
 
 /// What was done to a conversation.
 pub(super) struct Done {
@@ -91,7 +91,10 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
         let plan = decided(settings, prepared, &tally);
         said.planned(source, prepared, &plan, &tally);
         said.refused(source, &plan);
-        account.saving = explain.and_then(|how| said.explained(how, source, prepared, &plan, &tally));
+        account.saving = explain.and_then(|how| {
+            let economy = economy::estimated(settings, &plan, &tally);
+            said.explained(how, source, prepared, &plan, &tally, economy.as_ref())
+        });
         if settings.report.is_some() {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
@@ -160,7 +163,11 @@ fn compacted(
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         account.saved = work.replaced_tokens().saturating_sub(tokens);
-        Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
+        let economy = economy::actual(settings, work.replaced_tokens(), tokens, &account.bill);
+        account.economy = Some(economy);
+        let said = Said::new(settings);
+        said.summarized(source, work.summarized.len(), tokens, &account.bill);
+        said.economy(source, Some(&economy), false);
         Ok(Some((work.archived(source), work.placed(text))))
     });
     account.redacted = redactor.map(|redactor| redactor.into_inner().counts().clone());
