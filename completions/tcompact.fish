@@ -27,7 +27,7 @@ complete -c tcompact -l ledger -d 'Facts that a model\'s summary must not lose (
 complete -c tcompact -l timeout -d 'Seconds a request or a command may take' -r
 complete -c tcompact -l retries -d 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx' -r
 complete -c tcompact -l rate -d 'Requests a minute, at most [default: as many as are wanted]' -r
-complete -c tcompact -l cache -d 'Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and all parameters' -r -f -a "(__fish_complete_directories)"
+complete -c tcompact -l cache -d 'Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and all parameters. With --dry-run, and --model or --summarizer-cmd beside it, the summary is shown, and asked for if it is not there yet' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -l on-error -d 'What is done when the summarizer fails for good' -r -f -a "fail\t'Exit with 4 or 5 and write nothing'
 passthrough\t'Write the input unchanged'
 extractive\t'Use the embedded summarizer'
@@ -63,10 +63,10 @@ powershell\t'For PowerShell'
 elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]'
-complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a tab and the index'
+complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several files, the path, a tab and the index. Only with --cache and --model (or --summarizer-cmd) on the same command line, the summary is asked for, shown on standard error, and kept for the real run, which does not ask again'
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, what belongs together, where a cut was wanted and where it is. Of several conversations, a table of those that lose most'
 complete -c tcompact -l diff -d 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive'
-complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation'
+complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation, with the summary where it is shown'
 complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
 complete -c tcompact -l resume -d 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished'
 complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'

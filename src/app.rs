@@ -10,6 +10,7 @@ mod conversation;
 mod economy;
 mod file;
 mod files;
+mod preview;
 mod restore;
 mod work;
 
@@ -227,7 +228,7 @@ pub fn process(
     check_messages(settings, &input.name, &document)?;
     document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
-        true => Ok(dry_run(settings, input, &document, conversations)),
+        true => dry_run(settings, input, &document, answers, conversations),
         false => compact(settings, input, &document, answers, conversations),
     }
 }
@@ -282,38 +283,45 @@ fn check_emit(settings: &Settings, document: &Document<'_>) -> Result<()> {
     }
 }
 
-/// Says where each conversation would be cut.
+/// Says where each conversation would be cut, and shows the summary where that is wanted.
 fn dry_run(
     settings: &Settings,
     input: &Input,
     document: &Document<'_>,
+    answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
-) -> Outcome {
+) -> Result<Outcome> {
     let several = settings.paths.len() > 1 || settings.paths.iter().any(|path| path.is_dir());
     let mut outcome = Outcome::default();
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
-        conversation::look(settings, transcript, |transcript, tally, plan| {
+        let mut previewed = Ok(None);
+        conversation::look(settings, transcript, |seen, tally, plan| {
             outcome.compacted |= plan.cutoff > 0;
             let told = settings.json || settings.verbose || settings.explain.is_some();
             let economy = told.then(|| economy::estimated(settings, plan, tally)).flatten();
-            outcome.text.push_str(&match settings.json {
-                true => DryRun::new(&source, transcript, plan, tally, settings).worth(economy).to_line(),
-                false if several => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
-                false => format!("{}\n", plan.cutoff),
-            });
             let said = Said::new(settings);
-            said.planned(&source, transcript, plan, tally);
+            said.planned(&source, seen, plan, tally);
             said.economy(&source, economy.as_ref(), true);
             said.parted(&source, plan);
             if let Some(how) = explained(settings, input, document) {
-                let saving = said.explained(how, &source, transcript, plan, tally, economy.as_ref());
+                let saving = said.explained(how, &source, seen, plan, tally, economy.as_ref());
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
                 conversations.push(Conversation { saving, ..untouched });
             }
+            previewed = preview::previewed(settings, &source, transcript, answers);
+            let shown = previewed.as_ref().ok().and_then(Option::as_ref);
+            let economy = shown.and_then(|shown| shown.economy).or(economy);
+            let summary = shown.map(|shown| shown.summary.as_str());
+            outcome.text.push_str(&match settings.json {
+                true => DryRun::new(&source, seen, plan, tally, settings).with(economy, summary).to_line(),
+                false if several => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
+                false => format!("{}\n", plan.cutoff),
+            });
         });
+        previewed?;
     }
-    outcome
+    Ok(outcome)
 }
 
 /// How a conversation of a document is drawn, if it is.

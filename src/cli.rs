@@ -188,7 +188,8 @@ pub struct Arguments {
     pub rate: Option<u32>,
 
     /// Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and
-    /// all parameters.
+    /// all parameters. With --dry-run, and --model or --summarizer-cmd beside it, the summary is shown, and asked for if
+    /// it is not there yet.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Summaries")]
     pub cache: Option<PathBuf>,
 
@@ -242,8 +243,9 @@ pub struct Arguments {
     )]
     pub report: Option<PathBuf>,
 
-    /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a
-    /// tab and the index.
+    /// Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several
+    /// files, the path, a tab and the index. Only with --cache and --model (or --summarizer-cmd) on the same command line,
+    /// the summary is asked for, shown on standard error, and kept for the real run, which does not ask again.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub dry_run: bool,
 
@@ -259,7 +261,7 @@ pub struct Arguments {
     )]
     pub diff: bool,
 
-    /// With --dry-run: print a JSON object for each conversation.
+    /// With --dry-run: print a JSON object for each conversation, with the summary where it is shown.
     #[arg(long, requires = "dry_run", help_heading = "Output")]
     pub json: bool,
 

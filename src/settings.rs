@@ -36,7 +36,7 @@ use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
-use summarizer::{Writer, cache, in_table, ledger, summarizer, summarizer_name, unencrypted, writer_provider};
+use summarizer::{Writer, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, writer_provider};
 
 /// What is to be done, in values that have been checked.
 #[derive(Debug, Clone)]
@@ -115,6 +115,8 @@ pub struct Settings {
     pub diff: bool,
     /// Only print where the cut is.
     pub dry_run: bool,
+    /// Show the summary too, and keep it for a real run.
+    pub preview: bool,
     /// Print it as JSON.
     pub json: bool,
     /// Only look for breaches of the provider's rules.
@@ -163,7 +165,8 @@ impl Settings {
     /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let Resolved { arguments, summary_prompt, disabled, said, given, rules } = resolved;
-        let settings = Self::checked(arguments, summary_prompt, variable);
+        let preview = preview(&arguments, &given);
+        let settings = Self::checked(arguments, preview, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::blamed(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.template);
         settings.said = said;
@@ -207,6 +210,7 @@ impl Settings {
 
     fn checked(
         arguments: Arguments,
+        preview: bool,
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
@@ -227,15 +231,16 @@ impl Settings {
         let archive = arguments.archive.clone();
         let archive = archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(&arguments))));
         let (destination, jobs) = (destination(&arguments)?, jobs(&arguments));
+        let asks = !arguments.check && (!arguments.dry_run || preview);
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
-            summarizer: Arc::new(summarizer(&arguments, &preset.recipe, variable)?),
+            summarizer: Arc::new(summarizer(&arguments, asks, &preset.recipe, variable)?),
             summarizer_name: summarizer_name(&arguments),
             writer,
             ledger: ledger(arguments.ledger, writer.asked_tokens),
             redact: arguments.redact,
-            cache: cache(&arguments)?,
+            cache: cache(&arguments, asks)?,
             report: arguments.report.clone(),
             read_besides: arguments.prompt_file.iter().chain(&arguments.config).cloned().collect(),
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
@@ -279,6 +284,7 @@ impl Settings {
             explain: arguments.explain.then_some(Explain::Picture),
             diff: arguments.diff,
             dry_run: arguments.dry_run,
+            preview,
             json: arguments.json,
             check: arguments.check,
             repair: arguments.repair,

@@ -23,6 +23,8 @@ pub(super) struct Account {
     pub(super) bill: Bill,
     /// Tokens of the summary message.
     pub(super) summary_tokens: Option<u64>,
+    /// What the summary says, where that is to be shown.
+    pub(super) summary: Option<String>,
     /// Tokens of what is left.
     pub(super) tokens_after: Option<u64>,
     /// What is saved, and what it cost.
@@ -46,6 +48,7 @@ impl Account {
             plan: Value::Null,
             bill: Bill::default(),
             summary_tokens: None,
+            summary: None,
             tokens_after: None,
             economy: None,
             by: None,

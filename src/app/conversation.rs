@@ -89,8 +89,11 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
         let said = Said::new(settings);
         let tally = Tally::new(settings.counter, &prepared.messages);
         let plan = decided(settings, prepared, &tally);
-        said.planned(source, prepared, &plan, &tally);
-        said.refused(source, &plan);
+        // A dry run has said so already.
+        if !settings.dry_run {
+            said.planned(source, prepared, &plan, &tally);
+            said.refused(source, &plan);
+        }
         account.saving = explain.and_then(|how| {
             let economy = economy::estimated(settings, &plan, &tally);
             said.explained(how, source, prepared, &plan, &tally, economy.as_ref())
@@ -104,7 +107,9 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
             said.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
             return Ok(Some(done).filter(|done| !done.edits.is_empty()));
         }
-        said.parted(source, &plan);
+        if !settings.dry_run {
+            said.parted(source, &plan);
+        }
         files::check(settings, prepared, &tally, &plan)?;
         compacted(task, prepared, early.clone(), plan, account)
     })
@@ -165,6 +170,7 @@ fn compacted(
         account.saved = work.replaced_tokens().saturating_sub(tokens);
         let economy = economy::actual(settings, work.replaced_tokens(), tokens, &account.bill);
         account.economy = Some(economy);
+        account.summary = settings.preview.then(|| text.clone());
         let said = Said::new(settings);
         said.summarized(source, work.summarized.len(), tokens, &account.bill);
         said.economy(source, Some(&economy), false);

@@ -42,6 +42,8 @@ pub struct DryRun<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     economy: Option<Economy>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'r str>,
 }
 
@@ -86,14 +88,15 @@ impl<'r> DryRun<'r> {
             summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
             keep: part(&kept, messages),
             economy: None,
+            summary: None,
             reason: plan.reason.as_deref(),
         }
     }
 
-    /// The same with what it would save and cost.
+    /// The same with what it would save and cost, and the summary if that is shown.
     #[must_use]
-    pub fn worth(self, economy: Option<Economy>) -> Self {
-        DryRun { economy, ..self }
+    pub fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
+        DryRun { economy, summary, ..self }
     }
 
     /// The object.

@@ -10,7 +10,7 @@ use crate::plan::breaches::Breach;
 use crate::plan::economy::Economy;
 use crate::plan::{Parted, Plan, total};
 use crate::run::explain::{Largest, Picture, Saving};
-use crate::run::input::{plain, spoken, visible_line};
+use crate::run::input::{plain, spoken, visible, visible_line};
 use crate::run::progress::{Totals, beside_the_bar};
 use crate::run::report::DryRun;
 use crate::run::terminal;
@@ -171,6 +171,14 @@ impl<'s> Said<'s> {
                 "{}: {messages} messages became a summary of {tokens} tokens{counted}{cached}",
                 spoken(source)
             ));
+        }
+    }
+
+    /// The summary that a real run with the same flags puts in the place of the history.
+    pub fn previewed(self, source: &str, summary: &str) {
+        if !self.settings.quiet {
+            let head = format!("tcompact: {}: the summary that a real run with these flags uses:", spoken(source));
+            terminal::draw(&format!("{}\n\n{}\n\n", visible_line(&head), visible(summary.trim_end())));
         }
     }
 

@@ -20,6 +20,7 @@ mod laws;
 mod layers;
 mod peers;
 mod presets;
+mod preview;
 mod program;
 mod providers;
 mod purity;

@@ -35,7 +35,7 @@ fn every_command_of_the_readme_works() {
         tried += 1;
     }
     assert!(tried >= 6, "{tried} blocks of commands");
-    assert_eq!(endpoint.requests().len(), 2, "both endpoints of the README were asked");
+    assert_eq!(endpoint.requests().len(), 3, "each endpoint of the README was asked, and the one with a preview once");
 }
 
 /// What `cargo run --release --` is given in the README, given to the program that was built for this test.

@@ -96,7 +96,8 @@ fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     let unknown: Value = serde_json::from_str(&unknown.stdout).expect("a plan");
     let keys = ["saved_usd_per_turn", "cost_usd", "pays_after_turns", "prices"];
     assert!(keys.iter().all(|key| unknown["economy"][key].is_null()), "{unknown}");
-    let nothing: Value = serde_json::from_str(&run(&["-n", "--json", "--keep", "messages:90"]).stdout).expect("a plan");
+    let nothing: Value =
+        serde_json::from_str(&run(&["-n", "--json", "--trigger", "messages:90"]).stdout).expect("a plan");
     assert!(nothing.get("economy").is_none(), "{nothing}");
 }
 
@@ -208,10 +209,9 @@ fn a_cache_that_cannot_be_is_found_before_anybody_is_asked() {
         &["--cache openai-chat/plain.json cannot be used"],
     );
     assert!(server.requests().is_empty());
-    let folder = tempfile::tempdir().expect("a folder");
-    let cache = path(folder.path(), "cache");
-    assert_eq!(ask(&server, &["--cache", &cache, "--dry-run"]).code, 0);
-    assert!(!folder.path().join("cache").exists(), "a dry run makes no file");
+    let arguments = ["-n", "--model", "openai:m", "--base-url", &server.url, "--cache", "openai-chat/plain.json"];
+    assert_fails(&with(&[&arguments[..], &["openai-chat/plain.json"]].concat()), 1, &["cannot be used"]);
+    assert!(server.requests().is_empty());
 }
 
 #[test]
