@@ -5,7 +5,7 @@ complete -c tcompact -l trigger -d 'Compact when every SIZE is reached (messages
 complete -c tcompact -l keep -d 'How much of the end stays as it is' -r
 complete -c tcompact -l pin -d 'Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`. Repeatable; rules that are given replace the default' -r
 complete -c tcompact -l pairs -d 'How a cut that would part a tool call from its result is moved: `strict`, to where it parts none; `langchain`, as LangChain does; `window:N`, looking only at N messages before it' -r
-complete -c tcompact -l for -d 'The model that will read the result: its context window and tokenizer are looked up (`--list models`)' -r
+complete -c tcompact -l for -d 'The model that will read the result: its context window, tokenizer and price are looked up (`--list models`)' -r
 complete -c tcompact -l context-window -d 'The context window in tokens, over any table' -r
 complete -c tcompact -l counter -d 'How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N` [default: told by --for, else approx]' -r
 complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)' -r
@@ -27,7 +27,7 @@ complete -c tcompact -l ledger -d 'Facts that a model\'s summary must not lose (
 complete -c tcompact -l timeout -d 'Seconds a request or a command may take' -r
 complete -c tcompact -l retries -d 'How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx' -r
 complete -c tcompact -l rate -d 'Requests a minute, at most [default: as many as are wanted]' -r
-complete -c tcompact -l cache -d 'Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and all parameters' -r -f -a "(__fish_complete_directories)"
+complete -c tcompact -l cache -d 'Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and all parameters. With --dry-run, and --model or --summarizer-cmd beside it, the summary is shown, and asked for if it is not there yet' -r -f -a "(__fish_complete_directories)"
 complete -c tcompact -l on-error -d 'What is done when the summarizer fails for good' -r -f -a "fail\t'Exit with 4 or 5 and write nothing'
 passthrough\t'Write the input unchanged'
 extractive\t'Use the embedded summarizer'
@@ -41,8 +41,7 @@ complete -c tcompact -l emit -d 'What is written: the transcript in its own form
 update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
 complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were, for --restore; `.md`: for reading)' -r -F
 complete -c tcompact -l restore -d 'Put back what such an archive (`.jsonl`) holds of the transcript, byte for byte, however often it was compacted. Where it has one conversation a line, lines that the archive does not know stay. Refused where the hashes do not match' -r -F
-complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs' -r -F
-complete -c tcompact -l html -d 'Draw what was done on one page for a browser, which needs no network and no script: the conversation to click through, the summary, the facts that were kept, what went where, tokens and money before and after. Of several conversations, a table and those that lose most' -r -F
+complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs, and after how many turns that pays' -r -F
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]' -r
@@ -64,10 +63,10 @@ powershell\t'For PowerShell'
 elvish\t'For elvish'
 man\t'The manual page'"
 complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]'
-complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a tab and the index'
+complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several files, the path, a tab and the index. Only with --cache and --model (or --summarizer-cmd) on the same command line, the summary is asked for, shown on standard error, and kept for the real run, which does not ask again'
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, what belongs together, where a cut was wanted and where it is. Of several conversations, a table of those that lose most'
-complete -c tcompact -l diff -d 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive, except for --html'
-complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation'
+complete -c tcompact -l diff -d 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive'
+complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation, with the summary where it is shown'
 complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
 complete -c tcompact -l resume -d 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished'
 complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'

@@ -7,9 +7,11 @@ mod asking;
 mod batch;
 mod check;
 mod conversation;
+mod economy;
 mod file;
 mod files;
 mod page;
+mod preview;
 mod restore;
 mod work;
 
@@ -232,7 +234,7 @@ pub fn process(
     check_messages(settings, &input.name, &document)?;
     document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
-        true => Ok(dry_run(settings, input, &document, conversations)),
+        true => dry_run(settings, input, &document, answers, conversations),
         false => compact(settings, input, &document, answers, conversations),
     }
 }
@@ -287,34 +289,45 @@ fn check_emit(settings: &Settings, document: &Document<'_>) -> Result<()> {
     }
 }
 
-/// Says where each conversation would be cut.
+/// Says where each conversation would be cut, and shows the summary where that is wanted.
 fn dry_run(
     settings: &Settings,
     input: &Input,
     document: &Document<'_>,
+    answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
-) -> Outcome {
+) -> Result<Outcome> {
     let several = settings.paths.len() > 1 || settings.paths.iter().any(|path| path.is_dir());
     let mut outcome = Outcome::default();
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
-        conversation::look(settings, transcript, |transcript, tally, plan| {
+        let mut previewed = Ok(None);
+        conversation::look(settings, transcript, |seen, tally, plan| {
             outcome.compacted |= plan.cutoff > 0;
-            outcome.text.push_str(&match settings.json {
-                true => DryRun::new(&source, transcript, plan, tally, settings).to_line(),
-                false if several => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
-                false => format!("{}\n", plan.cutoff),
-            });
-            Said::new(settings).planned(&source, transcript, plan, tally);
-            Said::new(settings).parted(&source, plan);
+            let told = settings.json || settings.verbose || settings.explain.is_some();
+            let economy = told.then(|| economy::estimated(settings, plan, tally)).flatten();
+            let said = Said::new(settings);
+            said.planned(&source, seen, plan, tally);
+            said.economy(&source, economy.as_ref(), true);
+            said.parted(&source, plan);
             if let Some(how) = explained(settings, input, document) {
-                let saving = Said::new(settings).explained(how, &source, transcript, plan, tally);
+                let saving = said.explained(how, &source, seen, plan, tally, economy.as_ref());
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
                 conversations.push(Conversation { saving, ..untouched });
             }
+            previewed = preview::previewed(settings, &source, transcript, answers);
+            let shown = previewed.as_ref().ok().and_then(Option::as_ref);
+            let economy = shown.and_then(|shown| shown.economy).or(economy);
+            let summary = shown.map(|shown| shown.summary.as_str());
+            outcome.text.push_str(&match settings.json {
+                true => DryRun::new(&source, seen, plan, tally, settings).with(economy, summary).to_line(),
+                false if several => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
+                false => format!("{}\n", plan.cutoff),
+            });
         });
+        previewed?;
     }
-    outcome
+    Ok(outcome)
 }
 
 /// How a conversation of a document is drawn, if it is.

@@ -85,7 +85,7 @@ pub struct Arguments {
     #[arg(long, value_name = "RULE", default_value = "strict", help_heading = "Rules")]
     pub pairs: Pairs,
 
-    /// The model that will read the result: its context window and tokenizer are looked up (`--list models`).
+    /// The model that will read the result: its context window, tokenizer and price are looked up (`--list models`).
     #[arg(long = "for", value_name = "MODEL", help_heading = "Rules")]
     pub for_model: Option<String>,
 
@@ -185,7 +185,8 @@ pub struct Arguments {
     pub rate: Option<u32>,
 
     /// Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and
-    /// all parameters.
+    /// all parameters. With --dry-run, and --model or --summarizer-cmd beside it, the summary is shown, and asked for if
+    /// it is not there yet.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Summaries")]
     pub cache: Option<PathBuf>,
 
@@ -232,7 +233,7 @@ pub struct Arguments {
     pub restore: Option<PathBuf>,
 
     /// Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status,
-    /// tokens afterwards, what the provider counts and what it costs.
+    /// tokens afterwards, what the provider counts and what it costs, and after how many turns that pays.
     #[arg(
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run",
         help_heading = "Output"
@@ -248,8 +249,9 @@ pub struct Arguments {
     )]
     pub html: Option<PathBuf>,
 
-    /// Print the cutoff index and do nothing else; 0 means that nothing would be replaced. Of several files, the path, a
-    /// tab and the index.
+    /// Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several
+    /// files, the path, a tab and the index. Only with --cache and --model (or --summarizer-cmd) on the same command line,
+    /// the summary is asked for, shown on standard error, and kept for the real run, which does not ask again.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub dry_run: bool,
 
@@ -266,7 +268,7 @@ pub struct Arguments {
     )]
     pub diff: bool,
 
-    /// With --dry-run: print a JSON object for each conversation.
+    /// With --dry-run: print a JSON object for each conversation, with the summary where it is shown.
     #[arg(long, requires = "dry_run", help_heading = "Output")]
     pub json: bool,
 

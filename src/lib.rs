@@ -58,7 +58,7 @@
 //!   telling the format, what its provider asks of the order of messages, and a file for each format.
 //! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
 //! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
-//!   And which rules of its provider a conversation breaks.
+//!   Which rules of its provider a conversation breaks, and what a compaction saves and when it has paid.
 //! - [`summary`]: what to put there. The ledger of facts that no summary may lose, the embedded summarizer, the prompt,
 //!   endpoints, commands, whether an answer is taken, and where it is kept for another time. A provider is two pure
 //!   functions; what is sent, and how often, is apart.

@@ -36,7 +36,7 @@ use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
-use summarizer::{Writer, cache, in_table, ledger, summarizer, summarizer_name, unencrypted, writer_provider};
+use summarizer::{Writer, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, writer_provider};
 
 /// What is to be done, in values that have been checked.
 #[derive(Debug, Clone)]
@@ -55,6 +55,8 @@ pub struct Settings {
     pub recipe: Recipe,
     /// What a known system does besides.
     pub ways: Ways,
+    /// The model that will read the result, where it is named.
+    pub reader: Option<Model>,
     /// The context window of the model that summarizes, in tokens, where it is known.
     pub summarizer_window: Option<u64>,
     /// How old arguments of tools are cut.
@@ -81,8 +83,6 @@ pub struct Settings {
     pub report: Option<PathBuf>,
     /// Where the page goes that shows what was done.
     pub html: Option<PathBuf>,
-    /// The model that will read the result, where the user names it.
-    pub reader: Option<Model>,
     /// The other files that the user names for reading.
     pub read_besides: Vec<PathBuf>,
     /// The prompt.
@@ -117,6 +117,8 @@ pub struct Settings {
     pub diff: bool,
     /// Only print where the cut is.
     pub dry_run: bool,
+    /// Show the summary too, and keep it for a real run.
+    pub preview: bool,
     /// Print it as JSON.
     pub json: bool,
     /// Only look for breaches of the provider's rules.
@@ -165,7 +167,8 @@ impl Settings {
     /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let Resolved { arguments, summary_prompt, disabled, said, given, rules } = resolved;
-        let settings = Self::checked(arguments, summary_prompt, variable);
+        let preview = preview(&arguments, &given);
+        let settings = Self::checked(arguments, preview, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::blamed(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.template);
         settings.said = said;
@@ -214,6 +217,7 @@ impl Settings {
 
     fn checked(
         arguments: Arguments,
+        preview: bool,
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
@@ -234,15 +238,16 @@ impl Settings {
         let archive = arguments.archive.clone();
         let archive = archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(&arguments))));
         let (destination, jobs) = (destination(&arguments)?, jobs(&arguments));
+        let asks = !arguments.check && (!arguments.dry_run || preview);
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
-            summarizer: Arc::new(summarizer(&arguments, &preset.recipe, variable)?),
+            summarizer: Arc::new(summarizer(&arguments, asks, &preset.recipe, variable)?),
             summarizer_name: summarizer_name(&arguments),
             writer,
             ledger: ledger(arguments.ledger, writer.asked_tokens),
             redact: arguments.redact,
-            cache: cache(&arguments)?,
+            cache: cache(&arguments, asks)?,
             report: arguments.report.clone(),
             html: arguments.html.clone(),
             reader,
@@ -290,6 +295,7 @@ impl Settings {
             explain: arguments.explain.then_some(Explain::Picture),
             diff: arguments.diff,
             dry_run: arguments.dry_run,
+            preview,
             json: arguments.json,
             check: arguments.check,
             repair: arguments.repair,

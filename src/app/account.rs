@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::plan::economy::Economy;
 use crate::rewrite::redaction::Redactor;
 use crate::run::explain::Saving;
 use crate::run::page::Drawn;
@@ -24,8 +25,12 @@ pub(super) struct Account {
     pub(super) bill: Bill,
     /// Tokens of the summary message.
     pub(super) summary_tokens: Option<u64>,
+    /// What the summary says, where that is to be shown.
+    pub(super) summary: Option<String>,
     /// Tokens of what is left.
     pub(super) tokens_after: Option<u64>,
+    /// What is saved, and what it cost.
+    pub(super) economy: Option<Economy>,
     /// Who wrote the summary.
     pub(super) by: Option<Writer>,
     /// Places where secrets were masked, where they are to be.
@@ -49,7 +54,9 @@ impl Account {
             plan: Value::Null,
             bill: Bill::default(),
             summary_tokens: None,
+            summary: None,
             tokens_after: None,
+            economy: None,
             by: None,
             redacted: None,
             redactor: None,
@@ -83,6 +90,7 @@ impl Account {
             requests: self.bill.requests,
             retries: self.bill.retries,
             cached: self.bill.cached,
+            economy: self.economy.filter(|_| !failed),
             redacted: self.redacted,
             elapsed_ms: whole_milliseconds(self.started.elapsed()),
             error: self.error,

@@ -180,7 +180,8 @@ impl<'b> Batch<'b> {
 
     /// Whether lines are worked on several at a time: where nobody else is waited for.
     fn takes_several(&self) -> bool {
-        self.settings.embedded() || self.settings.dry_run || self.settings.check
+        let Settings { dry_run, preview, check, .. } = *self.settings;
+        self.settings.embedded() || dry_run && !preview || check
     }
 
     /// Opens an input, and works on it, unless it is one that others can help with.

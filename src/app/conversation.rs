@@ -24,7 +24,7 @@ use crate::transcript::source::Source;
 use super::account::Account;
 use super::archive::{self, Archived, MEDIA};
 use super::work::{Accepted, Work, Writer};
-use super::{files, page, policy};
+use super::{economy, files, page, policy};
 
 /// What was done to a conversation.
 pub(super) struct Done {
@@ -92,9 +92,15 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
         let said = Said::new(settings);
         let tally = Tally::new(settings.counter, &prepared.messages);
         let plan = decided(settings, prepared, &tally);
-        said.planned(source, prepared, &plan, &tally);
-        said.refused(source, &plan);
-        account.saving = explain.and_then(|how| said.explained(how, source, prepared, &plan, &tally));
+        // A dry run has said so already.
+        if !settings.dry_run {
+            said.planned(source, prepared, &plan, &tally);
+            said.refused(source, &plan);
+        }
+        account.saving = explain.and_then(|how| {
+            let economy = economy::estimated(settings, &plan, &tally);
+            said.explained(how, source, prepared, &plan, &tally, economy.as_ref())
+        });
         if settings.tells() {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
@@ -104,7 +110,9 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
             said.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
             return Ok(Some(done).filter(|done| !done.edits.is_empty()));
         }
-        said.parted(source, &plan);
+        if !settings.dry_run {
+            said.parted(source, &plan);
+        }
         files::check(settings, prepared, &tally, &plan)?;
         compacted(task, prepared, early.clone(), plan, account)
     })
@@ -163,7 +171,12 @@ fn compacted(
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         account.saved = work.replaced_tokens().saturating_sub(tokens);
-        Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
+        let economy = economy::actual(settings, work.replaced_tokens(), tokens, &account.bill);
+        account.economy = Some(economy);
+        account.summary = settings.preview.then(|| text.clone());
+        let said = Said::new(settings);
+        said.summarized(source, work.summarized.len(), tokens, &account.bill);
+        said.economy(source, Some(&economy), false);
         Ok(Some((work.archived(source), work.placed(text))))
     });
     account.redactor = redactor.map(RefCell::into_inner);

@@ -89,7 +89,7 @@ fn of_what_was_done(
     let archived = done.map(|done| &done.archived);
     let archive = settings.archive.as_deref().filter(|_| archived.is_some_and(|kept| !kept.sections.is_empty()));
     let (policy, no_edits) = (&settings.policy, &[][..]);
-    let picture_of = Picture { source, transcript: before, tally, plan, policy, archive };
+    let picture_of = Picture { source, transcript: before, tally, plan, policy, archive, economy: None };
     let decision = picture_of.decision();
     Drawn {
         messages: remaining(transcript, plan, summary, no_edits).len(),

@@ -6,6 +6,7 @@
 pub mod breaches;
 pub mod carried;
 mod cutoff;
+pub mod economy;
 mod langchain;
 pub mod pairs;
 pub mod pins;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
+use crate::plan::economy::Economy;
 use crate::plan::{Plan, total};
 use crate::settings::Settings;
 use crate::tokens::Tally;
@@ -38,6 +39,11 @@ pub struct DryRun<'r> {
     pinned: &'r [usize],
     pub(super) summarize: Part,
     pub(super) keep: Part,
+    /// What it would save and cost, where something would be summarized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    economy: Option<Economy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'r str>,
 }
@@ -82,8 +88,16 @@ impl<'r> DryRun<'r> {
             pinned: &plan.pinned,
             summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
             keep: part(&kept, messages),
+            economy: None,
+            summary: None,
             reason: plan.reason.as_deref(),
         }
+    }
+
+    /// The same with what it would save and cost, and the summary if that is shown.
+    #[must_use]
+    pub fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
+        DryRun { economy, summary, ..self }
     }
 
     /// The object.
@@ -139,6 +153,9 @@ pub struct Conversation {
     pub retries: u64,
     /// Answers from the cache.
     pub cached: u64,
+    /// What is saved and what it cost, where a summary took the place of the history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub economy: Option<Economy>,
     /// Places where secrets were masked, by what stood there; only with `--redact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redacted: Option<BTreeMap<&'static str, u64>>,
@@ -170,6 +187,7 @@ impl Conversation {
             requests: 0,
             retries: 0,
             cached: 0,
+            economy: None,
             redacted: None,
             elapsed_ms: 0,
             error,
@@ -184,7 +202,10 @@ impl Conversation {
     pub fn not_written(self, why: &str) -> Self {
         match self.status {
             Status::Failed => self,
-            _ => Conversation { status: Status::Failed, error: Some(format!("nothing was written: {why}")), ..self },
+            _ => {
+                let error = Some(format!("nothing was written: {why}"));
+                Conversation { status: Status::Failed, error, economy: None, ..self }
+            }
         }
     }
 }

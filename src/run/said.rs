@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use crate::cli::{Accept, OnError};
 use crate::plan::breaches::Breach;
+use crate::plan::economy::Economy;
 use crate::plan::{Parted, Plan, total};
 use crate::run::explain::{Largest, Picture, Saving};
-use crate::run::input::{plain, spoken, visible_line};
+use crate::run::input::{plain, spoken, visible, visible_line};
 use crate::run::progress::{Totals, beside_the_bar};
 use crate::run::report::DryRun;
 use crate::run::terminal;
@@ -105,6 +106,18 @@ impl<'s> Said<'s> {
         self.line(&format!("{size}{fired}; {decision}"));
     }
 
+    /// What is saved and what it costs, as it is or, before there is a summary, about.
+    pub fn economy(self, source: &str, economy: Option<&Economy>, about: bool) {
+        if let Some(economy) = economy.filter(|_| self.settings.verbose) {
+            self.line(&format!("{}: {}", spoken(source), economy.sentence(about, self.reader())));
+        }
+    }
+
+    /// What the model is called that reads on.
+    fn reader(self) -> Option<&'static str> {
+        self.settings.reader.map(|model| model.name)
+    }
+
     /// Draws a conversation and what is to be done with it, or says what to tell of it in a table: what was asked for is
     /// shown even where little is to be said.
     pub fn explained(
@@ -114,11 +127,14 @@ impl<'s> Said<'s> {
         transcript: &Transcript<'_>,
         plan: &Plan,
         tally: &Tally<'_, '_>,
+        economy: Option<&Economy>,
     ) -> Option<Saving> {
         let Settings { policy, archive, .. } = self.settings;
         match how {
             Explain::Picture => {
-                let picture = Picture { source, transcript, tally, plan, policy, archive: archive.as_deref() };
+                let economy = economy.map(|economy| economy.sentence(true, self.reader()));
+                let archive = archive.as_deref();
+                let picture = Picture { source, transcript, tally, plan, policy, archive, economy };
                 terminal::draw(&picture.draw(terminal::columns()));
                 None
             }
@@ -155,6 +171,14 @@ impl<'s> Said<'s> {
                 "{}: {messages} messages became a summary of {tokens} tokens{counted}{cached}",
                 spoken(source)
             ));
+        }
+    }
+
+    /// The summary that a real run with the same flags puts in the place of the history.
+    pub fn previewed(self, source: &str, summary: &str) {
+        if !self.settings.quiet {
+            let head = format!("tcompact: {}: the summary that a real run with these flags uses:", spoken(source));
+            terminal::draw(&format!("{}\n\n{}\n\n", visible_line(&head), visible(summary.trim_end())));
         }
     }
 

@@ -3,7 +3,8 @@
 use crate::cli::Table;
 use crate::presets::PRESETS;
 use crate::summary::provider::PROVIDERS;
-use crate::tokens::{COUNTERS, models};
+use crate::tokens::COUNTERS;
+use crate::tokens::models::{self, PRICES_OF};
 use crate::transcript::format::FORMATS;
 
 /// The table as lines of columns, the first line naming them.
@@ -55,7 +56,8 @@ fn models_table() -> Vec<Vec<String>> {
             price(model.output_price),
         ]
     });
-    std::iter::once(row(["model", "context window", "output", "counter", "$/M in", "$/M out"])).chain(rows).collect()
+    let out = format!("$/M out (prices of {PRICES_OF})");
+    std::iter::once(row(["model", "context window", "output", "counter", "$/M in", &out])).chain(rows).collect()
 }
 
 /// Columns as wide as their widest cell, two spaces apart; the last as wide as it is.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::Result;
 use reqwest::Url;
 
+use super::layers::Given;
 use crate::cli::{Arguments, Facts};
 use crate::exit::Failure;
 use crate::run::input::plain;
@@ -25,6 +26,7 @@ pub(super) const EXTRACTIVE: &str = "extractive";
 
 pub(super) fn summarizer(
     arguments: &Arguments,
+    asks: bool,
     recipe: &Recipe,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Summarizer> {
@@ -49,7 +51,7 @@ pub(super) fn summarizer(
     }
     let (provider, model) = provider_and_model(name)?;
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
-    let key = key(arguments, provider, variable)?;
+    let key = key(arguments, asks, provider, variable)?;
     let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
     let tell: Tell = match (arguments.quiet, arguments.verbose) {
         (true, _) => |_, _| {},
@@ -101,6 +103,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
 /// servers on one's own machine want none.
 fn key(
     arguments: &Arguments,
+    asks: bool,
     provider: &Provider,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Option<Secret>> {
@@ -114,7 +117,7 @@ fn key(
         },
         None if arguments.api_key_env.is_none() && (provider.open || arguments.base_url.is_some()) => Ok(None),
         // Nobody is asked.
-        None if arguments.dry_run => Ok(None),
+        None if !asks => Ok(None),
         None => Err(Failure::usage(format!(
             "the variable {}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
             names.join(" or "),
@@ -200,10 +203,20 @@ pub(super) fn ledger(facts: Facts, asked_tokens: u64) -> u64 {
     }
 }
 
+/// Whether a dry run shows the summary: where it, the cache and who writes are named on the command line. What a layer says
+/// by itself must not turn a dry run into one that asks somebody.
+pub(super) fn preview(arguments: &Arguments, given: &[Given]) -> bool {
+    let typed = |flag: &str, is_on: bool| is_on && given.iter().all(|given| given.flag != flag);
+    let names_who =
+        typed("model", arguments.model.is_some()) || typed("summarizer-cmd", arguments.summarizer_cmd.is_some());
+    typed("dry-run", arguments.dry_run) && typed("cache", arguments.cache.is_some()) && names_who
+}
+
 /// Where summaries are kept, which is found out before any is paid for.
-pub(super) fn cache(arguments: &Arguments) -> Result<Option<Cache>> {
-    let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| name != EXTRACTIVE);
-    let used = asks && !arguments.dry_run && !arguments.check;
+pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> {
+    let others =
+        arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| name != EXTRACTIVE);
+    let used = others && asks;
     let Some(folder) = arguments.cache.as_ref().filter(|_| used) else {
         return Ok(None);
     };

@@ -1,12 +1,16 @@
 //! What is known of models: context windows, prices, and which tokenizer counts for them.
 //!
 //! `models.tsv` has a line a model: provider, name, window and longest output in tokens, prices in US dollars a million
-//! tokens of input and output (empty where not known). It is searched as text; nothing is built from it.
+//! tokens of input and output (empty where not known). It is searched as text; nothing is built from it. Prices are of
+//! the time that [`PRICES_OF`] says: models that came later have none.
 
 use super::Counter;
 use super::bpe::Encoding;
 
 const TABLE: &str = include_str!("models.tsv");
+
+/// Of when the prices are, year and month: the newest models that have one came out then.
+pub const PRICES_OF: &str = "2026-03";
 
 /// Characters a token that `LangChain` counts with for Anthropic's models.
 const ANTHROPIC_CHARS: f64 = 3.3;
@@ -74,7 +78,13 @@ pub fn find(name: &str) -> Result<Model, NotFound> {
     match named.as_slice() {
         [] => Err(NotFound::Unknown { near: near(name) }),
         [one] => Ok(*one),
-        [first, rest @ ..] if rest.iter().all(|model| model.context_window == first.context_window) => Ok(*first),
+        [first, rest @ ..] if rest.iter().all(|model| model.context_window == first.context_window) => {
+            // Who of them will be asked is not known, so a price is known only where it is everybody's.
+            let prices = |model: &Model| (model.input_price, model.output_price);
+            let same = rest.iter().all(|model| prices(model) == prices(first));
+            let (input_price, output_price) = if same { prices(first) } else { (None, None) };
+            Ok(Model { input_price, output_price, ..*first })
+        }
         several => {
             let full = |model: &Model| format!("{}:{} ({})", model.provider, model.name, model.context_window);
             Err(NotFound::Several { full: several.iter().map(full).collect() })
@@ -149,6 +159,16 @@ mod tests {
             })
         );
         assert_eq!(find("groq:openai/gpt-oss-20b").expect("known").context_window, 131_072);
+    }
+
+    #[test]
+    fn a_price_is_known_where_it_is_the_same_whoever_is_asked() {
+        let priced = all().filter(|model| model.input_price.is_some()).count();
+        assert!(priced > 300, "{priced}");
+        assert_eq!(find("openai/gpt-4o").expect("known").input_price, Some(2.5));
+        // It hands on to others, at their prices.
+        assert_eq!(find("openrouter:openrouter/auto").expect("known").input_price, None);
+        assert!(all().all(|model| model.input_price.is_none_or(|price| price >= 0.0)));
     }
 
     #[test]

@@ -59,7 +59,8 @@ fn the_plan_as_json_has_the_keys_of_the_contract() {
             "moved_because",
             "pinned",
             "summarize",
-            "keep"
+            "keep",
+            "economy"
         ]
     );
     assert_eq!(plan["source"], "openai-chat/parallel-calls.json");

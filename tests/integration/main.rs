@@ -22,6 +22,7 @@ mod layers;
 mod pages;
 mod peers;
 mod presets;
+mod preview;
 mod program;
 mod providers;
 mod purity;

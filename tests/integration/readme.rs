@@ -40,7 +40,7 @@ fn every_command_of_the_readme_works() {
     assert!(tried >= 6, "{tried} blocks of commands");
     let codex = folder.path().join(".codex/sessions/2026/01/07/rollout-1.jsonl.cut.jsonl");
     assert!(codex.exists() && folder.path().join("old-logs/conversations.jsonl").exists(), "recipes do something");
-    assert_eq!(endpoint.requests().len(), 2, "both endpoints of the README were asked");
+    assert_eq!(endpoint.requests().len(), 3, "each endpoint of the README was asked, and the one with a preview once");
 }
 
 /// A home with a session of Codex and a repository in it, and a folder with stand-ins for programs that ask a model.

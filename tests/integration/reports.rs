@@ -23,7 +23,8 @@ fn a_report_has_the_plan_and_what_came_of_it() {
     assert_eq!(run.code, 0, "{run:?}");
     let dry: Value = serde_json::from_str(&ask(&server, &["--dry-run", "--json"]).stdout).expect("a plan");
     let report = reported(&file).remove(0);
-    for (key, value) in dry.as_object().expect("an object") {
+    // What is saved is an estimate before there is a summary.
+    for (key, value) in dry.as_object().expect("an object").iter().filter(|(key, _)| *key != "economy") {
         assert_eq!(&report[key], value, "{key}");
     }
     assert_eq!(report["status"], "compacted");
@@ -39,6 +40,7 @@ fn a_report_has_the_plan_and_what_came_of_it() {
     assert_eq!(report["tokens_after"], after["tokens"]);
     let (before, summary, kept) = (&dry["tokens"], &report["summary_tokens"], &dry["summarize"]["tokens"]);
     let number = |value: &Value| value.as_u64().expect("a number");
+    assert_eq!(number(&report["economy"]["saved_tokens_per_turn"]), number(kept) - number(summary));
     assert_eq!(number(&report["tokens_after"]), number(before) - number(kept) + number(summary));
 }
 
@@ -52,6 +54,51 @@ fn a_report_says_what_it_cost() {
     let cost = reported(&file)[0]["usage"]["cost_usd"].as_f64().expect("a price");
     assert!((cost - (100.0 * 0.15 + 10.0 * 0.6) / 1e6).abs() < 1e-12, "{cost}");
     assert!(run.stderr.contains("100 tokens in and 10 out, $0.000021"), "{run:?}");
+}
+
+/// Prices are in US dollars a million tokens: 2.5 of what gpt-4o reads, 0.15 and 0.6 of what gpt-4o-mini reads and writes.
+#[test]
+fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "report.jsonl");
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    let models = ["--for", "gpt-4o", "--model", "openai:gpt-4o-mini", "--base-url", &server.url];
+    let run = |more: &[&str]| {
+        run(
+            tcompact()
+                .args(models)
+                .args(["--keep", "messages:10", "--ledger", "off"])
+                .args(more)
+                .arg("agent-session.json"),
+            b"",
+        )
+    };
+    let plan = run(&["-n", "--json"]).stdout;
+    let plan: Value = serde_json::from_str(&plan).expect("a plan");
+    let summarized = plan["summarize"]["tokens"].as_u64().expect("tokens");
+    let economy = &plan["economy"];
+    assert_eq!(economy["saved_tokens_per_turn"], summarized - 1024, "the summary is as large as --summary-tokens");
+    let cost = economy["cost_usd"].as_f64().expect("a price");
+    let least = (summarized as f64 * 0.15 + 1024.0 * 0.6) / 1e6;
+    assert!((least..least * 1.1).contains(&cost), "{cost}");
+    assert_eq!((&economy["pays_after_turns"], &economy["prices"]), (&json!(1), &json!("2026-03")));
+    assert!(server.requests().is_empty(), "a dry run asks nobody");
+    let told = run(&["-v", "--report", &file]).stderr;
+    let report = reported(&file).remove(0);
+    let saved = summarized - report["summary_tokens"].as_u64().expect("tokens");
+    assert_eq!(report["economy"]["saved_tokens_per_turn"], saved);
+    assert_eq!(report["economy"]["cost_usd"], 0.000021, "what the provider counts");
+    let sentence =
+        format!("saves {saved} tokens a turn ($0.0253 with gpt-4o); the summary costs $0.000021 and pays after 1 turn");
+    assert!(told.contains(&sentence), "{told}");
+    // Neither what a command costs is known, nor what a turn does that nobody is named for.
+    let unknown = with(&["-n", "--json", "--keep", "messages:10", "--summarizer-cmd", "cat", "agent-session.json"]);
+    let unknown: Value = serde_json::from_str(&unknown.stdout).expect("a plan");
+    let keys = ["saved_usd_per_turn", "cost_usd", "pays_after_turns", "prices"];
+    assert!(keys.iter().all(|key| unknown["economy"][key].is_null()), "{unknown}");
+    let nothing: Value =
+        serde_json::from_str(&run(&["-n", "--json", "--trigger", "messages:90"]).stdout).expect("a plan");
+    assert!(nothing.get("economy").is_none(), "{nothing}");
 }
 
 #[test]
@@ -162,10 +209,9 @@ fn a_cache_that_cannot_be_is_found_before_anybody_is_asked() {
         &["--cache openai-chat/plain.json cannot be used"],
     );
     assert!(server.requests().is_empty());
-    let folder = tempfile::tempdir().expect("a folder");
-    let cache = path(folder.path(), "cache");
-    assert_eq!(ask(&server, &["--cache", &cache, "--dry-run"]).code, 0);
-    assert!(!folder.path().join("cache").exists(), "a dry run makes no file");
+    let arguments = ["-n", "--model", "openai:m", "--base-url", &server.url, "--cache", "openai-chat/plain.json"];
+    assert_fails(&with(&[&arguments[..], &["openai-chat/plain.json"]].concat()), 1, &["cannot be used"]);
+    assert!(server.requests().is_empty());
 }
 
 #[test]

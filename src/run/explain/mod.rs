@@ -86,6 +86,8 @@ pub struct Picture<'p, 'a> {
     pub policy: &'p Policy,
     /// Where what is cut away goes.
     pub archive: Option<&'p Path>,
+    /// What that saves and costs, in a sentence.
+    pub economy: Option<String>,
 }
 
 /// What a row shows.
@@ -171,6 +173,9 @@ impl Picture<'_, '_> {
         if let Some(carried) = plan.carried {
             let text = format!("the earlier summary, message {carried}, is carried on by the new one");
             wrapped(&text, columns, out);
+        }
+        if let Some(economy) = &self.economy {
+            wrapped(economy, columns, out);
         }
     }
 

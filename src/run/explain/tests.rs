@@ -34,7 +34,8 @@ fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
     let transcript = &document.transcripts[0];
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
     let plan = plan(transcript, &tally, policy);
-    Picture { source: "chat.json", transcript, tally: &tally, plan: &plan, policy, archive: None }.draw(columns)
+    let (archive, economy) = (None, None);
+    Picture { source: "chat.json", transcript, tally: &tally, plan: &plan, policy, archive, economy }.draw(columns)
 }
 
 fn picture(messages: &[String], policy: &Policy, columns: usize) -> String {

@@ -73,6 +73,10 @@ impl Page {
         if drawn.files > 0 {
             places.push(("Beside the archive", format!("{} files", grouped(drawn.files as u64))));
         }
+        if let Some(economy) = &row.told.economy {
+            let sentence = economy.sentence(false, self.reader.as_ref().map(|reader| reader.name.as_str()));
+            places.push(("What it is worth", escaped(&sentence)));
+        }
         if let Some(masked) = row.told.redacted.as_ref() {
             let counts: Vec<String> = masked.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             let counts = if counts.is_empty() { "none was found".to_owned() } else { counts.join(", ") };

@@ -1,0 +1,56 @@
+//! What a compaction of a conversation is worth: estimated before there is a summary, and by what it took afterwards.
+
+use crate::plan::Plan;
+use crate::plan::economy::{Economy, Prices};
+use crate::settings::Settings;
+use crate::summary::{Bill, Summarizer};
+use crate::tokens::Tally;
+use crate::tokens::models::PRICES_OF;
+
+/// What it would be worth, if anything would be summarized. The summary is taken to be as large as `--summary-tokens`
+/// asks for, but no larger than what it replaces; and to be asked for once, in a prompt with all of the history.
+pub(super) fn estimated(settings: &Settings, plan: &Plan, tally: &Tally<'_, '_>) -> Option<Economy> {
+    if plan.cutoff == 0 {
+        return None;
+    }
+    let replaced = tally.sum(&plan.replaced());
+    let summary = settings.writer.asked_tokens.min(replaced);
+    let prompt = || {
+        let history = tally.sum(&plan.summarized()).min(settings.trim_tokens.unwrap_or(u64::MAX));
+        let around = settings.template.fill("").unwrap_or_default();
+        let system = settings.recipe.system.unwrap_or_default();
+        let around = settings.writer.counter.count_text(&around) + settings.writer.counter.count_text(system);
+        history.saturating_add(around)
+    };
+    let cost = match *settings.summarizer {
+        Summarizer::Extractive => Some(0.0),
+        Summarizer::Command(..) => None,
+        Summarizer::Endpoint(..) => {
+            prices(settings).writer.and_then(|_| prices(settings).of_summary(prompt(), summary))
+        }
+    };
+    Some(of(settings, replaced, summary, cost))
+}
+
+/// What it was worth: a summary of so many tokens took the place of `replaced`, and was billed.
+pub(super) fn actual(settings: &Settings, replaced: u64, summary: u64, bill: &Bill) -> Economy {
+    let asked = bill.requests > 0;
+    let cost = match *settings.summarizer {
+        // What a command does is not known, nor what it costs.
+        Summarizer::Command(..) if asked => None,
+        Summarizer::Endpoint(..) if asked => bill.usage.and_then(|usage| settings.writer.billed(usage).cost_usd),
+        _ => Some(0.0),
+    };
+    of(settings, replaced, summary, cost)
+}
+
+fn of(settings: &Settings, replaced: u64, summary: u64, cost: Option<f64>) -> Economy {
+    let prices = prices(settings);
+    let economy = Economy::new(replaced, summary, cost, prices.reader);
+    let uses = prices.reader.is_some() || prices.writer.is_some() && cost.is_some_and(|cost| cost > 0.0);
+    if uses { economy.with_prices_of(PRICES_OF) } else { economy }
+}
+
+fn prices(settings: &Settings) -> Prices {
+    Prices { reader: settings.reader.and_then(|model| model.input_price), writer: settings.writer.prices }
+}
