@@ -42,6 +42,7 @@ update\t'`{"messages": [remove-all, summary, kept…]}`, or null'"
 complete -c tcompact -l archive -d 'Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were, for --restore; `.md`: for reading)' -r -F
 complete -c tcompact -l restore -d 'Put back what such an archive (`.jsonl`) holds of the transcript, byte for byte, however often it was compacted. Where it has one conversation a line, lines that the archive does not know stay. Refused where the hashes do not match' -r -F
 complete -c tcompact -l report -d 'Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status, tokens afterwards, what the provider counts and what it costs, and after how many turns that pays' -r -F
+complete -c tcompact -l html -d 'Draw what was done on one page for a browser, which needs no network and no script: the conversation to click through, the summary, the facts that were kept, what went where, tokens and money before and after. Of several conversations, a table and those that lose most' -r -F
 complete -c tcompact -l repair -d 'Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong place moves' -r -f -a "drop\t'They are taken away'
 synthesize\t'They are given a result that says there is none'"
 complete -c tcompact -s j -l jobs -d 'How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked]' -r
@@ -65,7 +66,7 @@ man\t'The manual page'"
 complete -c tcompact -l redact -d 'Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is sent and in the summary, each by a placeholder such as [github-token-1]'
 complete -c tcompact -s n -l dry-run -d 'Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several files, the path, a tab and the index. Only with --cache and --model (or --summarizer-cmd) on the same command line, the summary is asked for, shown on standard error, and kept for the real run, which does not ask again'
 complete -c tcompact -l explain -d 'Draw the conversation on standard error: roles, sizes, pins, what belongs together, where a cut was wanted and where it is. Of several conversations, a table of those that lose most'
-complete -c tcompact -l diff -d 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive'
+complete -c tcompact -l diff -d 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive, except for --html'
 complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation, with the summary where it is shown'
 complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
 complete -c tcompact -l resume -d 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished'

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use anyhow::Result;
 
@@ -83,6 +84,8 @@ pub struct Settings {
     pub report: Option<PathBuf>,
     /// Where the page goes that shows what was done.
     pub html: Option<PathBuf>,
+    /// Tokens that a conversation must lose to be drawn there: in a batch, as many as the largest that were drawn.
+    pub least_drawn: Arc<AtomicU64>,
     /// The other files that the user names for reading.
     pub read_besides: Vec<PathBuf>,
     /// The prompt.
@@ -250,6 +253,7 @@ impl Settings {
             cache: cache(&arguments, asks)?,
             report: arguments.report.clone(),
             html: arguments.html.clone(),
+            least_drawn: Arc::default(),
             reader,
             read_besides: arguments.prompt_file.iter().chain(&arguments.config).cloned().collect(),
             summarizer_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),

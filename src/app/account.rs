@@ -67,6 +67,12 @@ impl Account {
         }
     }
 
+    /// Tokens that the whole conversation has less, as far as that is known by now.
+    pub(super) fn lost(&self) -> u64 {
+        let before = self.plan.get("tokens").and_then(Value::as_u64);
+        before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
+    }
+
     /// The account as it is reported; `failed` says that there is no result.
     pub(super) fn closed(self, settings: &Settings, failed: bool) -> Conversation {
         let asked = self.bill.requests > 0 || self.bill.cached > 0;

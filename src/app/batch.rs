@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope, scope};
 
@@ -365,6 +365,7 @@ impl<'b> Batch<'b> {
         let reported = locked(&self.report).add(&conversations);
         if let Some(page) = &mut *locked(&self.page) {
             page.add(conversations, to);
+            self.settings.least_drawn.store(page.least_drawn(), Ordering::Relaxed);
         }
         reported
     }

@@ -4,6 +4,7 @@
 //! the result is always made of the source, with the edits that fall into what stays.
 
 use std::cell::RefCell;
+use std::sync::atomic::Ordering;
 
 use anyhow::Result;
 
@@ -79,7 +80,8 @@ pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<
         Ok(_) => {}
         Err(error) => account.error = Some(error.to_string()),
     }
-    if let (true, Ok(done)) = (task.settings.html.is_some(), &done) {
+    let is_drawn = || account.lost() >= task.settings.least_drawn.load(Ordering::Relaxed);
+    if let (true, Ok(done)) = (task.settings.html.is_some() && is_drawn(), &done) {
         account.page = page::drawn(task, account, done.as_ref());
     }
     done

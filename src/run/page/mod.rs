@@ -93,13 +93,17 @@ impl Row {
         self.number("tokens").zip(after)
     }
 
+    /// Tokens that are gone.
+    fn saved(&self) -> u64 {
+        self.tokens().map_or(0, |(before, after)| before.saturating_sub(after))
+    }
+
     /// Failures first, then those that lose most; which was done first does not matter.
     fn order(&self) -> (bool, Reverse<u64>, &str, usize) {
-        let saved = self.tokens().map_or(0, |(before, after)| before.saturating_sub(after));
         let source = self.text("source");
         let line = source.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
         let (file, line) = line.unwrap_or((source, 0));
-        (self.told.status != Status::Failed, Reverse(saved), file, line)
+        (self.told.status != Status::Failed, Reverse(self.saved()), file, line)
     }
 }
 
@@ -111,25 +115,28 @@ pub struct Page {
     looked: bool,
     sums: Sums,
     rows: Vec<Row>,
+    /// How many of them are drawn.
+    drawn: usize,
+    least_drawn: u64,
 }
 
 impl Page {
     /// A page of no conversation yet; `reader` is the model that reads on, and `looked` says that no result is written.
     pub fn new(reader: Option<Reader>, looked: bool) -> Self {
-        Page { reader, looked, sums: Sums::default(), rows: Vec::new() }
+        Page { reader, looked, sums: Sums::default(), rows: Vec::new(), drawn: 0, least_drawn: 0 }
     }
 
     /// Adds conversations whose result went `to` some place.
     pub fn add(&mut self, conversations: Vec<Conversation>, to: &str) {
         for mut told in conversations {
             told.page = told.page.filter(|_| told.status != Status::Failed);
+            self.drawn += usize::from(told.page.is_some());
             self.rows.push(Row { told, to: to.to_owned() });
             if let Some(row) = self.rows.last() {
                 self.sums.add(row);
             }
-            let drawn = self.rows.iter().filter(|row| row.told.page.is_some()).count();
             // Not each time: that would take too long where there are many.
-            if drawn > 2 * MOST_DRAWN || self.rows.len() > 2 * MOST_ROWS {
+            if self.drawn > 2 * MOST_DRAWN || self.rows.len() > 2 * MOST_ROWS {
                 self.settle();
             }
         }
@@ -139,8 +146,16 @@ impl Page {
     fn settle(&mut self) {
         self.rows.sort_by(|a, b| a.order().cmp(&b.order()));
         self.rows.truncate(MOST_ROWS);
-        let drawn = self.rows.iter_mut().filter(|row| row.told.page.is_some());
-        drawn.skip(MOST_DRAWN).for_each(|row| row.told.page = None);
+        let mut drawn: Vec<&mut Row> = self.rows.iter_mut().filter(|row| row.told.page.is_some()).collect();
+        drawn.iter_mut().skip(MOST_DRAWN).for_each(|row| row.told.page = None);
+        drawn.truncate(MOST_DRAWN);
+        self.least_drawn = drawn.get(MOST_DRAWN - 1).map_or(0, |row| row.saved());
+        self.drawn = drawn.len();
+    }
+
+    /// Tokens that a conversation must lose, at least, to be drawn: others are that lose more.
+    pub fn least_drawn(&self) -> u64 {
+        self.least_drawn
     }
 
     /// The whole page.
