@@ -7,6 +7,7 @@ mod bricks;
 mod contract;
 mod deerflow;
 mod endpoint;
+mod errors;
 mod exact_tokens;
 mod facts;
 mod faults;
