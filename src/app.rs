@@ -188,8 +188,14 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
         ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
         ReadError::Ambiguous { .. } => false,
     };
+    let next = match &error {
+        ReadError::Ambiguous { .. } => Some("--from FORMAT, one of these"),
+        ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
+        _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd"),
+    };
     let error = error.after(input.lines_before);
-    Failure::unreadable(format!("{} {error}", input::spoken(&input.name))).of_other_file(other_file)
+    let failure = Failure::unreadable(format!("{} {error}", input::spoken(&input.name))).of_other_file(other_file);
+    next.into_iter().fold(failure, Failure::try_next)
 }
 
 /// What is made of an input.

@@ -2,10 +2,14 @@
 //!
 //! Completions and the manual page in `completions/` are made from this file; a test says when they are stale.
 
+mod brief;
+pub mod errors;
 mod values;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use clap::error::ErrorKind;
 use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::exit;
@@ -13,10 +17,12 @@ use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
 use crate::rewrite::repair::Repair;
-use crate::tokens::Counter;
-use crate::transcript::format::SummaryRole;
+use crate::summary::provider::PROVIDERS;
+use crate::tokens::{COUNTERS, Counter, models};
+use crate::transcript::format::{FORMATS, SummaryRole};
 use crate::transcript::framing::Lines;
 
+pub use brief::BRIEF;
 pub use values::{Accept, Clause, Emit, Facts, Generated, OnError, Table, TrimTokens, When};
 use values::{seconds, summary_size, whole_or_none};
 
@@ -26,7 +32,14 @@ Examples:
   tcompact --trigger tokens:4000 --trigger messages:50 --model openai:gpt-4o-mini chat.jsonl > short.jsonl
   cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
   tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff
+  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json       # shows the summary and keeps it
+  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json         # what it saves, costs, and when that pays
+  tcompact --explain --diff chat.json | less -R                       # where it cuts, what goes and what comes
+  tcompact --archive gone.jsonl -i chat.json && tcompact --restore gone.jsonl chat.json > as-it-was.json
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
+
+/// What stands above the exit codes, in the long help alone.
+const CODES: &str = "Exit codes:";
 
 /// What can be said together with `--restore`, which decides nothing by rule.
 const BESIDE_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
@@ -36,13 +49,37 @@ pub fn command() -> Command {
     let command = Arguments::command();
     let ids = command.get_arguments().map(|arg| arg.get_id().clone());
     let others: Vec<Id> = ids.filter(|id| !BESIDE_RESTORE.contains(&id.as_str())).collect();
+    // Not in the derived command, of which files are made: what this build is for is not said in them.
+    let command = command.long_version(LONG_VERSION.as_str());
     command.mut_arg("restore", |arg| arg.conflicts_with_all(others))
+}
+
+/// What `--version` says, in full: the first line is all that `-V` does.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    let names: Vec<&str> = COUNTERS.iter().map(|(name, _)| *name).collect();
+    let summarizers = PROVIDERS.len();
+    format!(
+        "{}\ntokenizers  {}\nformats     {}\nsummarizers extractive, {summarizers} providers, commands\nmodels      {}, \
+         prices of {}\nTLS         rustls with ring, roots of the system\nfor         {} {}",
+        env!("CARGO_PKG_VERSION"),
+        names.join(", "),
+        FORMATS.len(),
+        models::all().count(),
+        models::PRICES_OF,
+        std::env::consts::ARCH,
+        std::env::consts::OS
+    )
+});
+
+/// Whether help in short was asked for, and not all of it.
+pub fn asks_briefly(error: &clap::Error) -> bool {
+    error.kind() == ErrorKind::DisplayHelp && !error.render().to_string().contains(CODES)
 }
 
 fn after_help() -> String {
     let codes: Vec<String> =
         exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {:<3}  {meaning}", *exit as u8)).collect();
-    format!("{EXAMPLES}\n\nExit codes:\n{}", codes.join("\n"))
+    format!("{EXAMPLES}\n\n{CODES}\n{}", codes.join("\n"))
 }
 
 /// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
@@ -51,7 +88,9 @@ fn after_help() -> String {
 /// Reads conversations as JSON or JSONL from each PATH or standard input and writes them in their own format: to standard
 /// output, to a directory (--output-dir), or in place (--in-place).
 #[derive(Debug, Parser)]
-#[command(name = "tcompact", version, after_long_help = after_help(), max_term_width = 100)]
+#[command(
+    name = "tcompact", version, after_long_help = after_help(), max_term_width = 100
+)]
 pub struct Arguments {
     /// A transcript, or a directory to be searched for transcripts; `-` or nothing is standard input.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]

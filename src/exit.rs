@@ -3,6 +3,8 @@
 use std::fmt;
 use std::process::ExitCode;
 
+use crate::slip::Slip;
+
 /// How the program ends. Scripts depend on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -53,12 +55,14 @@ pub struct Failure {
     /// Whether a file is something else than a transcript, and not a transcript that something is wrong with.
     pub other_file: bool,
     message: String,
+    /// Lines that show what is wrong, and what to try.
+    shown: Vec<String>,
 }
 
 impl Failure {
     /// An error that ends the program with `exit`.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, other_file: false, message: message.into() }
+        Failure { exit, other_file: false, message: message.into(), shown: Vec::new() }
     }
 
     /// A flag, its value or a setting that cannot be used.
@@ -70,6 +74,31 @@ impl Failure {
     #[must_use]
     pub fn of_other_file(self, other_file: bool) -> Self {
         Failure { other_file, ..self }
+    }
+
+    /// The same with the text that is wrong, and carets under it.
+    #[must_use]
+    pub fn showing(mut self, text: &str, slip: &Slip) -> Self {
+        self.shown.extend(slip.drawn(text));
+        self
+    }
+
+    /// The same with what to try next.
+    #[must_use]
+    pub fn try_next(mut self, what: impl fmt::Display) -> Self {
+        self.shown.push(format!("try: {what}"));
+        self
+    }
+
+    /// The same, said of where the value comes from.
+    #[must_use]
+    pub fn of(self, source: impl fmt::Display) -> Self {
+        Failure { message: format!("{source}: {}", self.message), ..self }
+    }
+
+    /// What is shown on the lines after the message.
+    pub fn shown(&self) -> &[String] {
+        &self.shown
     }
 
     /// A file that cannot be read or written, or holds no transcript.

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use tcompact::app;
-use tcompact::cli::When;
+use tcompact::cli::{self, When};
 use tcompact::exit::{Exit, Failure};
 use tcompact::presets;
 use tcompact::run::{input, output, tables};
@@ -17,8 +17,12 @@ fn main() -> ExitCode {
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(error) => not_understood(&error),
             Err(error) => {
-                complain(&input::visible_line(&error.to_string()));
-                error.downcast_ref::<Failure>().map_or(Exit::Unreadable, |failure| failure.exit).into()
+                let failure = error.downcast_ref::<Failure>();
+                let shown =
+                    failure.map(Failure::shown).unwrap_or_default().iter().map(|line| input::visible_line(line));
+                let lines: Vec<String> = [input::visible_line(&error.to_string())].into_iter().chain(shown).collect();
+                complain(&lines.join("\n"));
+                failure.map_or(Exit::Unreadable, |failure| failure.exit).into()
             }
         },
     }
@@ -27,14 +31,15 @@ fn main() -> ExitCode {
 /// Help goes to standard output; an error of usage speaks like all the others.
 fn not_understood(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
-        return match error.print() {
+        let printed =
+            if cli::asks_briefly(error) { write!(std::io::stdout(), "{}", cli::BRIEF) } else { error.print() };
+        return match printed {
             Ok(()) => Exit::Success.into(),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success.into(),
             Err(_) => Exit::Unreadable.into(),
         };
     }
-    let text = error.render().to_string();
-    complain(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+    complain(&cli::errors::told(error));
     Exit::Usage.into()
 }
 

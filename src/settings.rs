@@ -7,6 +7,7 @@ mod environment;
 mod file;
 mod keys;
 pub mod layers;
+mod names;
 pub mod summarizer;
 
 use std::borrow::Cow;
@@ -32,11 +33,12 @@ use crate::summary::cache::Cache;
 use crate::summary::prompt::Template;
 use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
-use crate::tokens::models::{self, Model, NotFound};
-use crate::transcript::format::{self, FORMATS, Format, SummaryRole};
+use crate::tokens::models::{self, Model};
+use crate::transcript::format::{Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
+use names::{find_model, from};
 use summarizer::{Writer, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, writer_provider};
 
 /// What is to be done, in values that have been checked.
@@ -312,35 +314,6 @@ impl Settings {
     }
 }
 
-fn from(name: &str) -> Result<Option<&'static dyn Format>> {
-    if name == "auto" {
-        return Ok(None);
-    }
-    let format = format::by_name(name).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|format| format.name()).collect();
-        Failure::usage(format!("--from {name}: there is no such format; there are auto, {}", names.join(", ")))
-    })?;
-    Ok(Some(format))
-}
-
-fn find_model(name: &str) -> Result<Model> {
-    let found = models::find(name).map_err(|not_found| {
-        Failure::usage(match not_found {
-            NotFound::Unknown { near } if near.is_empty() => format!(
-                "--for {name}: no such model is known; see --list models, or give --context-window and --counter instead"
-            ),
-            NotFound::Unknown { near } => format!(
-                "--for {name}: no such model is known; near names are {}; or give --context-window and --counter instead",
-                near.join(", ")
-            ),
-            NotFound::Several { full } => {
-                format!("--for {name}: several providers serve it with different context windows; say which: {}", full.join(", "))
-            }
-        })
-    })?;
-    Ok(found)
-}
-
 /// How tokens are counted: as the user says, or as the model that reads on counts.
 fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Counter {
     let estimate = || match preset.ways.characters {
@@ -423,6 +396,7 @@ fn check_fractions(triggers: &[Vec<Size>], keep: Size, context_window: Option<u6
         (Some((flag, size)), None) => Err(Failure::usage(format!(
             "{flag} {size}: the context window is not known; name the model with --for or give --context-window"
         ))
+        .try_next(format!("tcompact {flag} {size} --for gpt-4o"))
         .into()),
         _ => Ok(()),
     }

@@ -139,7 +139,19 @@ impl Work<'_, '_> {
             true => format!("the prompt cannot be filled: {}; {{messages}} is its only field", failed.message),
             false => failed.message.clone(),
         };
-        let fail = || Failure::new(failed.exit, format!("{}: {message}", spoken(source)));
+        let next = match failed.exit {
+            Exit::SummaryRefused => {
+                "--on-error extractive goes on without a model; --accept any takes the summary as it is"
+            }
+            Exit::SummarizerFailed if message.contains("answered 401") => {
+                "tcompact --list providers, for the variable that holds the key; --api-key-env names another"
+            }
+            Exit::SummarizerFailed => {
+                "--on-error extractive goes on without a model; --retries and --timeout wait longer"
+            }
+            _ => "--prompt-file FILE with another prompt",
+        };
+        let fail = || Failure::new(failed.exit, format!("{}: {message}", spoken(source))).try_next(next);
         match self.settings.on_error {
             OnError::Embed => {}
             OnError::Fail => return Err(fail().into()),

@@ -3,16 +3,23 @@
 use clap::ValueEnum;
 
 use crate::plan::size::{Size, whole};
+use crate::slip::{Slip, nearest};
 
 /// Sizes that must all be reached.
 #[derive(Debug, Clone)]
 pub struct Clause(pub Vec<Size>);
 
 impl std::str::FromStr for Clause {
-    type Err = String;
+    type Err = Slip;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        text.split(',').map(str::parse).collect::<Result<_, _>>().map(Clause)
+    fn from_str(text: &str) -> Result<Self, Slip> {
+        let mut start = 0;
+        let mut sizes = Vec::new();
+        for part in text.split(',') {
+            sizes.push(part.parse().map_err(|slip: Slip| slip.in_part(start, part.len()))?);
+            start += part.len() + 1;
+        }
+        Ok(Clause(sizes))
     }
 }
 
@@ -40,15 +47,15 @@ pub enum Facts {
 }
 
 impl std::str::FromStr for Facts {
-    type Err = String;
+    type Err = Slip;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Slip> {
         match text {
             "on" => Ok(Facts::On),
             "off" => Ok(Facts::Off),
-            _ => {
-                whole_or_none(text).map(Facts::Within).map_err(|_| "expected on, off or a number of tokens".to_owned())
-            }
+            _ => whole_or_none(text)
+                .map(Facts::Within)
+                .map_err(|_| Slip::new("expected on, off or a number of tokens").meant(nearest(text, ["on", "off"]))),
         }
     }
 }

@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
 
+use crate::slip::{Slip, nearest};
 use crate::transcript::text::Text;
 use crate::transcript::{Call, CallPlace, Message, Role};
 
@@ -33,17 +34,25 @@ impl fmt::Display for Pairs {
 }
 
 impl FromStr for Pairs {
-    type Err = String;
+    type Err = Slip;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Slip> {
         match text.split_once(':') {
             None if text == "strict" => Ok(Pairs::Strict),
             None if text == "langchain" => Ok(Pairs::LangChain),
             Some(("window", messages)) => messages
                 .parse()
                 .map(Pairs::Window)
-                .map_err(|_| format!("`{messages}` is no number of messages, as in window:5")),
-            _ => Err("expected strict, langchain or window:N".to_owned()),
+                .map_err(|_| format!("`{messages}` is no number of messages, as in window:5"))
+                .map_err(|why| Slip::new(why).at("window:".len()..text.len()).example("window:5")),
+            other => {
+                let kind = other.map_or(text, |(kind, _)| kind);
+                let meant = match other {
+                    Some(_) => nearest(kind, ["window"]),
+                    None => nearest(kind, ["strict", "langchain", "window:5"]),
+                };
+                Err(Slip::new("expected strict, langchain or window:N").at(0..kind.len()).meant(meant))
+            }
         }
     }
 }

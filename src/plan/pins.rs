@@ -7,6 +7,8 @@ use regex::Regex;
 use crate::transcript::format::{SummaryPlace, SummaryRole};
 use crate::transcript::{Message, Role, Transcript};
 
+use crate::slip::{Slip, nearest};
+
 use super::carried::is_named;
 use super::pairs::Pairing;
 use super::{Policy, is_summary};
@@ -46,24 +48,34 @@ impl Pin {
 }
 
 impl FromStr for Pin {
-    type Err = String;
+    type Err = Slip;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Slip> {
+        let of_value = |why: String| {
+            let start = text.find(':').map_or(0, |colon| colon + 1);
+            Slip::new(why).at(start..text.len())
+        };
         match text.split_once(':') {
             None if text == "system" => Ok(Pin::System),
             None if text == "none" => Ok(Pin::None),
-            Some(("first", count)) => count
-                .parse()
-                .ok()
-                .filter(|count| *count > 0)
-                .map(Pin::First)
-                .ok_or_else(|| format!("`{count}` is no number of messages from 1 on, as in first:2")),
+            Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
+                of_value(format!("`{count}` is no number of messages from 1 on, as in first:2")).example("first:2")
+            }),
             Some(("match", pattern)) => Regex::new(pattern).map(Pin::Match).map_err(|error| {
                 // The library's account ends with the line that says what is wrong.
                 let what = error.to_string();
-                format!("`{pattern}` is no regular expression: {}", what.lines().last().unwrap_or_default().trim())
+                let what = what.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
+                let literal = format!("match:{}", regex::escape(pattern));
+                of_value(format!("`{pattern}` is no regular expression: {what}")).example(literal)
             }),
-            _ => Err("expected system, first:N, match:REGEX or none".to_owned()),
+            other => {
+                let kind = other.map_or(text, |(kind, _)| kind);
+                let meant = match other {
+                    Some(_) => nearest(kind, ["first", "match"]),
+                    None => nearest(kind, ["system", "none", "first:2"]),
+                };
+                Err(Slip::new("expected system, first:N, match:REGEX or none").at(0..kind.len()).meant(meant))
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::slip::{Slip, nearest};
+
 /// How much of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Size {
@@ -39,32 +41,51 @@ impl fmt::Display for Size {
 }
 
 impl FromStr for Size {
-    type Err = String;
+    type Err = Slip;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Slip> {
         const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
         let Some((kind, value)) = text.split_once(':') else {
-            return Err("a size is messages:N, tokens:N, fraction:F or turns:N".to_owned());
+            // A number alone is what most people count in.
+            let meant = whole(text).ok().map(|_| format!("messages:{text}"));
+            let meant = meant.or(nearest(text, KINDS).map(|kind| format!("{kind}:{}", example(kind))));
+            return Err(Slip::new("a size is messages:N, tokens:N, fraction:F or turns:N").meant(meant));
         };
+        let of_value = |slip: Slip| slip.at(kind.len() + 1..text.len()).example(format!("{kind}:{}", example(kind)));
+        let whole = |value: &str| whole(value).map_err(|why| of_value(Slip::new(why)));
         match kind {
             "messages" => whole(value).map(Size::Messages),
             "tokens" => whole(value).map(Size::Tokens),
             "turns" => whole(value).map(Size::Turns),
             "fraction" => match value.parse::<f64>() {
                 Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(Size::Fraction(fraction)),
-                _ => Err(format!("`{value}` is no fraction: a number above 0 and at most 1, as in fraction:0.8")),
+                _ => {
+                    let why = format!("`{value}` is no fraction: a number above 0 and at most 1, as in fraction:0.8");
+                    Err(of_value(Slip::new(why).meant(of_percent(value))))
+                }
             },
             _ => {
-                let near = KINDS
-                    .iter()
-                    .copied()
-                    .max_by(|a, b| strsim::jaro_winkler(kind, a).total_cmp(&strsim::jaro_winkler(kind, b)));
-                let hint = near.filter(|near| strsim::jaro_winkler(kind, near) > 0.8);
-                let hint = hint.map(|near| format!("; did you mean {near}:{value}?")).unwrap_or_default();
-                Err(format!("`{kind}` is none of messages, tokens, fraction, turns{hint}"))
+                let what = format!("`{kind}` is none of messages, tokens, fraction, turns");
+                Err(Slip::new(what).at(0..kind.len()).meant(nearest(kind, KINDS)))
             }
         }
     }
+}
+
+/// A value that a kind of size takes.
+fn example(kind: &str) -> &'static str {
+    match kind {
+        "tokens" => "8k",
+        "fraction" => "0.8",
+        "turns" => "3",
+        _ => "20",
+    }
+}
+
+/// The fraction that somebody means who writes a percentage.
+fn of_percent(text: &str) -> Option<String> {
+    let percent: f64 = text.strip_suffix('%').unwrap_or(text).parse().ok()?;
+    (percent > 1.0 && percent <= 100.0).then(|| (percent / 100.0).to_string())
 }
 
 /// A whole number from 1 on, with `k` for thousands and `m` for millions.
@@ -119,12 +140,26 @@ mod tests {
             ("fraction:0", "no fraction"),
             ("fraction:nan", "no fraction"),
             ("bogus:3", "none of messages, tokens"),
-            ("token:3", "did you mean tokens:3?"),
             ("20", "a size is messages:N"),
             ("messages:é", "no whole number"),
         ] {
             let error = text.parse::<Size>().expect_err(text);
-            assert!(error.contains(why), "{text}: {error}");
+            assert!(error.to_string().contains(why), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_was_probably_meant() {
+        for (text, meant) in [
+            ("token:3", Some("tokens:3")),
+            ("fraction:80", Some("fraction:0.8")),
+            ("fraction:85%", Some("fraction:0.85")),
+            ("20", Some("messages:20")),
+            ("turn", Some("turns:3")),
+            ("bogus:3", None),
+            ("tokens:-1", Some("tokens:8k")),
+        ] {
+            assert_eq!(text.parse::<Size>().expect_err(text).mended(text).as_deref(), meant);
         }
     }
 

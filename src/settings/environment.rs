@@ -7,6 +7,7 @@ use anyhow::Result;
 use super::keys::{Keys, Kind, kind};
 use super::layers::{Given, Source, Value};
 use crate::exit::Failure;
+use crate::slip::Slip;
 
 /// The flags that variables give. An empty variable counts as not set; one of an unknown name may be somebody else's.
 ///
@@ -23,7 +24,7 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
         }
         let source = Source::Variable(name);
         let value = match kind(arg) {
-            Kind::Switch => Value::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, why))?),
+            Kind::Switch => Value::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Slip::new(why)))?),
             Kind::One => Value::Texts(vec![text]),
             Kind::Many => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
         };

@@ -15,6 +15,7 @@ use super::keys::{Keys, Kind};
 use super::layers::{ConfigFile, Given, Source, Value};
 use crate::exit::Failure;
 use crate::run::input::plain;
+use crate::slip::Slip;
 
 /// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
 const MOST_BYTES: u64 = 1 << 18;
@@ -47,7 +48,7 @@ pub(super) fn read(
     let is_yaml =
         path.extension().is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"));
     if !is_yaml {
-        return Ok(settings(&name, toml(text).map_err(wrong)?, keys)?);
+        return Ok(settings(&name, toml(text, wrong)?, keys)?);
     }
     match yaml(text).map_err(wrong)? {
         Json::Null => Ok(ConfigFile::default()),
@@ -77,14 +78,18 @@ fn text(path: &Path) -> std::io::Result<Result<String, String>> {
     Ok(String::from_utf8(bytes).map_err(|_| "this is no config file: it is not UTF-8".to_owned()))
 }
 
-fn toml(text: &str) -> Result<Map<String, Json>, String> {
+/// The settings in TOML; `wrong` says of which file an error is, which shows the line where that is known.
+fn toml(text: &str, wrong: impl Fn(String) -> Failure) -> Result<Map<String, Json>, Failure> {
     toml::from_str(text).map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start));
-        let place = before.map(|before| {
-            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-            format!(" (line {} column {column})", before.matches('\n').count() + 1)
-        });
-        format!("not TOML: {}{}", one_line(error.message()), place.unwrap_or_default())
+        let what = format!("not TOML: {}", one_line(error.message()));
+        let Some((span, before)) = error.span().and_then(|span| Some((span.clone(), text.get(..span.start)?))) else {
+            return wrong(what);
+        };
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+        let line = text[start..].lines().next().unwrap_or_default();
+        let at = (span.start - start).min(line.len())..(span.end - start).min(line.len());
+        wrong(format!("{what} (line {number} column {column})")).showing(line, &Slip::new("").at(at))
     })
 }
 
@@ -109,7 +114,7 @@ fn settings(name: &str, map: Map<String, Json>, keys: &Keys) -> Result<ConfigFil
     let mut values = Vec::new();
     for (key, json) in map {
         let wrong = |what: String| Failure::usage(format!("{name}: {what}"));
-        let kind = keys.kind_of(&key).map_err(wrong)?;
+        let kind = keys.kind_of(&key).map_err(|slip| wrong(slip.to_string()).showing(&key, &slip))?;
         let value =
             value(kind, json).map_err(|(found, wanted)| wrong(format!("{key} = {found}: expected {wanted}")))?;
         values.push(Given::new(&key, value, Source::File(name.to_owned())));

@@ -2,20 +2,19 @@
 //!
 //! All of it is asked of clap, so that a new flag is a key without another line.
 
-use std::error::Error;
 use std::ffi::OsString;
 
 use anyhow::Result;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::layers::{Given, Source, Value};
+use crate::cli::errors::slip;
 use crate::exit::Failure;
+use crate::slip::{Slip, nearest, quoted};
 
 /// What is said on the command line only.
 const COMMAND_LINE_ONLY: [&str; 7] = ["config", "generate", "help", "list", "paths", "restore", "version"];
-/// A name this similar to another is taken for a slip.
-const NEAR: f64 = 0.8;
 
 /// What a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,23 +54,17 @@ impl Keys {
     ///
     /// # Errors
     /// There is no such flag; or it cannot be in a layer.
-    pub(super) fn kind_of(&self, name: &str) -> Result<Kind, String> {
+    pub(super) fn kind_of(&self, name: &str) -> Result<Kind, Slip> {
         if let Some(arg) = self.find(name) {
             return Ok(kind(arg));
         }
         if COMMAND_LINE_ONLY.contains(&name) {
-            return Err(format!("{name} is for the command line and cannot be set here"));
+            return Err(Slip::new(format!("{name} is for the command line and cannot be set here")));
         }
         let hyphens = name.replace('_', "-");
-        let near = self
-            .all()
-            .map(|(long, _)| (strsim::jaro_winkler(&hyphens, long), long))
-            .filter(|(score, _)| *score > NEAR)
-            .max_by(|a, b| a.0.total_cmp(&b.0));
-        let hint = near.map_or("settings have the names of the flags, as --help shows them".to_owned(), |(_, long)| {
-            format!("did you mean {long}?")
-        });
-        Err(format!("there is no setting {name:?}; {hint}"))
+        let near = nearest(&hyphens, self.all().map(|(long, _)| long));
+        let hint = if near.is_none() { "; settings have the names of the flags, as --help shows them" } else { "" };
+        Err(Slip::new(format!("there is no setting {name:?}{hint}")).meant(near))
     }
 
     /// What clap makes of a whole command line.
@@ -100,7 +93,7 @@ impl Keys {
                     Ok(_) => {}
                     // What it needs beside it may come from another layer.
                     Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {}
-                    Err(error) => return Err(given.source.wrong(&given.flag, text, &why(&error)).into()),
+                    Err(error) => return Err(given.source.wrong(&given.flag, text, &slip(&error)).into()),
                 }
             }
         }
@@ -124,26 +117,18 @@ pub(super) fn kind(arg: &Arg) -> Kind {
     }
 }
 
-/// What clap has against a value, without the sentence about the flag around it.
-fn why(error: &clap::Error) -> String {
-    if let Some(source) = error.source() {
-        return source.to_string();
-    }
-    match error.get(ContextKind::ValidValue) {
-        Some(ContextValue::Strings(valid)) if !valid.is_empty() => format!("expected {}", valid.join(" or ")),
-        _ => {
-            let text = error.render().to_string();
-            text.lines().next().map_or(String::new(), |line| line.trim_start_matches("error: ").to_owned())
-        }
-    }
-}
-
 impl Source {
     /// The error that a flag does not take a value from here.
-    pub(super) fn wrong(&self, flag: &str, value: &str, why: &str) -> Failure {
-        Failure::usage(match self {
-            Source::Variable(name) => format!("{name}: {value:?}: {why}"),
-            _ => format!("{self}: {flag} = {value:?}: {why}"),
-        })
+    pub(super) fn wrong(&self, flag: &str, value: &str, slip: &Slip) -> Failure {
+        let failure = Failure::usage(match self {
+            Source::Variable(name) => format!("{name}: {value:?}: {slip}"),
+            _ => format!("{self}: {flag} = {value:?}: {slip}"),
+        });
+        let failure = failure.showing(value, slip);
+        match (self, slip.mended(value)) {
+            (_, None) => failure,
+            (Source::Variable(name), Some(mended)) => failure.try_next(format!("{name}={}", quoted(&mended))),
+            (_, Some(mended)) => failure.try_next(format!("{flag} = {mended:?}")),
+        }
     }
 }

@@ -15,6 +15,7 @@ use super::{environment, file};
 use crate::cli::{self, Arguments};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
+use crate::slip::{Slip, nearest};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
 /// what the layers above give: a flag's first value.
@@ -251,9 +252,15 @@ impl CommandLine {
         let Some(rows) = presets(name, &higher) else {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let why = format!("there is no such preset; there are {}", names.join(", "));
+            let slip = Slip::new(why).meant(nearest(name, names));
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
-                None => Failure::usage(format!("--preset {name}: {why}")),
-                Some(given) => given.source.wrong("preset", name, &why),
+                None => {
+                    let next =
+                        slip.mended(name).map_or("--list presets".to_owned(), |mended| format!("--preset {mended}"));
+                    let failure = Failure::usage(format!("--preset {name}: {slip}")).showing(name, &slip);
+                    failure.try_next(format!("tcompact {next}"))
+                }
+                Some(given) => given.source.wrong("preset", name, &slip),
             }
             .into());
         };
@@ -383,7 +390,10 @@ pub(super) fn blamed(given: &[Given], error: anyhow::Error) -> anyhow::Error {
         rest.is_some_and(|rest| rest.starts_with([' ', ':']))
     };
     match given.iter().find(about) {
-        Some(given) => Failure::usage(format!("{}: {text}", given.source)).into(),
+        Some(given) => match error.downcast::<Failure>() {
+            Ok(failure) => failure.of(&given.source).into(),
+            Err(error) => error,
+        },
         None => error,
     }
 }

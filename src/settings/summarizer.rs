@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use crate::run::input::plain;
 use crate::run::report::Billed;
 use crate::run::said;
+use crate::slip::{Slip, nearest, quoted};
 use crate::summary::attempts::Patience;
 use crate::summary::cache::Cache;
 use crate::summary::http::{Secret, Tell, Wire};
@@ -19,7 +20,7 @@ use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
 use crate::summary::recipe::Recipe;
 use crate::summary::{Summarizer, Usage};
 use crate::tokens::Counter;
-use crate::tokens::models::Model;
+use crate::tokens::models::{self, Model};
 
 /// The name of the embedded summarizer.
 pub(super) const EXTRACTIVE: &str = "extractive";
@@ -72,7 +73,10 @@ pub(super) fn summarizer_name(arguments: &Arguments) -> String {
 
 /// An address that a path can be put behind, and that holds no secret: it is shown in messages.
 fn base_url(text: &str) -> Result<String> {
-    let wrong = |what: &str| Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1"));
+    let wrong = |what: &str| {
+        let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1"));
+        failure.try_next("tcompact --base-url http://localhost:8080/v1")
+    };
     let url = Url::parse(text).map_err(|_| wrong("an address begins with http:// or https:// and has a host"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(wrong("an address begins with http:// or https:// and has a host").into());
@@ -85,16 +89,31 @@ fn base_url(text: &str) -> Result<String> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
+/// The full name of a model that somebody names without its provider.
+fn with_provider(name: &str) -> Option<String> {
+    models::find(name.trim_end_matches(':')).ok().map(|model| format!("{}:{}", model.provider, model.name))
+}
+
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
     let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
     let (provider, model) = name.split_once(':').filter(|(_, model)| !model.is_empty()).ok_or_else(|| {
-        Failure::usage(format!("--model {name}: expected {EXTRACTIVE} or PROVIDER:MODEL, as in openai:gpt-4o-mini"))
+        let meant = nearest(name, [EXTRACTIVE]).map(str::to_owned).or_else(|| with_provider(name));
+        let slip = Slip::new(format!("expected {EXTRACTIVE} or PROVIDER:MODEL, as in openai:gpt-4o-mini")).meant(meant);
+        let next =
+            slip.mended(name).map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
+        let failure = Failure::usage(format!("--model {name}: {slip}")).showing(name, &slip);
+        failure.try_next(format!("tcompact {next}"))
     })?;
     let row = provider::by_name(provider).ok_or_else(|| {
-        Failure::usage(format!(
-            "--model {name}: there is no provider {provider}; there are {}; openai: with --base-url speaks to everything compatible",
-            names.join(", ")
-        ))
+        let list = names.join(", ");
+        let slip = Slip::new(format!(
+            "there is no provider {provider}; there are {list}; openai: with --base-url speaks to everything compatible"
+        ));
+        let slip = slip.at(0..provider.len()).meant(nearest(provider, names.iter().copied()));
+        let next =
+            slip.mended(name).map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
+        let failure = Failure::usage(format!("--model {name}: {slip}")).showing(name, &slip);
+        failure.try_next(format!("tcompact {next}"))
     })?;
     Ok((row, model))
 }
@@ -123,6 +142,7 @@ fn key(
             names.join(" or "),
             provider.name
         ))
+        .try_next(format!("export {}=…", names.first().unwrap_or(&"NAME")))
         .into()),
     }
 }
@@ -221,7 +241,10 @@ pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> 
         return Ok(None);
     };
     let cache = Cache::open(folder).map_err(|error| {
-        Failure::unreadable(format!("--cache {} cannot be used: {}", folder.display(), plain(&error)))
+        let name = folder.display();
+        let message =
+            format!("--cache {name} cannot be used: {}; name a directory that can be written to", plain(&error));
+        Failure::unreadable(message)
     })?;
     Ok(Some(cache))
 }

@@ -177,7 +177,8 @@ impl Wire {
     ) -> Result<String, Failed> {
         let deadline = Instant::now() + self.timeout;
         let sent = client.post(url).headers(headers).body(body).send();
-        let answer = sent.map_err(|error| match error.is_builder() {
+        // The address is named already.
+        let answer = sent.map_err(reqwest::Error::without_url).map_err(|error| match error.is_builder() {
             true => failed(Kind::Lasting, format!("{url} is no address: {}", causes(&error))),
             false => failed(Kind::Passing, format!("no answer from {url}: {}", causes(&error))),
         })?;

@@ -17,6 +17,7 @@ use std::str::FromStr;
 
 pub use tally::Tally;
 
+use crate::slip::{Slip, nearest};
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
@@ -114,24 +115,43 @@ impl fmt::Display for Counter {
 }
 
 impl FromStr for Counter {
-    type Err = String;
+    type Err = Slip;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Slip> {
+        let of_value = |why: String| {
+            let start = text.find(':').map_or(0, |colon| colon + 1);
+            Slip::new(why).at(start..text.len())
+        };
         let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
         match (name, value) {
             ("approx", None) => Ok(Counter::DEFAULT),
             ("approx", Some(value)) => match value.parse() {
                 Ok(chars) if (0.1..=1000.0).contains(&chars) => Ok(Counter::Approx(chars)),
-                _ => Err(format!("`{value}` is no number of characters a token (0.1 to 1000, as in approx:3.3)")),
+                _ => Err(of_value(format!(
+                    "`{value}` is no number of characters a token (0.1 to 1000, as in approx:3.3)"
+                ))
+                .example("approx:3.3")),
             },
             ("o200k_base", None) => Ok(Counter::Exact(Encoding::O200kBase)),
             ("cl100k_base", None) => Ok(Counter::Exact(Encoding::Cl100kBase)),
             ("bytes", Some(value)) => match value.parse() {
                 Ok(per_token @ 1..) => Ok(Counter::Bytes(per_token)),
-                _ => Err(format!("`{value}` is no number of bytes a token (a whole number from 1 on, as in bytes:4)")),
+                _ => Err(of_value(format!(
+                    "`{value}` is no number of bytes a token (a whole number from 1 on, as in bytes:4)"
+                ))
+                .example("bytes:4")),
             },
-            ("bytes", None) => Err("bytes needs the number of bytes a token, as in bytes:4".to_owned()),
-            _ => Err("expected approx, approx:CHARS, o200k_base, cl100k_base or bytes:N".to_owned()),
+            ("bytes", None) => {
+                Err(Slip::new("bytes needs the number of bytes a token, as in bytes:4").meant(Some("bytes:4")))
+            }
+            _ => {
+                let meant = match value {
+                    Some(_) => nearest(name, ["approx", "bytes"]),
+                    None => nearest(name, ["approx", "o200k_base", "cl100k_base"]),
+                };
+                let what = "expected approx, approx:CHARS, o200k_base, cl100k_base or bytes:N";
+                Err(Slip::new(what).at(0..name.len()).meant(meant))
+            }
         }
     }
 }

@@ -65,7 +65,7 @@ fn formats_and_sizes_that_do_not_parse() {
         ("tokens:-1", "no whole number from 1 on"),
         ("fraction:1.5", "above 0 and at most 1"),
         ("bogus:3", "none of messages, tokens, fraction, turns"),
-        ("message:3", "did you mean messages:3?"),
+        ("message:3", "did you mean 'messages'?"),
         ("tokens:4000,", "a size is messages:N"),
     ] {
         assert_fails(&piped(&["--trigger", size], GOOD), 2, &["--trigger", size, words]);

@@ -167,10 +167,7 @@ fn switches_are_on_or_off_in_the_environment() {
 #[test]
 fn what_flags_do_not_take_is_refused_with_its_place() {
     for (text, error) in [
-        (
-            "keep = 'mesages:3'",
-            "c.toml: keep = \"mesages:3\": `mesages` is none of messages, tokens, fraction, turns; did you mean messages:3?",
-        ),
+        ("keep = 'mesages:3'", "c.toml: keep = \"mesages:3\": `mesages` is none of messages, tokens, fraction, turns"),
         ("keep = 20", "c.toml: keep = \"20\": a size is messages:N, tokens:N, fraction:F or turns:N"),
         ("keep = true", "c.toml: keep = true: expected a string or a number"),
         ("keep = ['messages:3']", "c.toml: keep = a list: expected a string or a number"),
@@ -182,8 +179,8 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
         ("quiet = 'yes'", "c.toml: quiet = \"yes\": expected true or false"),
         ("accept = 'al'", "c.toml: accept = \"al\": expected smaller or any"),
         ("retries = -1", "c.toml: retries = \"-1\": "),
-        ("context_window = 5", "c.toml: there is no setting \"context_window\"; did you mean context-window?"),
-        ("kepe = 'messages:3'", "c.toml: there is no setting \"kepe\"; did you mean keep?"),
+        ("context_window = 5", "c.toml: there is no setting \"context_window\""),
+        ("kepe = 'messages:3'", "c.toml: there is no setting \"kepe\""),
         ("zzz = 1", "c.toml: there is no setting \"zzz\"; settings have the names of the flags, as --help shows them"),
         ("config = 'x'", "c.toml: config is for the command line and cannot be set here"),
         ("list = 'models'", "c.toml: list is for the command line"),

@@ -8,6 +8,7 @@ mod clock;
 mod contract;
 mod deerflow;
 mod endpoint;
+mod errors;
 mod exact_tokens;
 mod facts;
 mod faults;

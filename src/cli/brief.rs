@@ -1,0 +1,51 @@
+//! `-h`: what most people need, on one screen. `--help` has all of it.
+
+/// At most 24 lines of 80 columns; a test counts them.
+pub const BRIEF: &str = "\
+Shortens LLM transcripts: recent messages stay byte for byte, one summary takes
+the place of what came before, and no tool call is parted from its result.
+
+Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
+
+      --keep SIZE             how much of the end stays [default: messages:20]
+      --trigger SIZE[,SIZE…]  compact only when all are reached; repeat for \"or\"
+      --for MODEL             who reads the result: window, tokenizer and price
+  -m, --model PROVIDER:MODEL  who writes the summary [default: no network]
+  -n, --dry-run               where it would cut, no request; --json says why
+      --explain, --diff       draw the cut; show what goes and what comes
+  -o, --output FILE           instead of standard output; -i replaces the files
+  -O, --output-dir DIR        for directories and several files
+      --report FILE           what became of each conversation, and its cost
+      --check                 only look for calls and results out of order
+  -v, -q                      say more; say nothing but errors
+SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
+
+  tcompact --keep messages:10 chat.json > short.json
+  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json
+  tcompact -m openai:gpt-4o-mini -O compacted/ logs/
+
+All flags, more examples, exit codes: --help. Tables: --list models (or formats,
+presets, providers, counters).
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_screen_of_flags_that_are_there() {
+        assert!(BRIEF.lines().count() <= 24, "{}", BRIEF.lines().count());
+        for line in BRIEF.lines() {
+            assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
+        }
+        let command = crate::cli::command();
+        let words = BRIEF.split(|c: char| c.is_whitespace() || ",;.:".contains(c));
+        for flag in words.filter(|word| word.len() > 1 && word.starts_with('-') && *word != "--help") {
+            let is = |arg: &clap::Arg| {
+                arg.get_long().is_some_and(|long| flag == format!("--{long}"))
+                    || arg.get_short().is_some_and(|short| flag == format!("-{short}"))
+            };
+            assert!(command.get_arguments().any(is), "{flag}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What flags name of what tcompact knows: formats and models, and what was probably meant by a name that is none.
+
+use anyhow::Result;
+
+use crate::exit::Failure;
+use crate::slip::{Slip, nearest, quoted};
+use crate::tokens::models::{self, Model, NotFound};
+use crate::transcript::format::{self, FORMATS, Format};
+
+/// The format that `--from` names, if it is not to be told.
+///
+/// # Errors
+/// There is none of that name.
+pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
+    if name == "auto" {
+        return Ok(None);
+    }
+    let format = format::by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
+        let slip = Slip::new(format!("there is no such format; there are {}", names.join(", ")));
+        let slip = slip.meant(nearest(name, names));
+        let next = slip.mended(name).map_or("--list formats".to_owned(), |mended| format!("--from {mended}"));
+        let failure = Failure::usage(format!("--from {name}: {slip}")).showing(name, &slip);
+        failure.try_next(format!("tcompact {next}"))
+    })?;
+    Ok(Some(format))
+}
+
+/// The model that `--for` names.
+///
+/// # Errors
+/// There is none of that name, or several that differ.
+pub(super) fn find_model(name: &str) -> Result<Model> {
+    let found = models::find(name).map_err(|not_found| {
+        let (why, meant) = match not_found {
+            NotFound::Unknown { near } if near.is_empty() => (
+                "no such model is known; see --list models, or give --context-window and --counter instead".to_owned(),
+                None,
+            ),
+            NotFound::Unknown { near } => (
+                format!(
+                    "no such model is known; near names are {}; or give --context-window and --counter instead",
+                    near.join(", ")
+                ),
+                near.into_iter().next(),
+            ),
+            NotFound::Several { full } => {
+                let first = full.first().and_then(|name| name.split(' ').next()).map(str::to_owned);
+                let full = full.join(", ");
+                (format!("several providers serve it with different context windows; say which: {full}"), first)
+            }
+        };
+        let slip = Slip::new(why).meant(meant);
+        let next = slip.mended(name).map_or("--list models".to_owned(), |mended| format!("--for {}", quoted(&mended)));
+        let failure = Failure::usage(format!("--for {name}: {slip}")).showing(name, &slip);
+        failure.try_next(format!("tcompact {next}"))
+    })?;
+    Ok(found)
+}

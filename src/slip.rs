@@ -1,0 +1,165 @@
+//! A text that is not what was wanted: what is wrong with it, where in it, and what was probably meant.
+
+use std::fmt;
+use std::ops::Range;
+
+use unicode_width::UnicodeWidthChar;
+
+/// How alike two words must be for one to be taken for a slip of the other.
+const NEAR: f64 = 0.8;
+/// Columns of a text that are shown.
+const SHOWN: usize = 72;
+/// Columns of them that stand before what is wrong.
+const BEFORE: usize = 24;
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slip {
+    what: String,
+    at: Option<Range<usize>>,
+    meant: Option<String>,
+    /// A text that would do instead, where what was meant is not known.
+    example: Option<String>,
+}
+
+impl Slip {
+    /// That a text as a whole is wrong, and why.
+    pub fn new(what: impl Into<String>) -> Self {
+        Slip { what: what.into(), at: None, meant: None, example: None }
+    }
+
+    /// The same of these bytes of the text.
+    #[must_use]
+    pub fn at(self, bytes: Range<usize>) -> Self {
+        Slip { at: Some(bytes), ..self }
+    }
+
+    /// The same with what was probably meant in the place of these bytes, where that is known.
+    #[must_use]
+    pub fn meant(self, meant: Option<impl Into<String>>) -> Self {
+        Slip { meant: meant.map(Into::into), ..self }
+    }
+
+    /// The same with a text that would do instead of the whole.
+    #[must_use]
+    pub fn example(self, example: impl Into<String>) -> Self {
+        Slip { example: Some(example.into()), ..self }
+    }
+
+    /// The same of a part of `length` bytes that stands at `start` in another text.
+    #[must_use]
+    pub fn in_part(self, start: usize, length: usize) -> Self {
+        let at = self.at.unwrap_or(0..length);
+        // What would do instead of the part alone would not do for all.
+        Slip { at: Some(at.start + start..at.end + start), example: None, ..self }
+    }
+
+    fn range(&self, text: &str) -> Range<usize> {
+        let at = self.at.clone().unwrap_or(0..text.len());
+        if text.get(at.clone()).is_some() { at } else { 0..text.len() }
+    }
+
+    /// The text as it was probably meant, or else one that would do instead, where either is known.
+    pub fn mended(&self, text: &str) -> Option<String> {
+        let Range { start, end } = self.range(text);
+        let meant = self.meant.as_ref().map(|meant| [&text[..start], meant, &text[end..]].concat());
+        meant.or_else(|| self.example.clone())
+    }
+
+    /// The text, and under it carets where it is wrong, with what was probably meant. In a long text only what stands
+    /// around is shown.
+    pub fn drawn(&self, text: &str) -> [String; 2] {
+        let Range { start, end } = self.range(text);
+        let wide = |c: char| c.width().unwrap_or(1);
+        let width = |text: &str| text.chars().map(wide).sum::<usize>();
+        let mut left = BEFORE;
+        let mut first = start;
+        for (at, c) in text[..start].char_indices().rev() {
+            if left < wide(c) && width(text) > SHOWN {
+                break;
+            }
+            left = left.saturating_sub(wide(c));
+            first = at;
+        }
+        let head = if first > 0 { "…" } else { "" };
+        let mut shown = head.to_owned();
+        let mut columns = 0;
+        let mut rest = text[first..].chars();
+        for c in rest.by_ref().take_while(|c| {
+            columns += wide(*c);
+            columns <= SHOWN
+        }) {
+            shown.push(if c.is_control() { ' ' } else { c });
+        }
+        if first + (shown.len() - head.len()) < text.len() {
+            shown.push('…');
+        }
+        let before = width(&text[first..start]) + head.chars().count();
+        let carets = width(&text[start..end]).clamp(1, SHOWN.saturating_sub(before).max(1));
+        let hint = self.meant.as_ref().map(|meant| format!(" did you mean '{meant}'?")).unwrap_or_default();
+        [format!("  {shown}"), format!("  {}{}{hint}", " ".repeat(before), "^".repeat(carets))]
+    }
+}
+
+impl fmt::Display for Slip {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Slip {}
+
+/// The name that a word is probably a slip of.
+pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let word = word.to_lowercase();
+    let scored = names.into_iter().map(|name| (strsim::jaro_winkler(&word, name), name));
+    scored.filter(|(score, _)| *score > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carets_stand_under_what_is_wrong() {
+        let slip = Slip::new("wrong").at(0..5).meant(Some("tokens"));
+        assert_eq!(slip.drawn("token:4k"), ["  token:4k", "  ^^^^^ did you mean 'tokens'?"]);
+        assert_eq!(slip.mended("token:4k").as_deref(), Some("tokens:4k"));
+        let part = slip.in_part(11, 8);
+        assert_eq!(part.drawn("messages:9,token:4k")[1], "             ^^^^^ did you mean 'tokens'?");
+        assert_eq!(part.mended("messages:9,token:4k").as_deref(), Some("messages:9,tokens:4k"));
+        assert_eq!(Slip::new("wrong").drawn("日本"), ["  日本", "  ^^^^"]);
+        assert_eq!(Slip::new("wrong").drawn(""), ["  ", "  ^"]);
+        assert_eq!(Slip::new("wrong").at(3..9).drawn("日本"), ["  日本", "  ^^^^"], "no such place");
+        assert_eq!(Slip::new("wrong").mended("a"), None);
+        assert_eq!(Slip::new("wrong").example("b").mended("a").as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn of_a_long_text_the_part_around_is_shown() {
+        let text = format!("{}X{}", "a".repeat(500), "b".repeat(500));
+        let [shown, carets] = Slip::new("wrong").at(500..501).drawn(&text);
+        assert_eq!(shown.chars().position(|c| c == 'X'), carets.find('^'));
+        assert!(shown.chars().count() < 80 && shown.contains('…') && shown.ends_with('…'), "{shown}");
+        let [shown, carets] = Slip::new("wrong").drawn(&"a\n".repeat(500));
+        assert!(shown.chars().count() < 80 && carets.len() < 80 && !shown.contains('\n'), "{shown}{carets}");
+    }
+
+    #[test]
+    fn near_names_and_words_for_a_shell() {
+        assert_eq!(nearest("Mesages", ["messages", "tokens"]), Some("messages"));
+        assert_eq!(nearest("bogus", ["messages", "tokens"]), None);
+        assert_eq!(quoted("tokens:4k"), "tokens:4k");
+        assert_eq!(quoted("match:a b'c"), r"'match:a b'\''c'");
+    }
+}

@@ -1,0 +1,237 @@
+//! Every kind of error that people meet, with its full text: all of them are in `errors.txt`, to be read and judged together.
+//!
+//! `TCOMPACT_REGENERATE=1` writes that file anew.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tcompact::summary::provider::PROVIDERS;
+
+use crate::program::own_settings;
+use crate::server::{Server, Step, completion};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/integration/errors.txt");
+
+/// Headings, and what is typed below them.
+const SESSION: &str = r#"
+# Sizes
+tcompact --trigger token:4k chat.json
+tcompact --trigger messages:9,token:4k chat.json
+tcompact --trigger tokens:-1 chat.json
+tcompact --trigger tokens:1.5k chat.json
+tcompact --keep 20 chat.json
+tcompact --keep turn chat.json
+tcompact --keep bogus:3 chat.json
+tcompact --keep fraction:80 chat.json
+tcompact --keep fraction:0.5 chat.json
+
+# Rules
+tcompact --pin sytem chat.json
+tcompact --pin frist:2 chat.json
+tcompact --pin first:0 chat.json
+tcompact --pin 'match:(a' chat.json
+tcompact --pin none --pin system chat.json
+tcompact --pairs strickt chat.json
+tcompact --pairs window:x chat.json
+tcompact --counter o200k chat.json
+tcompact --counter approx:0 chat.json
+tcompact --counter bytes chat.json
+tcompact --preset langchian chat.json
+tcompact --for gpt-5o chat.json
+tcompact --for my-own-model chat.json
+tcompact --for openai/gpt-oss-20b chat.json
+tcompact --from openai-cat chat.json
+tcompact --context-window 0 chat.json
+tcompact --jobs 0 chat.json
+tcompact --timeout soon chat.json
+tcompact --ledger of chat.json
+
+# Flags
+tcompact --kep messages:2 chat.json
+tcompact --frobnicate chat.json
+tcompact -x chat.json
+tcompact --keep messages:2 --keep messages:3 chat.json
+tcompact --rate 0 chat.json
+tcompact --keep
+tcompact --list
+tcompact --list model
+tcompact --generate bsh
+tcompact --on-error ignore chat.json
+tcompact --json chat.json
+tcompact --diff -o out.json chat.json
+tcompact -q -v chat.json
+tcompact --resume chat.json
+tcompact -i=a/b chat.json
+tcompact -n --report r.jsonl chat.json
+
+# Summarizers
+tcompact -m gpt-4o-mini chat.json
+tcompact -m extractve chat.json
+tcompact -m opnai:gpt-4o-mini chat.json
+tcompact -m openai:gpt-4o-mini chat.json
+tcompact -m openai:m --base-url localhost:8080 chat.json
+tcompact --base-url http://localhost:8080/v1 chat.json
+tcompact --summarizer-cmd cat -m openai:m chat.json
+tcompact --prompt-file nowhere.txt chat.json
+tcompact --prompt-file no-place.txt chat.json
+tcompact --prompt-file field.txt chat.json
+tcompact -m openai:m --base-url $URL --cache chat.json chat.json
+
+# Config files and the environment
+tcompact --config nowhere.toml chat.json
+tcompact --config wrong-key.toml chat.json
+tcompact --config wrong-value.toml chat.json
+tcompact --config wrong-kind.toml chat.json
+tcompact --config broken.toml chat.json
+tcompact --config broken.yaml chat.json
+tcompact --config wrong-model.toml chat.json
+TCOMPACT_KEEP=message:3 tcompact chat.json
+TCOMPACT_QUIET=maybe tcompact chat.json
+TCOMPACT_FOR=gpt-4o-mni tcompact chat.json
+
+# Inputs
+tcompact nowhere.json
+tcompact prose.txt
+tcompact broken.json
+tcompact object.json
+tcompact empty.json
+tcompact binary.json
+tcompact --lines conversations broken.json
+tcompact --from anthropic --summary-role system chat.json
+tcompact --emit update --from gemini gemini.json
+tcompact damaged.json.gz
+
+# Outputs
+tcompact -o nowhere/out.json chat.json
+tcompact -o chat.json chat.json
+tcompact chat.json other.json
+tcompact -O chat.json/out folder
+tcompact -i < chat.json
+tcompact --report - chat.json
+tcompact --report nowhere/r.jsonl chat.json
+tcompact --report chat.json chat.json
+tcompact --archive chat.json chat.json
+tcompact --restore nowhere.jsonl chat.json
+tcompact --restore other.jsonl --keep messages:2 chat.json
+tcompact --restore other.jsonl chat.json
+
+# What goes wrong on the way
+tcompact -m openai:m --base-url $REFUSES --retries 0 chat.json
+tcompact -m openai:m --base-url $FAILS --retries 0 chat.json
+tcompact -m openai:m --base-url $SILENT --retries 0 --timeout 0.2 chat.json
+tcompact -m openai:m --base-url $EMPTY chat.json
+tcompact -m openai:m --base-url $CUT chat.json
+tcompact -m openai:m --base-url $LONG chat.json
+tcompact -m openai:m --base-url $PROSE --retries 0 chat.json
+tcompact -m openai:m --base-url http://127.0.0.1:1/v1 --retries 0 chat.json
+tcompact --summarizer-cmd 'echo no >&2; exit 3' chat.json
+tcompact --summarizer-cmd 'sleep 9' --timeout 0.2 chat.json
+tcompact --summarizer-cmd true chat.json
+tcompact -O out folder
+tcompact --check breach.json
+tcompact --check --lines conversations breaches.jsonl
+"#;
+
+fn files(folder: &Path) {
+    let fixture = |name: &str| fs::read_to_string(format!("{}/{name}", crate::program::FIXTURES)).expect("a fixture");
+    let chat = fixture("openai-chat/plain.json");
+    let breach = r#"[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"1","content":"b"}]"#;
+    fs::create_dir(folder.join("folder")).expect("a folder");
+    for (name, text) in [
+        ("chat.json", chat.as_str()),
+        ("other.json", &chat),
+        ("folder/good.json", &chat),
+        ("folder/bad.json", "[{\"role\": \"user\","),
+        ("gemini.json", &fixture("gemini/request.json")),
+        ("prose.txt", "Dear diary,\n"),
+        ("broken.json", "[\n  {\"role\": \"user\" \"content\": \"a\"}\n]"),
+        ("object.json", "{\"temperature\": 1}"),
+        ("empty.json", ""),
+        ("binary.json", "\u{0}\u{1}"),
+        ("damaged.json.gz", "\u{1f}\u{8b}"),
+        ("breach.json", breach),
+        ("breaches.jsonl", breach),
+        ("other.jsonl", "{\"a\":1}\n"),
+        ("no-place.txt", "Summarize this."),
+        ("field.txt", "Summarize {history}."),
+        ("wrong-key.toml", "kepe = \"messages:3\"\n"),
+        ("wrong-value.toml", "keep = \"mesages:3\"\n"),
+        ("wrong-kind.toml", "quiet = \"yes\"\n"),
+        ("broken.toml", "quiet = true\nkeep = messages:3\n"),
+        ("broken.yaml", "keep: [messages:3\n"),
+        ("wrong-model.toml", "for = \"gpt-4o-mni\"\n"),
+    ] {
+        fs::write(folder.join(name), text).expect("written");
+    }
+}
+
+fn servers() -> Vec<(&'static str, Server)> {
+    let refuses = r#"{"error":{"message":"Incorrect API key provided."}}"#;
+    let too_long = "It was a long day in the garden shop. ".repeat(200);
+    let answer = |code: u16, body: &str| Step::Answer(code, "retry-after: 0\r\n", body.to_owned());
+    vec![
+        ("URL", Server::start(vec![completion("Short.", "stop")])),
+        ("REFUSES", Server::start(vec![answer(401, refuses)])),
+        ("FAILS", Server::start(vec![answer(503, "")])),
+        ("SILENT", Server::start(vec![Step::Silence])),
+        ("EMPTY", Server::start(vec![completion("", "stop")])),
+        ("CUT", Server::start(vec![completion("The user wan", "length")])),
+        ("LONG", Server::start(vec![completion(&too_long, "stop")])),
+        ("PROSE", Server::start(vec![answer(200, "<html>Welcome</html>")])),
+    ]
+}
+
+#[test]
+fn every_error_says_what_is_wrong_and_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    files(folder.path());
+    let servers = servers();
+    let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
+    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let (mut told, mut wrong) = (String::new(), Vec::new());
+    for line in SESSION.trim().lines() {
+        if line.is_empty() || line.starts_with('#') {
+            told.push_str(&format!("{line}\n"));
+            continue;
+        }
+        // What is kept by default is more than there is.
+        let command = if line.contains("--keep") || line.contains("--restore") || line.contains("KEEP") {
+            line.to_owned()
+        } else {
+            kept_short(line)
+        };
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &command]).current_dir(folder.path()).env("PATH", &search).envs(own_settings());
+        for name in PROVIDERS.iter().flat_map(|provider| provider.key_variables) {
+            shell.env_remove(name);
+        }
+        shell.envs(servers.iter().map(|(name, server)| (name, &server.url)));
+        let output = shell.output().expect("sh is there");
+        let code = output.status.code().expect("an exit code");
+        let mut stderr = String::from_utf8(output.stderr).expect("UTF-8");
+        for (name, server) in &servers {
+            let host = server.url.trim_start_matches("http://").trim_end_matches("/v1").to_owned();
+            stderr = stderr.replace(&server.url, &format!("${name}")).replace(&host, &format!("{name}:1"));
+        }
+        let speaks = stderr.lines().next().is_some_and(|first| first.starts_with("tcompact: "));
+        // What is printed beside it is that of a batch, a check, or a stream.
+        if code == 0 || !speaks || code < 6 && !output.stdout.is_empty() {
+            wrong.push(line);
+        }
+        told.push_str(&format!("$ {line}\n{}[{code}]\n\n", stderr));
+    }
+    if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
+        fs::write(FILE, &told).expect("written");
+    }
+    assert!(wrong.is_empty(), "no errors: {wrong:#?}");
+    let expected = fs::read_to_string(FILE).unwrap_or_default();
+    for (told, expected) in told.lines().zip(expected.lines()) {
+        assert_eq!(told, expected, "tests/integration/errors.txt; TCOMPACT_REGENERATE=1 writes it anew");
+    }
+    assert_eq!(told.len(), expected.len(), "tests/integration/errors.txt");
+}
+
+fn kept_short(line: &str) -> String {
+    line.replacen("tcompact ", "tcompact --keep messages:2 ", 1)
+}
