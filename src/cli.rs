@@ -32,10 +32,11 @@ Examples:
   tcompact --trigger tokens:4000 --trigger messages:50 --model openai:gpt-4o-mini chat.jsonl > short.jsonl
   cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
   tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff
-  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json       # shows the summary and keeps it
-  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json         # what it saves, costs, and when that pays
-  tcompact --explain --diff chat.json | less -R                       # where it cuts, what goes and what comes
-  tcompact --archive gone.jsonl -i chat.json && tcompact --restore gone.jsonl chat.json > as-it-was.json
+  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json  # shows the summary
+  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json    # when it pays
+  tcompact --explain --diff --color always chat.json | less -R   # where, and what
+  tcompact --archive gone.jsonl -o short.json chat.json
+  tcompact --restore gone.jsonl short.json > as-it-was.json
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
 
 /// What stands above the exit codes, in the long help alone.

@@ -11,7 +11,14 @@ use crate::slip::{Slip, quoted};
 /// What to try where nothing better is known.
 const HELP: &str = "try: tcompact --help";
 /// Values for flags that have no default and take no listed value.
-const EXAMPLES: [(&str, &str); 7] = [
+const EXAMPLES: [(&str, &str); 14] = [
+    ("--model", "openai:gpt-4o-mini"),
+    ("--for", "gpt-4o"),
+    ("--preset", "langchain"),
+    ("--cache", "summaries"),
+    ("--output", "short.json"),
+    ("--output-dir", "compacted"),
+    ("--report", "report.jsonl"),
     ("--trigger", "tokens:8k"),
     ("--counter", "o200k_base"),
     ("--context-window", "128k"),

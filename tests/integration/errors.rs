@@ -54,6 +54,7 @@ tcompact -x chat.json
 tcompact --keep messages:2 --keep messages:3 chat.json
 tcompact --rate 0 chat.json
 tcompact --keep
+tcompact -m
 tcompact --list
 tcompact --list model
 tcompact --generate bsh
