@@ -65,6 +65,18 @@ impl fmt::Display for Breach {
 }
 
 /// Every breach of a conversation, in the order of its messages.
+///
+/// ```
+/// use tcompact::plan::breaches::breaches;
+/// use tcompact::transcript::{framing, source::Source};
+///
+/// let text = r#"[{"role": "user", "content": "Hi."}, {"role": "tool", "tool_call_id": "a", "content": "?"}]"#;
+/// let source = Source::of(text).expect("JSON");
+/// let document = framing::read(&source, None, None).expect("a format that is known");
+/// let found = breaches(&document.transcripts[0]);
+/// assert_eq!(found[0].message, 1);
+/// assert_eq!(found[0].to_string(), "a result (a) without a call: every result must answer a call before it");
+/// ```
 pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     let messages = transcript.messages.as_slice();
     let mut found = match transcript.order.results {

@@ -6,6 +6,14 @@ use std::str::FromStr;
 use crate::slip::{Slip, nearest};
 
 /// How much of a conversation.
+///
+/// ```
+/// use tcompact::plan::size::Size;
+///
+/// assert_eq!("tokens:170k".parse::<Size>().ok(), Some(Size::Tokens(170_000)));
+/// assert_eq!(Size::Turns(3).to_string(), "turns:3");
+/// assert!("tokens:none".parse::<Size>().is_err());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Size {
     /// So many messages.

@@ -59,6 +59,13 @@ impl Counter {
     }
 
     /// The number of tokens of a text by itself, as the text of a message is counted.
+    ///
+    /// ```
+    /// use tcompact::tokens::{Counter, bpe::Encoding};
+    ///
+    /// assert_eq!(Counter::DEFAULT.count_text("Twelve bytes"), 3);
+    /// assert_eq!(Counter::Exact(Encoding::O200kBase).count_text("hello world"), 2);
+    /// ```
     pub fn count_text(self, text: &str) -> u64 {
         match self {
             Counter::Approx(chars_per_token) => approx::tokens(text.chars().count(), chars_per_token),
