@@ -95,9 +95,15 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     if settings.archive_chosen {
         archive::check(settings, &named)?;
     }
-    let besides = settings.archive.iter().chain(&settings.read_besides).map(PathBuf::as_path);
+    let copies: Vec<PathBuf> = match &settings.destination {
+        Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
+        _ => Vec::new(),
+    };
+    let besides = copies.iter().chain(&settings.archive).chain(&settings.read_besides).map(PathBuf::as_path);
     let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
-    for file in settings.report.iter().chain(&settings.html) {
+    for (flag, file) in [("--report", &settings.report), ("--html", &settings.html)] {
+        let Some(file) = file else { continue };
+        check_besides(settings, flag, file)?;
         if let (Destination::Folder(folder), Some(parent)) = (&settings.destination, file.parent())
             && parent.starts_with(folder)
         {
@@ -110,6 +116,20 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     }
     let others: Vec<&Path> = others.into_iter().chain(settings.report.as_deref()).collect();
     settings.html.as_ref().map_or(Ok(()), |page| page::check(page, &others))
+}
+
+/// Refuses a file that is standard input or output by another name, or that is among tcompact's own.
+fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
+    let name = file.display();
+    let printed = settings.destination == Destination::Stdout;
+    if output::is_standard_stream(file, printed) {
+        return Err(Failure::usage(format!("{flag} {name} is standard input or output; name another file")).into());
+    }
+    if file.components().any(|part| part.as_os_str() == inputs::OWN_FOLDER) {
+        let message = format!("{flag} {name} is among the files that tcompact keeps for itself; name another place");
+        return Err(Failure::usage(message).into());
+    }
+    Ok(())
 }
 
 /// Has summaries that are paid for kept beside the results, so that none is asked for twice.

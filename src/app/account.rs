@@ -27,6 +27,8 @@ pub(super) struct Account {
     pub(super) summary_tokens: Option<u64>,
     /// What the summary says, where that is to be shown.
     pub(super) summary: Option<String>,
+    /// Tokens of the whole, where they are told.
+    pub(super) tokens_before: Option<u64>,
     /// Tokens of what is left.
     pub(super) tokens_after: Option<u64>,
     /// What is saved, and what it cost.
@@ -55,6 +57,7 @@ impl Account {
             bill: Bill::default(),
             summary_tokens: None,
             summary: None,
+            tokens_before: None,
             tokens_after: None,
             economy: None,
             by: None,
@@ -69,8 +72,7 @@ impl Account {
 
     /// Tokens that the whole conversation has less, as far as that is known by now.
     pub(super) fn lost(&self) -> u64 {
-        let before = self.plan.get("tokens").and_then(Value::as_u64);
-        before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
+        self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
     }
 
     /// The account as it is reported; `failed` says that there is no result.
@@ -86,11 +88,10 @@ impl Account {
             (false, Some(_)) => Status::Compacted,
             (false, None) => Status::Unchanged,
         };
-        let before = self.plan.get("tokens").and_then(Value::as_u64);
         Conversation {
             status,
             summary_tokens: self.summary_tokens,
-            tokens_after: self.tokens_after.or(before).filter(|_| !failed),
+            tokens_after: self.tokens_after.or(self.tokens_before).filter(|_| !failed),
             provider: provider.map(str::to_owned),
             usage: self.bill.usage.map(|usage| settings.writer.billed(usage)),
             requests: self.bill.requests,

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use crate::exit::Failure;
 use crate::plan::carried::{Carried, carried};
-use crate::plan::{Plan, plan};
+use crate::plan::{Plan, plan, total};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Edit, Placed, media};
 use crate::run::report::DryRun;
@@ -72,13 +72,24 @@ pub(super) struct Task<'t, 'a> {
 /// # Errors
 /// There is no summary and the settings do not say what to put in its place; or what is left is too much.
 pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
+    let settings = task.settings;
     let done = worked(task, account);
     match &done {
-        Ok(Some(done)) if task.settings.tells() => {
-            account.tokens_after = Some(files::left(task.settings, task.transcript, done));
+        Ok(Some(done)) if settings.tells() || settings.verbose => {
+            account.tokens_after = Some(files::left(settings, task.transcript, done));
         }
         Ok(_) => {}
         Err(error) => account.error = Some(error.to_string()),
+    }
+    if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), account.by.is_some()) {
+        let economy = economy::actual(settings, before, after, &account.bill);
+        account.economy = Some(economy);
+        Said::new(settings).economy(task.source, Some(&economy), false);
+    }
+    if let Some(error) = account.error.take_if(|_| settings.redact) {
+        // What a server or a command says in an error can be of the conversation.
+        let redactor = account.redactor.get_or_insert_with(|| redactor(task.transcript));
+        account.error = Some(redactor.mask(&error).into_owned());
     }
     let is_drawn = || account.lost() >= task.settings.least_drawn.load(Ordering::Relaxed);
     if let (true, Ok(done)) = (task.settings.html.is_some() && is_drawn(), &done) {
@@ -103,6 +114,8 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
             let economy = economy::estimated(settings, &plan, &tally);
             said.explained(how, source, prepared, &plan, &tally, economy.as_ref())
         });
+        account.tokens_before =
+            (settings.tells() || settings.verbose).then(|| total(prepared, &tally, &settings.policy));
         if settings.tells() {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
@@ -173,12 +186,8 @@ fn compacted(
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         account.saved = work.replaced_tokens().saturating_sub(tokens);
-        let economy = economy::actual(settings, work.replaced_tokens(), tokens, &account.bill);
-        account.economy = Some(economy);
         account.summary = settings.preview.then(|| text.clone());
-        let said = Said::new(settings);
-        said.summarized(source, work.summarized.len(), tokens, &account.bill);
-        said.economy(source, Some(&economy), false);
+        Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
         Ok(Some((work.archived(source), work.placed(text))))
     });
     account.redactor = redactor.map(RefCell::into_inner);

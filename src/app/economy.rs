@@ -32,8 +32,8 @@ pub(super) fn estimated(settings: &Settings, plan: &Plan, tally: &Tally<'_, '_>)
     Some(of(settings, replaced, summary, cost))
 }
 
-/// What it was worth: a summary of so many tokens took the place of `replaced`, and was billed.
-pub(super) fn actual(settings: &Settings, replaced: u64, summary: u64, bill: &Bill) -> Economy {
+/// What it was worth: of `before` tokens `after` are left, whatever made them fewer, and the summary was billed.
+pub(super) fn actual(settings: &Settings, before: u64, after: u64, bill: &Bill) -> Economy {
     let asked = bill.requests > 0;
     let cost = match *settings.summarizer {
         // What a command does is not known, nor what it costs.
@@ -41,7 +41,7 @@ pub(super) fn actual(settings: &Settings, replaced: u64, summary: u64, bill: &Bi
         Summarizer::Endpoint(..) if asked => bill.usage.and_then(|usage| settings.writer.billed(usage).cost_usd),
         _ => Some(0.0),
     };
-    of(settings, replaced, summary, cost)
+    of(settings, before, after, cost)
 }
 
 fn of(settings: &Settings, replaced: u64, summary: u64, cost: Option<f64>) -> Economy {

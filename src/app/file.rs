@@ -15,7 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::run::compression::Compression;
 use crate::run::explain::Largest;
 use crate::run::input::Seen;
-use crate::run::inputs::{Entry, Inputs};
+use crate::run::inputs::{Entry, Inputs, copy_of};
 use crate::run::journal::{Journal, hash_of};
 use crate::run::output::{self, Output};
 use crate::run::page;
@@ -154,9 +154,7 @@ impl<'b> Job<'b> {
     }
 
     fn copy(&self, suffix: &str) -> Option<PathBuf> {
-        let mut name = self.entry.path.as_ref()?.clone().into_os_string();
-        name.push(suffix);
-        Some(name.into())
+        Some(copy_of(self.entry.path.as_ref()?, suffix))
     }
 
     /// Adds what became of conversations, which is kept where it is to be reported.

@@ -181,7 +181,9 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 /// # Errors
 /// It cannot be written; what was there is as it was.
 pub(super) fn write(page: Page, file: &Path, inputs: &Inputs) -> Result<()> {
-    let mut written = Output::begin(Some(file), None, inputs.most_private())?;
+    let files: Vec<&Path> = inputs.files().collect();
+    // Until it is done it is its owner's alone, or whose the first of them is.
+    let mut written = Output::begin(Some(file), None, files.first().copied())?;
     written.write(page.draw().as_bytes())?;
-    written.end(None, |_| Ok(()))
+    written.end_as_private_as(&files)
 }

@@ -155,7 +155,7 @@ fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
 }
 
 /// Takes from a new file the rights that nobody has on `like`.
-fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
+pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
         use std::os::unix::fs::PermissionsExt;

@@ -198,6 +198,13 @@ fn both(path: &Path, other: &Path, output: &Path, in_folder: bool) -> Result<()>
     })
 }
 
+/// Where a copy goes that is made of a file before it is replaced.
+pub fn copy_of(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
 impl Inputs {
     /// Takes away what runs that were killed left behind.
     pub fn tidy(&self) {
@@ -205,24 +212,15 @@ impl Inputs {
         folders.into_iter().for_each(tidy);
     }
 
-    /// The file that the fewest may look into.
-    pub fn most_private(&self) -> Option<&Path> {
-        let others_may = |path: &&Path| fs::metadata(path).map_or(0, |metadata| others(&metadata));
-        self.entries.iter().filter_map(|entry| entry.path.as_deref()).min_by_key(others_may)
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.entries.iter().filter_map(|entry| entry.path.as_deref())
     }
 
     /// The files that are read, and those that are written for them.
     fn places(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.entries.iter().filter_map(|entry| Some((entry.path.as_deref()?, entry.output.as_deref()?)))
     }
-}
-
-/// What others than the owner may do with a file.
-fn others(metadata: &fs::Metadata) -> u32 {
-    #[cfg(unix)]
-    return std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077;
-    #[cfg(not(unix))]
-    return u32::from(!metadata.permissions().readonly());
 }
 
 /// Where a run remembers what is finished: in the directory that it writes to, or beside the first file that it replaces.
@@ -246,8 +244,10 @@ pub struct RealPaths {
 impl RealPaths {
     /// As [`real`].
     pub fn of(&mut self, path: &Path) -> PathBuf {
+        // Where letters are the same in either case, only the system knows how a name is spelled.
+        let spells_freely = cfg!(any(target_os = "macos", windows));
         let is_link = || fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
-        let Some(name) = path.file_name().filter(|_| !is_link()) else { return real(path) };
+        let Some(name) = path.file_name().filter(|_| !spells_freely && !is_link()) else { return real(path) };
         let folder = folder(path);
         if let Some(real) = self.folders.get(folder) {
             return real.join(name);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::exit::Failure;
 use anyhow::Result;
 
+use super::append::as_private_as;
 use super::compression::{Compression, Packing};
 use super::input::plain;
 use super::journal::hash_of;
@@ -119,6 +120,18 @@ impl Output {
             Way::File(file, None) => file.file.write_all(bytes),
         };
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
+    }
+
+    /// Has the file take its place, and nobody look into it who may not look into each of `files`; what was there is no
+    /// reason to let them.
+    ///
+    /// # Errors
+    /// It cannot; what was there is as it was.
+    pub fn end_as_private_as(self, files: &[&Path]) -> Result<()> {
+        self.end(None, |page| {
+            let page = File::open(page)?;
+            files.iter().try_for_each(|file| as_private_as(&page, Some(file)))
+        })
     }
 
     /// Has the file take its place, with the mode and the time of `like`. Before that `then` is shown it
@@ -236,6 +249,27 @@ pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
         return (a.dev(), a.ino()) == (b.dev(), b.ino());
     }
     a == b || place(a).zip(place(b)).is_some_and(|(a, b)| a == b)
+}
+
+/// Whether a path is another name of the file or the pipe that is read from standard input, or, with `too`, written to
+/// standard output. Terminals and other devices can be shared.
+pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        let (stdin, stdout) = (io::stdin(), io::stdout());
+        let streams = [Some(stdin.as_fd()), too.then(|| stdout.as_fd())];
+        let of = |fd: std::os::fd::BorrowedFd<'_>| File::from(fd.try_clone_to_owned().ok()?).metadata().ok();
+        let Ok(there) = fs::metadata(path) else { return false };
+        let same = |stream: fs::Metadata| (stream.dev(), stream.ino()) == (there.dev(), there.ino());
+        !there.file_type().is_char_device() && streams.into_iter().flatten().filter_map(of).any(same)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (path, too);
+        false
+    }
 }
 
 /// Whether a new file can be made in a folder that is there; the one for trying goes as it came.

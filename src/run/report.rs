@@ -175,6 +175,17 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// Tokens before and after, where there is a result and both are known.
+    pub fn sizes(&self) -> Option<(u64, u64)> {
+        let after = self.tokens_after.filter(|_| self.status != Status::Failed);
+        self.plan.get("tokens").and_then(Value::as_u64).zip(after)
+    }
+
+    /// How many tokens less that is.
+    pub fn lost(&self) -> u64 {
+        self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
+    }
+
     /// An input that no conversation of became anything.
     pub fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
         Conversation {

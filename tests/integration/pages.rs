@@ -267,4 +267,63 @@ fn a_page_is_as_private_as_the_most_private_conversation() {
     let results = path(folder.path(), "results");
     assert_eq!(compacted(&["-O", &results, "--html", &file, "agent-session.json", &secret]).code, 0);
     assert_eq!(fs::metadata(&file).expect("a page").permissions().mode() & 0o777, 0o600);
+    // Of two groups of readers nobody may see both, also where a page was there that everybody could read.
+    let other = path(folder.path(), "other.json");
+    fs::copy(&secret, &other).expect("copied");
+    for (input, mode) in [(&secret, 0o640), (&other, 0o604)] {
+        fs::set_permissions(input, fs::Permissions::from_mode(mode)).expect("set");
+    }
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("set");
+    assert_eq!(compacted(&["-O", &results, "--html", &file, &secret, &other]).code, 0);
+    assert_eq!(fs::metadata(&file).expect("a page").permissions().mode() & 0o777, 0o600);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_page_takes_the_place_of_nothing_else_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let within = |arguments: &[&str]| run(tcompact().current_dir(folder.path()).args(KEEP).args(arguments), b"");
+    let original = fs::read(path(crate::program::FIXTURES.as_ref(), "openai-chat/plain.json")).expect("a fixture");
+    let file = path(folder.path(), "a.json");
+    fs::write(&file, &original).expect("written");
+    for (flag, place, more) in [
+        ("--html", "a.json.bak", &["-i=.bak"][..]),
+        ("--report", "a.json.bak", &["-i=.bak"]),
+        ("--html", "out/.tcompact/journal.jsonl", &["-O", "out"]),
+    ] {
+        let run = within(&[&[flag, place, "a.json"], more].concat());
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(&format!("{flag} {place}")), "{run:?}");
+        assert_eq!(fs::read(&file).expect("as it was"), original);
+    }
+    let result = fs::File::create(path(folder.path(), "result.json")).expect("made");
+    for place in ["/dev/stdout", "result.json"] {
+        let mut command = tcompact();
+        command.current_dir(folder.path()).args(KEEP).args(["--html", place, "a.json"]);
+        let status = command.stdout(result.try_clone().expect("a file")).stderr(std::process::Stdio::null()).status();
+        assert_eq!(status.expect("it runs").code(), Some(2), "{place}");
+    }
+    assert_eq!(within(&["-i=.bak", "--html", "page.html", "a.json"]).code, 0);
+    assert_eq!(fs::read(path(folder.path(), "a.json.bak")).expect("a copy"), original);
+}
+
+#[test]
+fn what_a_summarizer_complains_of_is_masked_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, report) = (path(folder.path(), "page.html"), path(folder.path(), "report.jsonl"));
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    let complains = format!("echo 'no: {secret}' >&2; exit 1");
+    let run = with(
+        &[
+            &KEEP[..],
+            &["--redact", "--on-error", "passthrough", "--summarizer-cmd", &complains, "--report", &report],
+            &["--html", &file, "openai-chat/plain.json"],
+        ]
+        .concat(),
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    for file in [&file, &report] {
+        let text = fs::read_to_string(file).expect("written");
+        assert!(!text.contains(secret) && text.contains("[github-token-1]"), "{text}");
+    }
 }

@@ -96,6 +96,11 @@ fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     let unknown: Value = serde_json::from_str(&unknown.stdout).expect("a plan");
     let keys = ["saved_usd_per_turn", "cost_usd", "pays_after_turns", "prices"];
     assert!(keys.iter().all(|key| unknown["economy"][key].is_null()), "{unknown}");
+    // What was cut short is saved as well.
+    run(&["--truncate-args", "50", "--report", &file]);
+    let report = reported(&file).pop().expect("a report");
+    let less = report["tokens"].as_u64().zip(report["tokens_after"].as_u64()).map(|(before, after)| before - after);
+    assert_eq!(report["economy"]["saved_tokens_per_turn"].as_u64(), less);
     let nothing: Value =
         serde_json::from_str(&run(&["-n", "--json", "--trigger", "messages:90"]).stdout).expect("a plan");
     assert!(nothing.get("economy").is_none(), "{nothing}");

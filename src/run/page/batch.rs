@@ -31,7 +31,7 @@ impl Sums {
             Status::Skipped => self.skipped += 1,
             Status::Failed => self.failed += 1,
         }
-        if let Some((before, after)) = row.tokens() {
+        if let Some((before, after)) = row.told.sizes() {
             self.before += before;
             self.after += after;
         }
@@ -102,7 +102,7 @@ impl Page {
         let mut out = String::new();
         for (at, row) in self.rows.iter().enumerate() {
             let Some(drawn) = &row.told.page else { continue };
-            let size = row.tokens().map(|(before, after)| less(before, after)).unwrap_or_default();
+            let size = row.told.sizes().map(|(before, after)| less(before, after)).unwrap_or_default();
             out.push_str(&format!(
                 "<details class=\"conversation\"><summary><h3><bdi>{}</bdi></h3> <span>{size}</span></summary>\n\
                  <div id=\"conversation-{at}\">\n<p class=\"lead\">{}</p>\n{}",
@@ -169,11 +169,11 @@ fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &m
         Some(error) => format!("<br><bdi>{}</bdi>", escaped(error)),
     };
     let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
-    let saved = row.tokens().map(|(before, after)| percent(before, after));
+    let saved = row.told.sizes().map(|(before, after)| percent(before, after));
     let mut cells = vec![
         number(row.number("messages")),
         number(row.number("tokens")),
-        number(row.tokens().map(|(_, after)| after)),
+        number(row.told.sizes().map(|(_, after)| after)),
         saved.unwrap_or_default(),
         number(Some(row.told.requests).filter(|requests| *requests > 0)),
     ];

@@ -45,7 +45,7 @@ impl Page {
     /// The numbers of a conversation, each with a name.
     pub(super) fn cards(&self, row: &Row, drawn: Option<&Drawn>) -> String {
         let mut cards = Vec::new();
-        if let Some((before, after)) = row.tokens() {
+        if let Some((before, after)) = row.told.sizes() {
             cards.push(sizes("Tokens", before, after));
             cards.extend(self.reader.as_ref().map(|reader| money(reader, before, after)));
         }
@@ -92,7 +92,7 @@ impl Page {
 
 /// What was done, in a sentence or two.
 pub(super) fn told(row: &Row, drawn: &Drawn) -> String {
-    let became = match (row.told.status, row.tokens()) {
+    let became = match (row.told.status, row.told.sizes()) {
         (Status::Compacted, Some((before, after))) => format!("Compacted: {}. ", less(before, after)),
         (Status::Compacted, None) => "Compacted. ".to_owned(),
         _ => String::new(),

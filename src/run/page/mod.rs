@@ -87,23 +87,12 @@ impl Row {
         escaped(&super::input::spoken(self.text("source")))
     }
 
-    /// Tokens before and after, where there is a result and both are known.
-    fn tokens(&self) -> Option<(u64, u64)> {
-        let after = self.told.tokens_after.filter(|_| self.told.status != Status::Failed);
-        self.number("tokens").zip(after)
-    }
-
-    /// Tokens that are gone.
-    fn saved(&self) -> u64 {
-        self.tokens().map_or(0, |(before, after)| before.saturating_sub(after))
-    }
-
     /// Failures first, then those that lose most; which was done first does not matter.
     fn order(&self) -> (bool, Reverse<u64>, &str, usize) {
         let source = self.text("source");
         let line = source.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
         let (file, line) = line.unwrap_or((source, 0));
-        (self.told.status != Status::Failed, Reverse(self.saved()), file, line)
+        (self.told.status != Status::Failed, Reverse(self.told.lost()), file, line)
     }
 }
 
@@ -149,7 +138,7 @@ impl Page {
         let mut drawn: Vec<&mut Row> = self.rows.iter_mut().filter(|row| row.told.page.is_some()).collect();
         drawn.iter_mut().skip(MOST_DRAWN).for_each(|row| row.told.page = None);
         drawn.truncate(MOST_DRAWN);
-        self.least_drawn = drawn.get(MOST_DRAWN - 1).map_or(0, |row| row.saved());
+        self.least_drawn = drawn.get(MOST_DRAWN - 1).map_or(0, |row| row.told.lost());
         self.drawn = drawn.len();
     }
 
@@ -202,7 +191,7 @@ impl Page {
 /// have it.
 pub fn keep_largest(conversations: &mut [Conversation], drawn: &mut Vec<usize>) {
     if drawn.len() > MOST_DRAWN {
-        drawn.sort_by_key(|&at| Reverse(conversations[at].saved));
+        drawn.sort_by_key(|&at| Reverse(conversations[at].lost()));
         drawn.drain(MOST_DRAWN..).for_each(|at| conversations[at].page = None);
     }
 }

@@ -88,10 +88,10 @@ fn nothing_is_a_page_too() {
 #[test]
 fn only_the_largest_are_carried_along() {
     let mut conversations: Vec<Conversation> =
-        (0..20).map(|at| Conversation { saved: at % 7, ..conversation("a", 9, 9, Status::Compacted) }).collect();
+        (0..20).map(|at| conversation("a", 9, 9 - at % 7, Status::Compacted)).collect();
     let mut drawn: Vec<usize> = (0..20).collect();
     keep_largest(&mut conversations, &mut drawn);
-    let kept: Vec<u64> = conversations.iter().filter(|one| one.page.is_some()).map(|one| one.saved).collect();
+    let kept: Vec<u64> = conversations.iter().filter(|one| one.page.is_some()).map(Conversation::lost).collect();
     assert_eq!((kept.len(), drawn.len(), kept.iter().min()), (MOST_DRAWN, MOST_DRAWN, Some(&3)));
 }
 

@@ -240,9 +240,13 @@ impl Held {
         Held { text, lines, words }
     }
 
-    /// A fact is held where all its literals are there, and one line has most of its words.
+    /// A fact is held where it stands as it is; or where all its literals are there, and one line has most of its words.
     fn holds(&self, entry: &Entry) -> bool {
         const MOST: f64 = 0.6;
+        // What is a literal may be told by what stands around it, and not be one by itself.
+        if self.has(&entry.text.to_lowercase()) {
+            return true;
+        }
         let literals_held =
             literals(&entry.text).into_iter().all(|literal| self.has(&entry.text[literal.span].to_lowercase()));
         if !literals_held {
@@ -303,6 +307,14 @@ mod tests {
 
     fn said(role: &str, text: &str) -> serde_json::Value {
         serde_json::json!({"role": role, "content": text})
+    }
+
+    #[test]
+    fn a_fact_that_stands_as_it_is_is_held() {
+        let text = "{\"cwd\":\"/home/dev/shoput\":\"1 failed1 failed1 failed\",\"stderr\":\"\"}".to_owned();
+        let entry = Entry { kind: Kind::Identifier, about: String::new(), text, index: 0, earlier: false, weight: 1.0 };
+        assert!(Held::of(&format!("## Ledger\nIdentifiers:\n- [0] {}\n", entry.text)).holds(&entry));
+        assert!(!Held::of("1 failed, /home/dev/shop").holds(&entry));
     }
 
     #[test]
