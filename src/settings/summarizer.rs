@@ -8,6 +8,7 @@ use reqwest::Url;
 use super::layers::Given;
 use crate::cli::{Arguments, Facts};
 use crate::exit::Failure;
+use crate::plan::economy::Prices;
 use crate::run::input::plain;
 use crate::run::report::Billed;
 use crate::run::said;
@@ -202,14 +203,12 @@ impl Writer {
 
     /// What tokens cost: as the provider says, or by the table.
     pub fn billed(&self, usage: Usage) -> Billed {
-        const MILLION: f64 = 1e6;
-        let priced =
-            |(input, output): (f64, f64)| (usage.input as f64 * input + usage.output as f64 * output) / MILLION;
+        let by_table = Prices { reader: None, writer: self.prices }.of_summary(usage.input, usage.output);
         Billed {
             input_tokens: usage.input,
             output_tokens: usage.output,
             reasoning_tokens: usage.reasoning,
-            cost_usd: usage.cost.or(self.prices.map(priced)),
+            cost_usd: usage.cost.or(by_table),
         }
     }
 }
