@@ -125,7 +125,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
             lawful::assert_laws(&source, from, &Policy { rules: preset.rules, pairs, ..own });
         }
     }
-    if number % WHOLE == 0 {
+    if number.is_multiple_of(WHOLE) {
         count(&counts.compacted, whole::assert_whole(&arguments, &source));
     }
 }

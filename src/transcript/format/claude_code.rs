@@ -88,7 +88,7 @@ impl Format for ClaudeCode {
                 Some(of) if of < cut => Bound::Spent,
                 Some(of) => Bound::To(of),
                 None if ends_all(line) => Bound::Spent,
-                None if index >= cut && taken_back.contains(&(index - cut)) => Bound::Spent,
+                None if index >= cut && taken_back[index - cut] => Bound::Spent,
                 None if index >= cut && speaks(line) && (all_aside || !is_sidechain(line)) => {
                     any = true;
                     return Entry::Message;
@@ -205,9 +205,9 @@ fn is_boundary(line: &Object<'_>) -> bool {
     line.get_text("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) && line.get("parentUuid").is_some()
 }
 
-/// The lines that the user went back behind: those of the user's for which there is a later one behind the same line, and
-/// all that follows them.
-fn taken_back(lines: &[Object<'_>]) -> HashSet<usize> {
+/// Whether the user went back behind a line: from each prompt for which there is a later one behind the same line, all
+/// that stands before the last of these.
+fn taken_back(lines: &[Object<'_>]) -> Vec<bool> {
     let is_prompt = |line: &Object<'_>| {
         line.get_text("type").is_some_and(|kind| kind.is("user"))
             && !is_sidechain(line)
@@ -218,22 +218,16 @@ fn taken_back(lines: &[Object<'_>]) -> HashSet<usize> {
     };
     let prompts = || lines.iter().enumerate().filter(|(_, line)| is_prompt(line));
     let last: HashMap<_, usize> = prompts().filter_map(|(index, line)| Some((parent(line)?, index))).collect();
-    let mut found: HashSet<usize> = prompts()
-        .filter(|(index, line)| parent(line).and_then(|id| last.get(&id).copied()).is_some_and(|last| last > *index))
-        .map(|(index, _)| index)
-        .collect();
-    let mut ids = HashSet::new();
-    for (index, line) in lines.iter().enumerate() {
-        let id = line.get_text("uuid").map(|id| id.decode());
-        if found.contains(&index) || parent(line).is_some_and(|id| ids.contains(&id)) {
-            found.insert(index);
-            ids.extend(id);
-        } else if let Some(id) = id {
-            // A line that was written twice: what comes now is behind this one.
-            ids.remove(&id);
-        }
+    let mut again: Vec<usize> = vec![0; lines.len()];
+    for (index, line) in prompts() {
+        again[index] = parent(line).and_then(|id| last.get(&id).copied()).unwrap_or_default();
     }
-    found
+    let mut until = 0;
+    let is_before = |(index, again): (usize, usize)| {
+        until = until.max(again);
+        index < until
+    };
+    again.into_iter().enumerate().map(is_before).collect()
 }
 
 fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {
