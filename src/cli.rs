@@ -24,7 +24,7 @@ use crate::transcript::framing::Lines;
 
 pub use brief::BRIEF;
 pub use values::{Accept, Clause, Emit, Facts, Generated, OnError, Table, TrimTokens, When};
-use values::{seconds, summary_size, whole_or_none};
+use values::{number, seconds, summary_size, whole_or_none};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -108,11 +108,17 @@ pub struct Arguments {
 
     /// Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k).
     /// Repeat for "or". Always, if not given.
-    #[arg(long = "trigger", value_name = "SIZE[,SIZE…]", help_heading = "Rules")]
+    #[arg(long = "trigger", value_name = "SIZE[,SIZE…]", allow_negative_numbers = true, help_heading = "Rules")]
     pub triggers: Vec<Clause>,
 
     /// How much of the end stays as it is.
-    #[arg(long, value_name = "SIZE", default_value = "messages:20", help_heading = "Rules")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "messages:20",
+        allow_negative_numbers = true,
+        help_heading = "Rules"
+    )]
     pub keep: Size,
 
     /// Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`.
@@ -130,7 +136,7 @@ pub struct Arguments {
     pub for_model: Option<String>,
 
     /// The context window in tokens, over any table.
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Rules")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
     pub context_window: Option<u64>,
 
     /// How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N`
@@ -139,7 +145,10 @@ pub struct Arguments {
     pub counter: Option<Counter>,
 
     /// Tokens that are sent with every request and are not in the transcript (tools, system prompt).
-    #[arg(long, value_name = "N", default_value = "0", value_parser = whole_or_none, help_heading = "Rules")]
+    #[arg(
+        long, value_name = "N", default_value = "0", value_parser = whole_or_none, allow_negative_numbers = true,
+        help_heading = "Rules"
+    )]
     pub overhead_tokens: u64,
 
     /// The rules of a known system (`--list presets`); other flags override it.
@@ -153,7 +162,7 @@ pub struct Arguments {
 
     /// Cut string arguments of tool calls before the kept part that are longer than N characters, and would be shorter
     /// for it.
-    #[arg(long, value_name = "N", value_parser = whole, help_heading = "Rules")]
+    #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
     pub truncate_args: Option<u64>,
 
     /// Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider
@@ -182,12 +191,18 @@ pub struct Arguments {
     pub prompt_file: Option<PathBuf>,
 
     /// How many tokens of the end of the history the summarizer is sent; `none` sends all of it.
-    #[arg(long, value_name = "N|none", default_value = "none", help_heading = "Summaries")]
+    #[arg(
+        long,
+        value_name = "N|none",
+        default_value = "none",
+        allow_negative_numbers = true,
+        help_heading = "Summaries"
+    )]
     pub trim_tokens: TrimTokens,
 
     /// The size asked of the summary, in tokens; the embedded summarizer never exceeds it.
     #[arg(
-        long, value_name = "N", default_value = "1024", value_parser = summary_size,
+        long, value_name = "N", default_value = "1024", value_parser = summary_size, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
     pub summary_tokens: u64,
@@ -204,7 +219,13 @@ pub struct Arguments {
     /// Facts that a model's summary must not lose (rules of the user's, files, commands, errors, names, numbers) are found
     /// without a model, and those that it lacks are appended to it: in at most N tokens, or half of --summary-tokens
     /// (`on`).
-    #[arg(long, value_name = "on|off|N", default_value = "on", help_heading = "Summaries")]
+    #[arg(
+        long,
+        value_name = "on|off|N",
+        default_value = "on",
+        allow_negative_numbers = true,
+        help_heading = "Summaries"
+    )]
     pub ledger: Facts,
 
     /// Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is
@@ -213,15 +234,24 @@ pub struct Arguments {
     pub redact: bool,
 
     /// Seconds a request or a command may take.
-    #[arg(long, value_name = "SECONDS", default_value = "120", value_parser = seconds, help_heading = "Summaries")]
+    #[arg(
+        long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true,
+        help_heading = "Summaries"
+    )]
     pub timeout: f64,
 
     /// How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx.
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = "Summaries")]
+    #[arg(
+        long, value_name = "N", default_value_t = 3, value_parser = number::<0, { u32::MAX }>, allow_negative_numbers = true,
+        help_heading = "Summaries"
+    )]
     pub retries: u32,
 
     /// Requests a minute, at most [default: as many as are wanted].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Summaries")]
+    #[arg(
+        long, value_name = "N", value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
+        help_heading = "Summaries"
+    )]
     pub rate: Option<u32>,
 
     /// Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and
@@ -327,7 +357,10 @@ pub struct Arguments {
     pub repair: Option<Repair>,
 
     /// How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked].
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = "Output")]
+    #[arg(
+        short, long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true,
+        help_heading = "Output"
+    )]
     pub jobs: Option<u32>,
 
     /// Leave out what an earlier run into the same directory, with the same input and the same rules, has finished.

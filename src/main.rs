@@ -39,7 +39,8 @@ fn not_understood(error: &clap::Error) -> ExitCode {
             Err(_) => Exit::Unreadable.into(),
         };
     }
-    complain(&cli::errors::told(error));
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    complain(&cli::errors::told(error, &words));
     Exit::Usage.into()
 }
 

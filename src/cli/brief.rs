@@ -11,7 +11,7 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
       --trigger SIZE[,SIZE…]  compact only when all are reached; repeat for \"or\"
       --for MODEL             who reads the result: window, tokenizer and price
   -m, --model PROVIDER:MODEL  who writes the summary [default: no network]
-  -n, --dry-run               where it would cut, no request; --json says why
+  -n, --dry-run [--json]      where it would cut; requests only with --cache
       --explain, --diff       draw the cut; show what goes and what comes
   -o, --output FILE           instead of standard output; -i replaces the files
   -O, --output-dir DIR        for directories and several files

@@ -6,36 +6,57 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::command;
-use crate::slip::{Slip, quoted};
+use crate::plan::size::whole;
+use crate::slip::{Slip, nearest, quoted};
+use crate::tokens::models;
 
 /// What to try where nothing better is known.
 const HELP: &str = "try: tcompact --help";
 /// Values for flags that have no default and take no listed value.
-const EXAMPLES: [(&str, &str); 14] = [
+const EXAMPLES: [(&str, &str); 22] = [
     ("--model", "openai:gpt-4o-mini"),
     ("--for", "gpt-4o"),
     ("--preset", "langchain"),
     ("--cache", "summaries"),
     ("--output", "short.json"),
     ("--output-dir", "compacted"),
+    ("--in-place", ".bak"),
     ("--report", "report.jsonl"),
+    ("--html", "page.html"),
+    ("--archive", "gone.jsonl"),
+    ("--restore", "gone.jsonl"),
     ("--trigger", "tokens:8k"),
     ("--counter", "o200k_base"),
     ("--context-window", "128k"),
     ("--truncate-args", "2000"),
     ("--jobs", "4"),
     ("--rate", "60"),
-    ("--overhead-tokens", "2k"),
+    ("--config", "tcompact.toml"),
+    ("--prompt-file", "prompt.txt"),
+    ("--base-url", "http://localhost:8080/v1"),
+    ("--api-key-env", "OPENAI_API_KEY"),
+    ("--summarizer-cmd", "llm"),
 ];
+/// What flags must stand beside.
+const BESIDE: [(&str, &str); 4] = [
+    ("--json", "--dry-run"),
+    ("--resume", "--output-dir compacted"),
+    ("--base-url", "--model openai:gpt-4o-mini"),
+    ("--api-key-env", "--model openai:gpt-4o-mini"),
+];
+/// How many mistakes in one value are mended.
+const MOST_MISTAKES: usize = 8;
 
-/// An error of clap's in lines, the first to follow the name of the program.
-pub fn told(error: &clap::Error) -> String {
+/// An error of clap's in lines, the first to follow the name of the program; `words` are what was typed.
+pub fn told(error: &clap::Error, words: &[String]) -> String {
     let lines = match error.kind() {
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_value(error),
-        ErrorKind::UnknownArgument => of_flag(error),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_value(error, words),
+        ErrorKind::UnknownArgument => of_flag(error, words),
+        ErrorKind::ArgumentConflict => of_conflict(error),
+        ErrorKind::MissingRequiredArgument => of_missing(error, words),
         _ => None,
     };
-    lines.map_or_else(|| otherwise(error), |lines| lines.join("\n"))
+    lines.unwrap_or_else(|| otherwise(error, words)).join("\n")
 }
 
 /// What is wrong with a value, where a part of it is known to be.
@@ -43,87 +64,163 @@ pub fn slip(error: &clap::Error) -> Slip {
     let source = error.source();
     match source.and_then(|source| source.downcast_ref::<Slip>()) {
         Some(slip) => slip.clone(),
-        None if source.is_some() => Slip::new(source.map(|source| in_words(&source.to_string())).unwrap_or_default()),
-        None => Slip::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue))))
+        None if source.is_some() => Slip::new(source.map(ToString::to_string).unwrap_or_default()),
+        None => Slip::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or")))
             .meant(text(error, ContextKind::SuggestedValue)),
     }
 }
 
-/// A range that clap writes as Rust does, as people say it.
-fn in_words(why: &str) -> String {
-    let Some((from, to)) = why.split_once(" is not in ").and_then(|(_, range)| range.split_once("..=")) else {
-        return why.to_owned();
-    };
-    let most = u32::MAX.to_string();
-    if to == most { format!("expected {from} or more") } else { format!("expected a number from {from} to {to}") }
+/// A text as a flag takes it, `flag` with its hyphens, where what was meant by it is known.
+pub fn mended(flag: &str, text: &str) -> Option<String> {
+    let mut command = command();
+    let mut text = text.to_owned();
+    // What was meant by one part may show that another is wrong too.
+    for _ in 0..MOST_MISTAKES {
+        match command.try_get_matches_from_mut(["tcompact".to_owned(), format!("{flag}={text}")]) {
+            Ok(_) => return Some(text),
+            Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
+                text = slip(&error).mended(&text)?;
+            }
+            Err(_) => return None,
+        }
+    }
+    None
 }
 
-fn of_value(error: &clap::Error) -> Option<Vec<String>> {
+fn of_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     let (flag, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
-    let name = flag.split([' ', '[', '=']).next().unwrap_or(&flag);
+    let name = name(&flag);
     if value.is_empty() {
         let valid = strings(error, ContextKind::ValidValue);
-        let valid = if valid.is_empty() { String::new() } else { format!(": {}", listed(valid)) };
-        return Some(vec![format!("{name} needs a value{valid}"), attempt(name, None)]);
+        let valid = if valid.is_empty() { String::new() } else { format!(": {}", listed(valid, "or")) };
+        return Some(vec![format!("{name} needs a value{valid}"), attempt(name, None, words)]);
     }
     let slip = slip(error);
     let [shown, carets] = slip.drawn(&value);
     let first = format!("invalid value '{value}' for '{flag}': {slip}");
-    Some(vec![first, shown, carets, attempt(name, slip.mended(&value))])
+    Some(vec![first, shown, carets, attempt(name, Some(&value), words)])
 }
 
-fn of_flag(error: &clap::Error) -> Option<Vec<String>> {
-    let flag = text(error, ContextKind::InvalidArg)?;
-    let meant = text(error, ContextKind::SuggestedArg);
-    let name = meant.as_deref().and_then(|meant| meant.split([' ', '=']).next()).map(str::to_owned);
-    let [shown, carets] = Slip::new("").meant(name.clone()).drawn(&flag);
-    let next = name.map_or(HELP.to_owned(), |name| attempt(&name, None));
+fn of_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+    let mut flag = text(error, ContextKind::InvalidArg)?;
+    let mut meant = text(error, ContextKind::SuggestedArg).map(|meant| name(&meant).to_owned());
+    if let Some((word, long)) = with_one_hyphen(&flag, words) {
+        (flag, meant) = (word, Some(long));
+    }
+    let [shown, carets] = Slip::new("").meant(meant.clone()).drawn(&flag);
+    let next = meant.map_or(HELP.to_owned(), |name| {
+        // Where anything is taken, what was given may be wrong in another way.
+        let value = value_of(&flag, words).filter(|_| mended(&name, "?").is_none());
+        attempt(&name, value, words)
+    });
     Some(vec![format!("there is no flag '{flag}'"), shown, carets, next])
 }
 
-/// The flag with a value that it takes.
-fn attempt(flag: &str, mended: Option<String>) -> String {
+/// The word in which clap found no short flag, and the long one that it is with one hyphen, as `-keep` is.
+fn with_one_hyphen(flag: &str, words: &[String]) -> Option<(String, String)> {
+    let short = flag.strip_prefix('-').filter(|short| !short.starts_with('-'))?;
+    let word = words.iter().skip(1).find(|word| {
+        let after = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        after.is_some_and(|rest| rest.contains(short) && name(rest).chars().count() > 2)
+    })?;
+    let word = name(word);
+    let command = command();
+    let long = nearest(&word[1..], command.get_arguments().filter_map(clap::Arg::get_long))?;
+    Some((word.to_owned(), format!("--{long}")))
+}
+
+/// What was typed as the value of a flag.
+fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
+    let joined = |word: &'w String| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('='));
+    let at = words.iter().position(|word| word == flag || joined(word).is_some())?;
+    joined(&words[at]).or_else(|| words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-')))
+}
+
+/// That flags exclude each other, and which to leave out.
+fn of_conflict(error: &clap::Error) -> Option<Vec<String>> {
+    let flag = text(error, ContextKind::InvalidArg)?;
+    let others = match error.get(ContextKind::PriorArg) {
+        Some(ContextValue::String(other)) => vec![other.clone()],
+        Some(ContextValue::Strings(others)) => others.clone(),
+        _ => vec![],
+    };
+    let what = match others.as_slice() {
+        [] => "with anything else; give it alone".to_owned(),
+        [other] if *other == flag => "multiple times; give it once".to_owned(),
+        others => {
+            let quoted: Vec<String> = others.iter().map(|other| format!("'{other}'")).collect();
+            let names: Vec<String> = others.iter().map(|other| name(other).to_owned()).collect();
+            let or = if names.len() > 1 { ", or" } else { " or" };
+            format!("with {}; leave out {}{or} {}", listed(&quoted, "and"), name(&flag), listed(&names, "and"))
+        }
+    };
+    Some(vec![format!("the argument '{flag}' cannot be used {what}")])
+}
+
+/// That a flag lacks the one that it must stand beside.
+fn of_missing(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+    let missing = text(error, ContextKind::InvalidArg)?;
+    let lacks = |(flag, beside): &&(&str, &str)| *beside == missing && words.iter().any(|word| word == flag);
+    let (flag, beside) = BESIDE.iter().find(lacks)?;
+    Some(vec![format!("{flag}: it goes with {beside}; give both"), attempt(flag, None, words)])
+}
+
+/// The flag with a value that it takes: the given one, mended where that can be.
+fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let command = command();
     let arg = command.get_arguments().find(|arg| arg.get_long().is_some_and(|long| flag == format!("--{long}")));
     let Some(arg) = arg else { return HELP.to_owned() };
+    let beside = BESIDE.iter().find(|(name, _)| *name == flag).map(|(_, beside)| format!("{beside} "));
+    let beside = beside.unwrap_or_default();
     if !arg.get_action().takes_values() {
-        return format!("try: tcompact {flag}");
+        return format!("try: tcompact {beside}{flag}");
     }
     let default = || arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
     let listed = || arg.get_possible_values().first().map(|value| value.get_name().to_owned());
     let example = || EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
-    match mended.or_else(default).or_else(listed).or_else(example) {
-        Some(value) => format!("try: tcompact {flag} {}", quoted(&value)),
-        None => HELP.to_owned(),
+    let value = value.and_then(|value| mended(flag, value)).or_else(default).or_else(listed).or_else(example);
+    let Some(value) = value else { return HELP.to_owned() };
+    let between = if arg.is_require_equals_set() { '=' } else { ' ' };
+    let is_fraction = matches!(flag, "--keep" | "--trigger") && value.contains("fraction:");
+    let window = if is_fraction { of_window(words) } else { String::new() };
+    format!("try: tcompact {beside}{flag}{between}{}{window}", quoted(&value))
+}
+
+/// What a fraction is of: what was typed, or an example.
+fn of_window(words: &[String]) -> String {
+    let of_model = value_of("--for", words).filter(|name| models::find(name).is_ok());
+    match value_of("--context-window", words).filter(|tokens| whole(tokens).is_ok()) {
+        Some(tokens) => format!(" --context-window {tokens}"),
+        None => format!(" --for {}", quoted(of_model.unwrap_or("gpt-4o"))),
     }
 }
 
-/// What clap says of flags that do not go together, with one way of naming what to try.
-fn otherwise(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-    let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with("For more information"));
-    // How the flags go together, clap says as a usage: that is what to try.
-    let (usage, said): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("Usage: "));
-    let usage = usage.first().and_then(|line| line.strip_prefix("Usage: "));
-    let next = match text_of_flag(error) {
-        Some(flag) => attempt(&flag, None),
-        None => usage.map_or(HELP.to_owned(), |usage| format!("try: {usage}")),
-    };
-    format!("{}\n{next}", said.join("\n"))
+/// What clap says of everything else, with one way of naming what to try.
+fn otherwise(error: &clap::Error, words: &[String]) -> Vec<String> {
+    let rendered = error.render().to_string();
+    let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
+    let hints = ["Usage: ", "For more information"];
+    let said =
+        rendered.lines().filter(|line| !line.trim().is_empty() && !hints.iter().any(|hint| line.starts_with(hint)));
+    let mut lines: Vec<String> = said.map(str::to_owned).collect();
+    let flag = text(error, ContextKind::InvalidArg).filter(|_| {
+        // It lacks its value, or has one that it does not take.
+        use ErrorKind::{NoEquals, TooFewValues, TooManyValues, WrongNumberOfValues};
+        matches!(error.kind(), NoEquals | TooFewValues | TooManyValues | WrongNumberOfValues)
+    });
+    lines.push(flag.map_or(HELP.to_owned(), |flag| attempt(name(&flag), None, words)));
+    lines
 }
 
-/// The flag that lacks its value.
-fn text_of_flag(error: &clap::Error) -> Option<String> {
-    let lacks = matches!(error.kind(), ErrorKind::WrongNumberOfValues | ErrorKind::TooFewValues | ErrorKind::NoEquals);
-    let flag = text(error, ContextKind::InvalidArg).filter(|_| lacks)?;
-    flag.split([' ', '[', '=']).next().map(str::to_owned)
+/// The flag alone, of one that clap or a command line shows with its value.
+fn name(flag: &str) -> &str {
+    flag.split([' ', '[', '=']).next().unwrap_or(flag)
 }
 
-/// Words as a sentence lists what can be chosen.
-fn listed(words: &[String]) -> String {
+/// Words as a sentence lists them.
+fn listed(words: &[String], and: &str) -> String {
     match words {
-        [words @ .., last] if !words.is_empty() => format!("{} or {last}", words.join(", ")),
+        [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),
         words => words.join(", "),
     }
 }
@@ -140,5 +237,35 @@ fn strings(error: &clap::Error, kind: ContextKind) -> &[String] {
     match error.get(kind) {
         Some(ContextValue::Strings(texts)) => texts,
         _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_mended_until_the_flag_takes_them() {
+        for (flag, text, meant) in [
+            ("--counter", "byte:0", Some("bytes:4")),
+            ("--pairs", "windw:x", Some("window:5")),
+            ("--pin", "frist:0", Some("first:2")),
+            ("--trigger", "message:9,token:4k", Some("messages:9,tokens:4k")),
+            ("--keep", "fracton:80", Some("fraction:0.8")),
+            ("--keep", "tokens=4k", Some("tokens:4k")),
+            ("--keep", "bogus:3", None),
+            ("--rate", "x", None),
+        ] {
+            assert_eq!(mended(flag, text).as_deref(), meant, "{flag} {text}");
+        }
+    }
+
+    #[test]
+    fn for_every_flag_there_is_something_to_try() {
+        for arg in command().get_arguments() {
+            let Some(long) = arg.get_long() else { continue };
+            let next = attempt(&format!("--{long}"), None, &[]);
+            assert!(next.contains(&format!("--{long}")), "--{long}: {next}");
+        }
     }
 }

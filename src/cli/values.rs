@@ -61,7 +61,18 @@ impl std::str::FromStr for Facts {
 }
 
 pub(super) fn whole_or_none(text: &str) -> Result<u64, String> {
-    if text == "0" { Ok(0) } else { whole(text) }
+    if text == "0" { Ok(0) } else { whole(text).map_err(|why| why.replace("from 1 on", "from 0 on")) }
+}
+
+/// A number in a range.
+pub(super) fn number<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
+    let number = text.parse::<u64>().ok().filter(|number| *number >= LEAST.into());
+    match (number, u32::try_from(number.unwrap_or_default())) {
+        (Some(_), Ok(number)) if number <= MOST => Ok(number),
+        (Some(_), _) if MOST == u32::MAX => Err(format!("expected at most {MOST}")),
+        _ if MOST == u32::MAX => Err(format!("expected a whole number, {LEAST} or more")),
+        _ => Err(format!("expected a whole number from {LEAST} to {MOST}")),
+    }
 }
 
 pub(super) fn summary_size(text: &str) -> Result<u64, String> {

@@ -5,6 +5,11 @@ use std::str::FromStr;
 
 use crate::slip::{Slip, nearest};
 
+/// What a size can count.
+const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
+/// The least number that is rather one of tokens, where somebody gives only the number.
+const TOKENS: u64 = 500;
+
 /// How much of a conversation.
 ///
 /// ```
@@ -52,10 +57,8 @@ impl FromStr for Size {
     type Err = Slip;
 
     fn from_str(text: &str) -> Result<Self, Slip> {
-        const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
         let Some((kind, value)) = text.split_once(':') else {
-            // A number alone is what most people count in.
-            let meant = whole(text).ok().map(|_| format!("messages:{text}"));
+            let meant = of_number(text).or_else(|| of_words(text));
             let meant = meant.or(nearest(text, KINDS).map(|kind| format!("{kind}:{}", example(kind))));
             return Err(Slip::new("a size is messages:N, tokens:N, fraction:F or turns:N").meant(meant));
         };
@@ -88,6 +91,29 @@ fn example(kind: &str) -> &'static str {
         "turns" => "3",
         _ => "20",
     }
+}
+
+/// The size that somebody means who writes only a number.
+fn of_number(text: &str) -> Option<String> {
+    match (whole(text), text.parse::<f64>()) {
+        // Nobody counts messages by the thousand.
+        (Ok(number), parsed) => {
+            let kind = if number >= TOKENS || parsed.is_err() { "tokens" } else { "messages" };
+            Some(format!("{kind}:{text}"))
+        }
+        (_, Ok(fraction)) if fraction > 0.0 && fraction < 1.0 => Some(format!("fraction:{fraction}")),
+        _ => text.strip_suffix('%').and_then(of_percent).map(|fraction| format!("fraction:{fraction}")),
+    }
+}
+
+/// The size that somebody means who writes `tokens=4k` or `20 messages`.
+fn of_words(text: &str) -> Option<String> {
+    let (one, other) = text.split_once(['=', ' '])?;
+    let size = |kind: &str, value: &str| {
+        let size = format!("{}:{}", nearest(kind.trim(), KINDS)?, value.trim());
+        size.parse::<Size>().ok().map(|_| size)
+    };
+    size(one, other).or_else(|| size(other, one))
 }
 
 /// The fraction that somebody means who writes a percentage.
@@ -163,6 +189,16 @@ mod tests {
             ("fraction:80", Some("fraction:0.8")),
             ("fraction:85%", Some("fraction:0.85")),
             ("20", Some("messages:20")),
+            ("499", Some("messages:499")),
+            ("500", Some("tokens:500")),
+            ("20k", Some("tokens:20k")),
+            ("0.8", Some("fraction:0.8")),
+            ("80%", Some("fraction:0.8")),
+            ("tokens=4k", Some("tokens:4k")),
+            ("token=4k", Some("tokens:4k")),
+            ("20 messages", Some("messages:20")),
+            ("tokens=x", Some("tokens:8k")),
+            ("-20", None),
             ("turn", Some("turns:3")),
             ("bogus:3", None),
             ("tokens:-1", Some("tokens:8k")),

@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use super::layers::{Given, Source, Value};
-use crate::cli::errors::slip;
+use crate::cli::errors::{mended, slip};
 use crate::exit::Failure;
 use crate::slip::{Slip, nearest, quoted};
 
@@ -125,7 +125,9 @@ impl Source {
             _ => format!("{self}: {flag} = {value:?}: {slip}"),
         });
         let failure = failure.showing(value, slip);
-        match (self, slip.mended(value)) {
+        // A switch takes no value on the command line.
+        let flag_takes = slip.mended(value).and_then(|text| mended(&format!("--{flag}"), &text));
+        match (self, flag_takes) {
             (_, None) => failure,
             (Source::Variable(name), Some(mended)) => failure.try_next(format!("{name}={}", quoted(&mended))),
             (_, Some(mended)) => failure.try_next(format!("{flag} = {mended:?}")),

@@ -32,7 +32,7 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
 /// There is none of that name, or several that differ.
 pub(super) fn find_model(name: &str) -> Result<Model> {
     let found = models::find(name).map_err(|not_found| {
-        let (why, meant) = match not_found {
+        let (why, probably) = match not_found {
             NotFound::Unknown { near } if near.is_empty() => (
                 "no such model is known; see --list models, or give --context-window and --counter instead".to_owned(),
                 None,
@@ -42,7 +42,7 @@ pub(super) fn find_model(name: &str) -> Result<Model> {
                     "no such model is known; near names are {}; or give --context-window and --counter instead",
                     near.join(", ")
                 ),
-                near.into_iter().next(),
+                meant(name, &near),
             ),
             NotFound::Several { full } => {
                 let first = full.first().and_then(|name| name.split(' ').next()).map(str::to_owned);
@@ -50,10 +50,18 @@ pub(super) fn find_model(name: &str) -> Result<Model> {
                 (format!("several providers serve it with different context windows; say which: {full}"), first)
             }
         };
-        let slip = Slip::new(why).meant(meant);
+        let slip = Slip::new(why).meant(probably);
         let next = slip.mended(name).map_or("--list models".to_owned(), |mended| format!("--for {}", quoted(&mended)));
         let failure = Failure::usage(format!("--for {name}: {slip}")).showing(name, &slip);
         failure.try_next(format!("tcompact {next}"))
     })?;
     Ok(found)
+}
+
+/// The name among those that come near, of the provider that was named where it has one.
+fn meant(name: &str, near: &[String]) -> Option<String> {
+    let is_known = |name: &String| models::find(name).is_ok();
+    let provider = name.split_once([':', '/']).map(|(provider, _)| provider);
+    let of_provider = provider.and_then(|provider| near.iter().map(|near| format!("{provider}:{near}")).find(is_known));
+    of_provider.or_else(|| near.iter().find(|near| is_known(near)).cloned())
 }

@@ -52,7 +52,7 @@ pub(super) fn summarizer(
         return Ok(Summarizer::Extractive);
     }
     let (provider, model) = provider_and_model(name)?;
-    let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url))?;
+    let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url), name, provider)?;
     let key = key(arguments, asks, provider, variable)?;
     let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
     let tell: Tell = match (arguments.quiet, arguments.verbose) {
@@ -73,10 +73,11 @@ pub(super) fn summarizer_name(arguments: &Arguments) -> String {
 }
 
 /// An address that a path can be put behind, and that holds no secret: it is shown in messages.
-fn base_url(text: &str) -> Result<String> {
+fn base_url(text: &str, model: &str, provider: &Provider) -> Result<String> {
     let wrong = |what: &str| {
         let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1"));
-        failure.try_next("tcompact --base-url http://localhost:8080/v1")
+        let address = with_scheme(text, provider).unwrap_or_else(|| "http://localhost:8080/v1".to_owned());
+        failure.try_next(format!("tcompact --model {} --base-url {}", quoted(model), quoted(&address)))
     };
     let url = Url::parse(text).map_err(|_| wrong("an address begins with http:// or https:// and has a host"))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
@@ -90,31 +91,55 @@ fn base_url(text: &str) -> Result<String> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
+/// The address that somebody means who leaves out how it begins, with the provider's own path where it has none.
+fn with_scheme(text: &str, provider: &Provider) -> Option<String> {
+    // What may hold a secret is not repeated.
+    let bare = Some(text).filter(|text| !text.contains("://") && !text.contains(['@', '?', '#', ' ']))?;
+    let mut url = Url::parse(&format!("http://{bare}")).ok()?;
+    if url.path() == "/" {
+        url.set_path(Url::parse(provider.base_url).ok()?.path());
+    }
+    Some(url.as_str().trim_end_matches('/').to_owned())
+}
+
 /// The full name of a model that somebody names without its provider.
 fn with_provider(name: &str) -> Option<String> {
-    models::find(name.trim_end_matches(':')).ok().map(|model| format!("{}:{}", model.provider, model.name))
+    models::find(name.trim_matches(':')).ok().map(|model| format!("{}:{}", model.provider, model.name))
 }
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
     let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
-    let (provider, model) = name.split_once(':').filter(|(_, model)| !model.is_empty()).ok_or_else(|| {
-        let meant = nearest(name, [EXTRACTIVE]).map(str::to_owned).or_else(|| with_provider(name));
-        let slip = Slip::new(format!("expected {EXTRACTIVE} or PROVIDER:MODEL, as in openai:gpt-4o-mini")).meant(meant);
+    let wrong = |slip: Slip| {
         let next =
             slip.mended(name).map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
         let failure = Failure::usage(format!("--model {name}: {slip}")).showing(name, &slip);
         failure.try_next(format!("tcompact {next}"))
-    })?;
-    let row = provider::by_name(provider).ok_or_else(|| {
+    };
+    let (provider, model) = name.split_once(':').unwrap_or((name, ""));
+    let known = provider::by_name(provider);
+    if model.is_empty() || provider.is_empty() {
+        let what = match known {
+            Some(_) => "the name of the model is missing".to_owned(),
+            None if provider.is_empty() => "the provider is missing".to_owned(),
+            None => format!("expected {EXTRACTIVE} or PROVIDER:MODEL"),
+        };
+        let slip = Slip::new(format!("{what}, as in openai:gpt-4o-mini"));
+        let meant = nearest(name, [EXTRACTIVE]).map(str::to_owned).or_else(|| with_provider(name));
+        return Err(match known {
+            Some(_) => {
+                let failure = Failure::usage(format!("--model {name}: {slip}")).showing(name, &slip);
+                failure.try_next("tcompact --list models")
+            }
+            None => wrong(slip.meant(meant)),
+        }
+        .into());
+    }
+    let row = known.ok_or_else(|| {
         let list = names.join(", ");
         let slip = Slip::new(format!(
             "there is no provider {provider}; there are {list}; openai: with --base-url speaks to everything compatible"
         ));
-        let slip = slip.at(0..provider.len()).meant(nearest(provider, names.iter().copied()));
-        let next =
-            slip.mended(name).map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
-        let failure = Failure::usage(format!("--model {name}: {slip}")).showing(name, &slip);
-        failure.try_next(format!("tcompact {next}"))
+        wrong(slip.at(0..provider.len()).meant(nearest(provider, names.iter().copied())))
     })?;
     Ok((row, model))
 }

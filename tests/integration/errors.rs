@@ -2,6 +2,7 @@
 //!
 //! `TCOMPACT_REGENERATE=1` writes that file anew.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -21,9 +22,15 @@ tcompact --trigger messages:9,token:4k chat.json
 tcompact --trigger tokens:-1 chat.json
 tcompact --trigger tokens:1.5k chat.json
 tcompact --keep 20 chat.json
+tcompact --keep 20k chat.json
+tcompact --keep -20 chat.json
+tcompact --keep 0.8 chat.json
+tcompact --keep tokens=4k chat.json
+tcompact --keep '20 messages' chat.json
 tcompact --keep turn chat.json
 tcompact --keep bogus:3 chat.json
 tcompact --keep fraction:80 chat.json
+tcompact --keep fraction:80 --for gpt-4.1 chat.json
 tcompact --keep fraction:0.5 chat.json
 
 # Rules
@@ -34,27 +41,40 @@ tcompact --pin 'match:(a' chat.json
 tcompact --pin none --pin system chat.json
 tcompact --pairs strickt chat.json
 tcompact --pairs window:x chat.json
+tcompact --pairs windw:x chat.json
 tcompact --counter o200k chat.json
 tcompact --counter approx:0 chat.json
+tcompact --counter byte:0 chat.json
 tcompact --counter bytes chat.json
 tcompact --preset langchian chat.json
 tcompact --for gpt-5o chat.json
+tcompact --for openai:gpt-4o-mni chat.json
 tcompact --for my-own-model chat.json
 tcompact --for openai/gpt-oss-20b chat.json
 tcompact --from openai-cat chat.json
 tcompact --context-window 0 chat.json
+tcompact --overhead-tokens -5 chat.json
 tcompact --jobs 0 chat.json
 tcompact --timeout soon chat.json
 tcompact --ledger of chat.json
 
 # Flags
 tcompact --kep messages:2 chat.json
+tcompact --kep 4k chat.json
+tcompact -keep 20 chat.json
+tcompact --jsn chat.json
+tcompact --in-plce chat.json
 tcompact --frobnicate chat.json
 tcompact -x chat.json
 tcompact --keep messages:2 --keep messages:3 chat.json
 tcompact --rate 0 chat.json
+tcompact --rate x chat.json
+tcompact --rate 5000000000 chat.json
+tcompact --retries -1 chat.json
+tcompact --jobs many chat.json
 tcompact --keep
 tcompact -m
+tcompact --html
 tcompact --list
 tcompact --list model
 tcompact --generate bsh
@@ -62,6 +82,10 @@ tcompact --on-error ignore chat.json
 tcompact --json chat.json
 tcompact --diff -o out.json chat.json
 tcompact -q -v chat.json
+tcompact -q -q chat.json
+tcompact --quiet=yes chat.json
+tcompact -i -O out chat.json
+tcompact --list models chat.json
 tcompact --resume chat.json
 tcompact -i=a/b chat.json
 tcompact -n --report r.jsonl chat.json
@@ -69,9 +93,14 @@ tcompact -n --report r.jsonl chat.json
 # Summarizers
 tcompact -m gpt-4o-mini chat.json
 tcompact -m extractve chat.json
+tcompact -m :x chat.json
+tcompact -m :gpt-4o chat.json
+tcompact -m openai: chat.json
+tcompact -m openai chat.json
 tcompact -m opnai:gpt-4o-mini chat.json
 tcompact -m openai:gpt-4o-mini chat.json
 tcompact -m openai:m --base-url localhost:8080 chat.json
+tcompact -m openai:m --base-url ftp://example.com chat.json
 tcompact --base-url http://localhost:8080/v1 chat.json
 tcompact --summarizer-cmd cat -m openai:m chat.json
 tcompact --prompt-file nowhere.txt chat.json
@@ -115,21 +144,22 @@ tcompact --report chat.json chat.json
 tcompact --archive chat.json chat.json
 tcompact --restore nowhere.jsonl chat.json
 tcompact --restore other.jsonl --keep messages:2 chat.json
+tcompact --restore other.jsonl --keep messages:2 --html p.html chat.json
 tcompact --restore other.jsonl chat.json
 
 # What goes wrong on the way
-tcompact -m openai:m --base-url $REFUSES --retries 0 chat.json
-tcompact -m openai:m --base-url $FAILS --retries 0 chat.json
-tcompact -m openai:m --base-url $SILENT --retries 0 --timeout 0.2 chat.json
-tcompact -m openai:m --base-url $EMPTY chat.json
-tcompact -m openai:m --base-url $CUT chat.json
-tcompact -m openai:m --base-url $LONG chat.json
-tcompact -m openai:m --base-url $PROSE --retries 0 chat.json
-tcompact -m openai:m --base-url http://127.0.0.1:1/v1 --retries 0 chat.json
-tcompact --summarizer-cmd 'echo no >&2; exit 3' chat.json
-tcompact --summarizer-cmd 'sleep 9' --timeout 0.2 chat.json
-tcompact --summarizer-cmd true chat.json
-tcompact -O out folder
+tcompact --keep messages:2 -m openai:m --base-url $REFUSES --retries 0 chat.json
+tcompact --keep messages:2 -m openai:m --base-url $FAILS --retries 0 chat.json
+tcompact --keep messages:2 -m openai:m --base-url $SILENT --retries 0 --timeout 0.2 chat.json
+tcompact --keep messages:2 -m openai:m --base-url $EMPTY chat.json
+tcompact --keep messages:2 -m openai:m --base-url $CUT chat.json
+tcompact --keep messages:2 -m openai:m --base-url $LONG chat.json
+tcompact --keep messages:2 -m openai:m --base-url $PROSE --retries 0 chat.json
+tcompact --keep messages:2 -m openai:m --base-url http://127.0.0.1:1/v1 --retries 0 chat.json
+tcompact --keep messages:2 --summarizer-cmd 'echo no >&2; exit 3' chat.json
+tcompact --keep messages:2 --summarizer-cmd 'sleep 9' --timeout 0.2 chat.json
+tcompact --keep messages:2 --summarizer-cmd true chat.json
+tcompact --keep messages:2 -O out folder
 tcompact --check breach.json
 tcompact --check --lines conversations breaches.jsonl
 "#;
@@ -188,25 +218,13 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");
     files(folder.path());
     let servers = servers();
-    let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
-    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     let (mut told, mut wrong) = (String::new(), Vec::new());
     for line in SESSION.trim().lines() {
         if line.is_empty() || line.starts_with('#') {
             told.push_str(&format!("{line}\n"));
             continue;
         }
-        // What is kept by default is more than there is.
-        let command = if line.contains("--keep") || line.contains("--restore") || line.contains("KEEP") {
-            line.to_owned()
-        } else {
-            kept_short(line)
-        };
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &command]).current_dir(folder.path()).env("PATH", &search).envs(own_settings());
-        for name in PROVIDERS.iter().flat_map(|provider| provider.key_variables) {
-            shell.env_remove(name);
-        }
+        let mut shell = shell(line, folder.path());
         shell.envs(servers.iter().map(|(name, server)| (name, &server.url)));
         let output = shell.output().expect("sh is there");
         let code = output.status.code().expect("an exit code");
@@ -233,6 +251,41 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
     assert_eq!(told.len(), expected.len(), "tests/integration/errors.txt");
 }
 
-fn kept_short(line: &str) -> String {
-    line.replacen("tcompact ", "tcompact --keep messages:2 ", 1)
+#[test]
+fn what_is_to_be_tried_is_understood() {
+    /// What has its own files or prints nothing of a transcript, and so goes without a dry run.
+    const NOT_DRY: [&str; 5] = ["--dry-run", "--diff", "--html", "--report", "--restore"];
+    const ALONE: [&str; 3] = ["--help", "--list", "--generate"];
+    let folder = tempfile::tempdir().expect("a folder");
+    files(folder.path());
+    let session = fs::read_to_string(FILE).expect("the errors");
+    let tries: BTreeSet<&str> = session.lines().filter_map(|line| line.strip_prefix("try: ")).collect();
+    let commands = tries.iter().filter(|line| line.starts_with("tcompact "));
+    // What is said of a command stands behind a comma.
+    let commands: Vec<&str> = commands.map(|line| line.split(", ").next().unwrap_or(line)).collect();
+    assert!(commands.len() > 30, "{commands:#?}");
+    for command in commands {
+        let has = |flags: &[&str]| flags.iter().any(|flag| command.contains(flag));
+        let line = match (has(&ALONE), has(&NOT_DRY)) {
+            (true, _) => command.to_owned(),
+            (_, true) => format!("{command} chat.json"),
+            // Nobody is asked.
+            _ => format!("{command} --dry-run chat.json"),
+        };
+        let output = shell(&line, folder.path()).output().expect("sh is there");
+        assert_ne!(output.status.code(), Some(2), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!has(&["…", "<", "["]), "{line}");
+    }
+}
+
+/// A command for a shell that finds the built program, in a folder, without the settings of who runs the tests.
+fn shell(line: &str, folder: &Path) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
+    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(folder).env("PATH", &search).envs(own_settings());
+    for name in PROVIDERS.iter().flat_map(|provider| provider.key_variables) {
+        shell.env_remove(name);
+    }
+    shell
 }
