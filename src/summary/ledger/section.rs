@@ -125,11 +125,11 @@ fn lines(summary: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A summary without its ledger.
+/// A summary without its ledger, and without the end of its last line; all else is as it was.
 pub fn without(summary: &str) -> String {
     let mut inside = false;
-    let kept: Vec<&str> = summary
-        .lines()
+    let mut kept: String = summary
+        .split_inclusive('\n')
         .filter(|line| {
             if line.trim().starts_with("## ") {
                 inside = line.trim() == HEADING;
@@ -137,7 +137,10 @@ pub fn without(summary: &str) -> String {
             !inside
         })
         .collect();
-    kept.join("\n")
+    for end in ['\n', '\r'] {
+        kept.truncate(kept.strip_suffix(end).map_or(kept.len(), str::len));
+    }
+    kept
 }
 
 /// A summary to which a ledger is appended: a section of its own by that name, whatever is in it, is set one lower, so
@@ -243,6 +246,7 @@ mod tests {
         let again = write(&read.iter().collect::<Vec<_>>(), Counter::DEFAULT, 1_000);
         assert_eq!(again.replace('~', ""), text);
         assert_eq!(without(&format!("a\n{text}\n## Other\nb")), "a\n## Other\nb");
+        assert_eq!(without(&format!("a\r\r\n{text}\n## Other\r\n\r\nb\n")), "a\r\r\n## Other\r\n\r\nb");
     }
 
     #[test]
