@@ -210,6 +210,11 @@ impl Settings {
         self.dry_run || self.check || self.diff
     }
 
+    /// Whether anybody is told what a compaction saves.
+    pub fn weighs(&self) -> bool {
+        self.tells() || self.verbose || self.preview
+    }
+
     /// Whether what became of each conversation is to be told, in a report or on a page.
     pub fn tells(&self) -> bool {
         self.report.is_some() || self.html.is_some()

@@ -75,7 +75,7 @@ pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<
     let settings = task.settings;
     let done = worked(task, account);
     match &done {
-        Ok(Some(done)) if settings.tells() || settings.verbose => {
+        Ok(Some(done)) if settings.weighs() => {
             account.tokens_after = Some(files::left(settings, task.transcript, done));
         }
         Ok(_) => {}
@@ -114,8 +114,7 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
             let economy = economy::estimated(settings, &plan, &tally);
             said.explained(how, source, prepared, &plan, &tally, economy.as_ref())
         });
-        account.tokens_before =
-            (settings.tells() || settings.verbose).then(|| total(prepared, &tally, &settings.policy));
+        account.tokens_before = settings.weighs().then(|| total(prepared, &tally, &settings.policy));
         if settings.tells() {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
