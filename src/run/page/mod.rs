@@ -2,7 +2,7 @@
 //! of each conversation, and pictures to click through of those that lose most.
 //!
 //! It is drawn of what was done, and does nothing: a page is a text made of plain data. Where that comes from is
-//! `crate::app::page`, and where the text goes is `crate::app`. Every text in it is taken to be hostile ([`escape`]), and
+//! `crate::app::page`, and where the text goes is `crate::app`. Every text in it is taken to be hostile (`escape`), and
 //! no more of a conversation is shown than a browser can bear.
 
 mod batch;
