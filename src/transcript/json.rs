@@ -225,7 +225,8 @@ fn spells(raw: &str, text: &str) -> bool {
     // Most differ in their length or in how they begin, and what is escaped is longer than what it stands for.
     let (begins, wanted) = (raw.as_bytes().first(), text.as_bytes().first());
     match raw.len() > text.len() {
-        false => begins == wanted && raw == text,
+        // With a backslash in it, what is spelled like the text stands for less.
+        false => begins == wanted && raw == text && !text.contains('\\'),
         true => (begins == wanted || begins == Some(&b'\\')) && Text::escaped(raw).is(text),
     }
 }
