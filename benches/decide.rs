@@ -10,10 +10,8 @@ use std::io::{self, Write};
 use std::{env, fs};
 
 use serde_json::{Value, json};
-use tcompact::plan::pairs::Pairs;
-use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
-use tcompact::plan::{Policy, Rules, mark_summaries, plan, total};
+use tcompact::plan::{Policy, mark_summaries, plan, total};
 use tcompact::rewrite::{self, Placed};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::Transcript;
@@ -82,16 +80,9 @@ fn compacted(transcript: &mut Transcript<'_>, policy: &Policy) -> String {
 fn policy(keep: Size) -> Policy {
     Policy {
         triggers: vec![vec![Size::Tokens(1_000)]],
-        budget: None,
-        keep,
-        pins: vec![Pin::System],
-        pairs: Pairs::Strict,
-        context_window: None,
-        overhead_tokens: 0,
         summary_prefix: PREFIX.to_owned(),
         smallest_summary: 1,
-        rules: Rules::OWN,
-        provider: None,
+        ..Policy::keeping(keep)
     }
 }
 
