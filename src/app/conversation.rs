@@ -254,10 +254,9 @@ fn early_edits(settings: &Settings, transcript: &Transcript<'_>) -> Vec<Edit> {
 
 /// Where a conversation is cut: nowhere, if the config file has nothing done.
 fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Plan {
-    let refusal = || transcript.format.refusal(transcript);
-    match settings.disabled.clone().or_else(refusal) {
+    match settings.disabled.clone() {
         None => plan(transcript, tally, &policy(settings, transcript)),
-        Some(reason) => Plan { refused: settings.disabled.is_none(), ..Plan::of_nothing(reason) },
+        Some(reason) => Plan::of_nothing(reason),
     }
 }
 

@@ -194,6 +194,9 @@ impl Plan {
 
 /// Decides whether and where to cut a conversation.
 pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Plan {
+    if let Some(reason) = transcript.format.refusal(transcript) {
+        return Plan { refused: true, ..Plan::of_nothing(reason) };
+    }
     let messages = transcript.messages.as_slice();
     let earlier = carried(transcript, policy);
     let weight = Weight { messages, earlier: earlier.as_ref(), tally, policy };

@@ -123,7 +123,7 @@ impl Format for GeminiCli {
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let mut last: HashMap<Cow<'_, str>, usize> = HashMap::new();
+        let (mut first, mut last) = (HashMap::new(), HashMap::new());
         for note in &transcript.notes {
             // What an empty list does depends on the version.
             if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
@@ -138,10 +138,16 @@ impl Format for GeminiCli {
                 last.retain(|_, before| *before != note.before);
             }
             if let Some(id) = note.json.get_text("id") {
+                first.entry(id.decode()).or_insert(note.before);
                 last.insert(id.decode(), note.before);
             }
         }
-        None
+        // Played back, a record stands where its id came first.
+        transcript.messages.iter().enumerate().find_map(|(index, message)| {
+            let id = message.json.get_text("id")?.decode();
+            let elsewhere = first.get(&id).is_some_and(|before| *before < index);
+            elsewhere.then(|| format!("{id} comes again behind another message"))
+        })
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -260,6 +266,8 @@ mod tests {
         assert!(told(&nowhere).1.is_some_and(|why| why.contains("names 9")));
         let twice = [kept.concat(), rewind("2"), rewind("2"), record("user", "5", "e")];
         assert!(told(&twice).1.is_some_and(|why| why.contains("names 2")));
+        let behind = [kept.concat(), record("user", "1", "c")];
+        assert!(told(&behind).1.is_some_and(|why| why.contains("1 comes again")));
         for all in ["[]", "[{}]"] {
             let set = [kept.concat(), format!("{{\"$set\":{{\"messages\":{all}}}}}\n")];
             assert!(told(&set).1.is_some());

@@ -135,6 +135,9 @@ impl Format for OpenAiChat {
         if let Some(name) = summary.name {
             message["name"] = json!(name);
         }
+        if summary.role == SummaryRole::Assistant && ends_on_no_prefix(&place.transcript.messages) {
+            message["prefix"] = json!(false);
+        }
         let Some(neighbour) = place.neighbour() else { return vec![message] };
         // LLaMA-Factory reads no string where it has parts, and SWE-agent no message that is of no agent.
         if neighbour.get("content").and_then(|parts| parts.items().next()?.get("value")).is_some() {
@@ -195,16 +198,20 @@ fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
         && action.json.get_text("action").is_some()
 }
 
-/// Whether the model is one of Mistral's: by its name, or by the `prefix` that only its answers have.
+/// Whether the model is one of Mistral's: by its name, or by the `prefix` that only its answers have. The last answer
+/// tells, for it is the last to be summarized: what is left of a conversation is read as the whole was.
 fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bool {
     let model = envelope.and_then(|envelope| MODEL.iter().find_map(|path| envelope.at(path)?.text()));
     match model.map(|model| model.decode().to_lowercase()) {
         Some(model) => MISTRAL.iter().any(|name| model.contains(name)),
-        None => messages
-            .iter()
-            .filter(|message| message.role == Role::Assistant)
-            .any(|message| message.json.get("prefix").is_some_and(|prefix| prefix.raw() == "false")),
+        None => ends_on_no_prefix(messages),
     }
+}
+
+/// Whether the last of the model's messages says `"prefix": false`.
+fn ends_on_no_prefix(messages: &[Message<'_>]) -> bool {
+    let answer = messages.iter().rfind(|message| message.role == Role::Assistant);
+    answer.and_then(|answer| answer.json.get("prefix")).is_some_and(|prefix| prefix.raw() == "false")
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {
@@ -351,5 +358,8 @@ mod tests {
         assert!(!alternates(&format!(r#"{{"model":"gpt-5","messages":{messages}}}"#)));
         assert!(alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":false"#)));
         assert!(!alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":true"#)));
+        // A mark that a summary would take with it tells nothing.
+        let marked = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"assistant","content":"b"}]"#;
+        assert!(!alternates(marked));
     }
 }
