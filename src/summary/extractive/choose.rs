@@ -4,6 +4,8 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 
+use foldhash::fast::FixedState;
+
 use crate::summary::ledger::{Kind, Speaker};
 use crate::tokens::Counter;
 
@@ -26,7 +28,7 @@ pub(super) struct Choice<'n> {
     /// Pieces that are taken, in the order they were.
     pub(super) taken: Vec<usize>,
     is_taken: Vec<bool>,
-    held: HashSet<u64>,
+    held: HashSet<u64, FixedState>,
     sizes: Vec<f64>,
     /// Pieces that stand a chance, in their order.
     candidates: Vec<usize>,
@@ -77,7 +79,7 @@ impl<'n> Choice<'n> {
             candidates: Vec::new(),
             taken: Vec::new(),
             is_taken: vec![false; notes.pieces.len()],
-            held: HashSet::new(),
+            held: HashSet::default(),
             sizes: notes.pieces.iter().map(|piece| size(&piece.text, counter) + between).collect(),
             openers: notes.openers.iter().map(|opener| size(&opener.text, counter)).collect(),
         };

@@ -42,14 +42,15 @@ pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limi
 }
 
 /// Whether so little of so much is to be said that headings would take the room of facts.
-fn is_tight(turns: &[ledger::Turn], limit: u64) -> bool {
+fn is_tight(turns: &[ledger::Turn<'_>], limit: u64) -> bool {
     const SMALL: u64 = 200;
     /// Bytes of the history for each token of the summary: about a quarter of it.
     const MUCH: u64 = 16;
-    let of_call = |call: &ledger::Called| call.arguments.len() + call.result.as_ref().map_or(0, String::len);
-    let of_turn = |turn: &ledger::Turn| {
-        turn.text.len()
-            + turn.strays.iter().map(String::len).sum::<usize>()
+    let of_call =
+        |call: &ledger::Called<'_>| call.arguments.bytes + call.result.as_ref().map_or(0, |result| result.bytes);
+    let of_turn = |turn: &ledger::Turn<'_>| {
+        turn.text.bytes
+            + turn.strays.iter().map(|stray| stray.bytes).sum::<usize>()
             + turn.calls.iter().map(of_call).sum::<usize>()
     };
     limit < SMALL && limit * MUCH < turns.iter().map(of_turn).sum::<usize>() as u64

@@ -5,12 +5,14 @@
 //! already is not said again.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash};
+
+use foldhash::fast::FixedState;
 
 use super::compose::{heading, label, nested, opening};
 use crate::summary::ledger::{
-    Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, homes, is_common, literals, spoken,
+    Cell, Class, Entry, Found, Kind, Speaker, Turn, Words, clipped, homes, is_common, literals, spoken,
 };
 
 /// The sections of a summary, in order.
@@ -118,18 +120,18 @@ pub(super) struct Notes {
     pub(super) pieces: Vec<Piece>,
     pub(super) openers: Vec<Opener>,
     /// How much it matters that a literal or a word is held.
-    pub(super) matters: HashMap<u64, f64>,
+    pub(super) matters: ByHash<f64>,
     /// Whether lines stand without headings and marks, for which there is no room.
     pub(super) plain: bool,
 }
 
 /// Makes notes of what was found in `turns`.
-pub(super) fn notes(turns: &[Turn], mut found: Vec<Found>, plain: bool) -> Notes {
+pub(super) fn notes(turns: &[Turn<'_>], mut found: Vec<Found>, plain: bool) -> Notes {
     let mut mentions = Mentions::of(turns);
     found.extend(mentions.names(turns));
     let mut notes = Notes { plain, ..Notes::default() };
     let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
-    let mut openers = HashMap::new();
+    let mut openers = ByHash::default();
     let positions: HashMap<usize, f64> =
         turns.iter().enumerate().map(|(at, turn)| (turn.index, (at + 1) as f64 / turns.len() as f64)).collect();
     for mut found in found {
@@ -208,7 +210,7 @@ fn tells_itself(cell: &Cell) -> bool {
 
 impl Notes {
     /// Finds out what the piece that was added last needs to stand, in the ways that `compose` writes it.
-    fn open_last(&mut self, known: &mut HashMap<u64, usize>) {
+    fn open_last(&mut self, known: &mut ByHash<usize>) {
         let Some(at) = self.pieces.len().checked_sub(1) else { return };
         let piece = &self.pieces[at];
         let line = &self.lines[piece.line];
@@ -284,10 +286,10 @@ fn shape(found: &Found) -> (Shape, String, String) {
 
 /// The literals and words of a piece; of a value, the value.
 fn says(found: &Found, text: &str) -> Vec<Said> {
-    let mut seen = HashSet::new();
-    let mut all = Vec::new();
+    let mut all: Vec<Said> = Vec::new();
+    // A piece says little, so that nothing needs to be looked up.
     let mut push = |what: u64, literal: bool| {
-        if seen.insert(what) {
+        if all.iter().all(|said| said.what != what) {
             all.push(Said { what, literal });
         }
     };
@@ -313,9 +315,9 @@ type Named = (String, (usize, usize));
 /// How often literals and words come up, where last, and who says them.
 #[derive(Default)]
 struct Mentions {
-    of: HashMap<u64, Mention>,
+    of: ByHash<Mention>,
     /// Names that calls brought, with the last that did.
-    names: HashMap<u64, Named>,
+    names: ByHash<Named>,
     /// The call whose result is read.
     home: Option<(usize, usize)>,
 }
@@ -338,7 +340,7 @@ const NAMES: f64 = 1.3;
 const WORDS: f64 = 0.6;
 
 impl Mentions {
-    fn of(turns: &[Turn]) -> Self {
+    fn of(turns: &[Turn<'_>]) -> Self {
         let mut mentions = Mentions::default();
         for (at, turn) in turns.iter().enumerate() {
             // What an earlier summary held stays in the middle of time: it was chosen once, and is not new.
@@ -348,28 +350,35 @@ impl Mentions {
                 Speaker::Assistant => MODEL,
                 Speaker::Instructions | Speaker::Tool => OUTPUT,
             };
-            mentions.text(&turn.text, voice, position);
+            mentions.text(&turn.text.read(), voice, position);
             for (place, call) in turn.calls.iter().enumerate() {
-                let (given, result) = (homes::given(call), call.result.as_deref().unwrap_or(""));
+                let arguments = call.arguments.read();
+                let (given, result) = (homes::given(&arguments), call.result.as_ref().map(Words::read));
+                let result = result.unwrap_or_default();
                 // Short arguments are told with their call.
                 mentions.home = matches!(given, Cow::Owned(_)).then_some((at, place));
                 mentions.text(&given, GIVEN, position);
-                mentions.home = (!homes::has_values(result)).then_some((at, place));
-                mentions.text(result, OUTPUT, position);
+                mentions.home = (!homes::has_values(&result)).then_some((at, place));
+                mentions.text(&result, OUTPUT, position);
                 mentions.home = None;
             }
-            turn.strays.iter().for_each(|stray| mentions.text(stray, OUTPUT, position));
+            turn.strays.iter().for_each(|stray| mentions.text(&stray.read(), OUTPUT, position));
         }
         mentions
     }
 
     fn text(&mut self, text: &str, voice: f64, position: f64) {
+        let mut small = String::new();
         for literal in literals(text) {
             // A name is used again more often than an amount, and a long one is none that can be guessed.
             let amount = matches!(literal.class, Class::Number | Class::Version);
             let class = if amount { 1.0 } else { NAMES * (literal.span.len() as f64 / 6.0).sqrt().clamp(0.8, 2.0) };
             let written = &text[literal.span.clone()];
-            let what = hash(&written.to_lowercase());
+            small.clear();
+            small.push_str(written);
+            // Literals are of ASCII.
+            small.make_ascii_lowercase();
+            let what = hash(&small);
             self.add(what, voice * class, position);
             if let Some(home) = self.home.filter(|_| homes::is_name(literal.class, text, &literal.span)) {
                 self.names.entry(what).or_insert_with(|| (written.to_owned(), home)).1 = home;
@@ -378,7 +387,7 @@ impl Mentions {
     }
 
     /// The names that matter most, with the calls that brought them last.
-    fn names(&mut self, turns: &[Turn]) -> Vec<Found> {
+    fn names(&mut self, turns: &[Turn<'_>]) -> Vec<Found> {
         const MOST: usize = 2_048;
         let names = std::mem::take(&mut self.names).into_iter();
         let weighed = names.map(|(what, named)| (self.of.get(&what).map_or(0.0, Mention::matters), named));
@@ -411,7 +420,7 @@ impl Mentions {
         }
     }
 
-    fn weigh(self) -> HashMap<u64, f64> {
+    fn weigh(self) -> ByHash<f64> {
         self.of.into_iter().map(|(what, mention)| (what, mention.matters())).collect()
     }
 }
@@ -422,9 +431,10 @@ impl Mention {
     }
 }
 
-/// The same in every run: the standard hasher with its fixed start.
+/// The same in every run.
 pub(super) fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
-    hasher.finish()
+    FixedState::default().hash_one(value)
 }
+
+/// Something for each hash.
+pub(super) type ByHash<T> = HashMap<u64, T, FixedState>;

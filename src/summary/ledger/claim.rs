@@ -14,7 +14,8 @@
 //! In all of these, subjects that both have words of their own are different things, and both stay: the timeout of the
 //! API and that of the database, port 8080 of one and 8081 of the other. Meaning is not understood here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::LazyLock;
 
 use super::cues::{self, Cue};
 use super::literals::{Class, literals};
@@ -63,7 +64,7 @@ pub(super) enum Stands {
 impl Claim {
     /// Takes a sentence apart.
     pub(super) fn of(sentence: &str) -> Claim {
-        let opening = cues::GOES_ON.places(sentence).next().map_or(0, |found| found.end);
+        let opening = cues::GOES_ON.end(sentence);
         let mut claim = Claim {
             changes: cues::CHANGES.is_in(&sentence[opening..]),
             points_back: cues::THAT.is_in(sentence),
@@ -377,18 +378,20 @@ fn stem(word: &str) -> String {
 
 /// Words that do not tell what a statement is about: those that join, rule, change or are said to be polite.
 pub(in crate::summary) fn is_common(word: &str) -> bool {
-    const COMMON: &str = " a an the and or but if then of to in on at for from by with without is are was were be been being am do does did have has \
-        had i you he she it we they me my your his her its our their this that these those as so not no yes can could would should \
-        will shall may might must just also any some all more most other there here what which who when where how than too very into \
-        out up down over about please ok okay sure thank thanks hi hello let lets let's don't dont doesn't isn't can't cannot won't \
-        never always only least need want like make sure keep ensure prefer preferred rather instead actually change changed \
-        changing longer anymore now new moved move raise raised lower lowered bump increase increased decrease reduce reduced \
-        extend extended postpone postponed switch switched replace replaced update updated correction set say sorry wait \
-        i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
-        again really after before until back amount number value total everything anything something thing well maybe think \
-        goes become becomes available fine allowed per each ";
-    word.len() < 24 && COMMON.contains(&format!(" {word} "))
+    static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMON_WORDS.split_whitespace().collect());
+    COMMON.contains(word)
 }
+
+const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from by with without is are was were be been being am do does did have has \
+    had i you he she it we they me my your his her its our their this that these those as so not no yes can could would should \
+    will shall may might must just also any some all more most other there here what which who when where how than too very into \
+    out up down over about please ok okay sure thank thanks hi hello let lets let's don't dont doesn't isn't can't cannot won't \
+    never always only least need want like make sure keep ensure prefer preferred rather instead actually change changed \
+    changing longer anymore now new moved move raise raised lower lowered bump increase increased decrease reduce reduced \
+    extend extended postpone postponed switch switched replace replaced update updated correction set say sorry wait \
+    i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
+    again really after before until back amount number value total everything anything something thing well maybe think \
+    goes become becomes available fine allowed per each";
 
 impl Claim {
     /// Whether it does not say what it is about.

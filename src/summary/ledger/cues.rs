@@ -14,30 +14,38 @@ pub(in crate::summary) struct Cue(LazyLock<Option<Regex>>);
 impl Cue {
     /// Whether a text has it.
     pub(in crate::summary) fn is_in(&self, text: &str) -> bool {
-        self.0.as_ref().is_some_and(|pattern| pattern.is_match(text))
+        self.0.as_ref().is_some_and(|pattern| pattern.is_match(&text.to_ascii_lowercase()))
     }
 
     /// Its first place in a text, and in that the first group that has matched.
     pub(in crate::summary) fn group(&self, text: &str) -> Option<(Range<usize>, Option<Range<usize>>)> {
         let pattern = self.0.as_ref()?;
         let mut groups = pattern.create_captures();
-        pattern.captures(text, &mut groups);
+        pattern.captures(&text.to_ascii_lowercase(), &mut groups);
         let whole = groups.get_group(0)?;
         let first = groups.iter().skip(1).flatten().next();
         Some((whole.range(), first.map(|group| group.range())))
     }
 
     /// Where it stands in a text, every time.
-    pub(in crate::summary) fn places<'s>(&'s self, text: &'s str) -> impl Iterator<Item = Range<usize>> + 's {
-        self.0.iter().flat_map(move |pattern| pattern.find_iter(text).map(|found| found.range()))
+    pub(in crate::summary) fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let text = text.to_ascii_lowercase();
+        self.0.iter().flat_map(|pattern| pattern.find_iter(&text).map(|found| found.range())).collect()
+    }
+
+    /// Where its first place in a text ends; 0 where it has none.
+    pub(in crate::summary) fn end(&self, text: &str) -> usize {
+        let found = |pattern: &Regex| pattern.find(&text.to_ascii_lowercase()).map(|found| found.end());
+        self.0.as_ref().and_then(found).unwrap_or(0)
     }
 }
 
-/// Words end where ASCII letters do, which is told much faster than where any script's do. Nothing is looked for before
-/// the pattern itself: what these could begin with is so much that preparing for it takes longer than the search.
+/// Patterns are of small letters, and texts are made so before they are searched: to know both of every letter takes
+/// longer than the search does, and so do words that end where any script's letters do, or preparing for what the pattern
+/// could begin with.
 fn compiled(pattern: &str) -> Option<Regex> {
     let config = Config::new().auto_prefilter(false);
-    Regex::builder().configure(config).build(&pattern.replace(r"\b", r"(?-u:\b)")).ok()
+    Regex::builder().configure(config).build(&pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]")).ok()
 }
 
 macro_rules! cue {
@@ -51,45 +59,45 @@ macro_rules! cue {
 
 cue! {
     /// A standing rule or a limit.
-    RULES = r"(?i)\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer[a-z]*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
+    RULES = r"\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer[a-z]*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
     /// Somebody wants something.
-    GOALS = r"(?i)\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
+    GOALS = r"\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
     /// A person has not got something, or does not know it: what is negated there is no rule.
-    LACKS = r"(?i)^(?:(?:unfortunately|sorry|no|and|but|well|actually|i['’]m (?:so )?sorry|i am sorry)\b[,.]?\s+)*i (?:do not|don['’]?t|did not|didn['’]?t) (?:really |actually |currently )?(?:have|remember|know|recall|see|think|mind|understand|care)\b|^我(?:不知道|没有|不记得|忘了)";
+    LACKS = r"^(?:(?:unfortunately|sorry|no|and|but|well|actually|i['’]m (?:so )?sorry|i am sorry)\b[,.]?\s+)*i (?:do not|don['’]?t|did not|didn['’]?t) (?:really |actually |currently )?(?:have|remember|know|recall|see|think|mind|understand|care)\b|^我(?:不知道|没有|不记得|忘了)";
     /// Something was decided, or found to be the reason.
-    DECISIONS = r"(?i)\b(?:decid[a-z]+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
+    DECISIONS = r"\b(?:decid[a-z]+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
     /// Something is done.
-    DONE = r"(?i)\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
+    DONE = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
-    AHEAD = r"(?i)\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending)\b|接下来|下一步|待办|还需|尚未|然后我";
+    AHEAD = r"\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending)\b|接下来|下一步|待办|还需|尚未|然后我";
     /// Something went wrong.
-    WRONG = r"(?i)\b(?:error|errors|failed|fails|failing|failure|panicked|exception|traceback|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|timed? ?out|refused)\b|错误|失败|无法";
+    WRONG = r"\b(?:error|errors|failed|fails|failing|failure|panicked|exception|traceback|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|timed? ?out|refused)\b|错误|失败|无法";
     /// A line of output that tells how something ended.
-    ENDINGS = r"(?i)\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:Error|Exception)\b|(?m:^|[ \t])(?:FAIL|ok|PASS)\s|错误|失败";
+    ENDINGS = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
     /// A program's words for its exit status; the number is the group that matched.
-    STATUS = r#"(?i)<returncode>(-?\d+)|<exit_code>(-?\d+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?\d+)|"(?:exit_code|exitCode|returncode)"\s*:\s*(-?\d+)|^\[exit (\d+)"#;
+    STATUS = r#"<returncode>(-?\d+)|<exit_code>(-?\d+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?\d+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?\d+)|^\[exit (\d+)"#;
     /// What was said before holds no longer.
-    CHANGES = r"(?i)\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
+    CHANGES = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
     /// The opening of a sentence that goes on to something else, and changes nothing.
-    GOES_ON = r"(?i)^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
+    GOES_ON = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
     /// The opening of a sentence about what the one before it names.
-    REFERS = r"(?i)^(?:they|it|these|those|this|that|he|she)\b";
+    REFERS = r"^(?:they|it|these|those|this|that|he|she)\b";
     /// What is said by it has no name: it is about what was said last.
-    THAT = r"(?i)\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
+    THAT = r"\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
     /// What holds no longer, by name: after `instead of`, `rather than`, `no longer`, `not … but`, `from … to`.
-    FORMER = r"(?i)\b(?:instead of|rather than|no longer|stop using|drop|replace|forget(?: about)?|not)\s+(?:use |using |the )?([\w./-]+(?: [\w./-]+)?)(?:\s+(?:but|with|for|in|as|on|any ?more)\b|[,.;!]|$)|\bfrom\s+([\w./$-]+(?: [\w./-]+)?)\s+(?:to|into)\b|(?:不再(?:使用|用)?|而不是|不用|从)([^，。；,.;到改]{1,12})";
+    FORMER = r"\b(?:instead of|rather than|no longer|stop using|drop|replace|forget(?: about)?|not)\s+(?:use |using |the )?([\w./-]+(?: [\w./-]+)?)(?:\s+(?:but|with|for|in|as|on|any ?more)\b|[,.;!]|$)|\bfrom\s+([\w./$-]+(?: [\w./-]+)?)\s+(?:to|into)\b|(?:不再(?:使用|用)?|而不是|不用|从)([^，。；,.;到改]{1,12})";
     /// A word for choosing among things of a kind.
-    CHOICES = r"(?i)\b(?:use|using|go with|going with|choose|chose|pick|try|prefer|stick (?:to|with)|switch(?:ed)? to|write (?:it )?in|target|deploy (?:to|on)|book|take)\s+(?:the )?([\w./+-]+(?: [\w./+-]+)??)(?:\s+(?:instead|rather|for|to|in|as|on|with|because|so|now|here|from|by|when|and)\b|[,.;!-]|$)|(?:使用|采用|改用|换成|选择|用)([^，。；,.;来做]{1,10})";
+    CHOICES = r"\b(?:use|using|go with|going with|choose|chose|pick|try|prefer|stick (?:to|with)|switch(?:ed)? to|write (?:it )?in|target|deploy (?:to|on)|book|take)\s+(?:the )?([\w./+-]+(?: [\w./+-]+)??)(?:\s+(?:instead|rather|for|to|in|as|on|with|because|so|now|here|from|by|when|and)\b|[,.;!-]|$)|(?:使用|采用|改用|换成|选择|用)([^，。；,.;来做]{1,10})";
     /// It forbids.
-    FORBIDS = r"(?i)\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
+    FORBIDS = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
     /// The model says what it is about to do, or offers to.
-    TALK = r"(?i)^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
+    TALK = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
     /// A person thanks, or takes leave.
-    THANKS = r"(?i)^(?:thank|thanks|bye|goodbye|have a (?:great|good|nice)|that(?:['’]s| is) (?:all|it|great|perfect)|i appreciate|i understand|no problem|谢谢|再见)[^0-9]{0,60}$";
+    THANKS = r"^(?:thank|thanks|bye|goodbye|have a (?:great|good|nice)|that(?:['’]s| is) (?:all|it|great|perfect)|i appreciate|i understand|no problem|谢谢|再见)[^0-9]{0,60}$";
     /// A sentence of nothing but that, perhaps behind the name of who speaks.
-    FILLERS = r"(?i)^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
+    FILLERS = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A sentence that only keeps the talk going.
-    CHATTER = r"(?i)^(?:(?:ok(?:ay)?|sure|great|thanks?|thank you(?: (?:so|very) much)?|good|perfect|excellent|absolutely|yes|no|hi|hello|hey|alright|got it|understood|sounds good|certainly|of course|awesome|wonderful|好的|谢谢|你好)(?:\s+(?:there|again))?[,.!，。！]+\s*)+";
+    CHATTER = r"^(?:(?:ok(?:ay)?|sure|great|thanks?|thank you(?: (?:so|very) much)?|good|perfect|excellent|absolutely|yes|no|hi|hello|hey|alright|got it|understood|sounds good|certainly|of course|awesome|wonderful|好的|谢谢|你好)(?:\s+(?:there|again))?[,.!，。！]+\s*)+";
 }
 
 #[cfg(test)]

@@ -18,13 +18,14 @@ pub(in crate::summary) const USER: &str = "User: ";
 const CARRIED: f64 = 2.0;
 
 /// Takes an earlier summary apart.
-pub(super) fn by_earlier(turn: &Turn, found: &mut Vec<Found>) {
+pub(super) fn by_earlier(turn: &Turn<'_>, found: &mut Vec<Found>) {
     let mut heading = String::new();
     // The tool whose calls stand on the lines below it.
     let mut tool = String::new();
     let first = found.len();
-    let plain = turn.text.trim_start().starts_with(USER);
-    for line in section::without(&turn.text).lines().filter(|line| !line.trim().is_empty()) {
+    let summary = turn.text.read();
+    let plain = summary.trim_start().starts_with(USER);
+    for line in section::without(&summary).lines().filter(|line| !line.trim().is_empty()) {
         if line.starts_with('#') {
             heading = line.trim_start_matches(['#', ' ']).to_lowercase();
             continue;
@@ -121,8 +122,13 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Vec<String> {
-        let turn =
-            Turn { index: 3, speaker: Speaker::Earlier, text: text.to_owned(), calls: Vec::new(), strays: Vec::new() };
+        let turn = Turn {
+            index: 3,
+            speaker: Speaker::Earlier,
+            text: text.to_owned().into(),
+            calls: Vec::new(),
+            strays: Vec::new(),
+        };
         let mut found = Vec::new();
         by_earlier(&turn, &mut found);
         assert!(found.iter().all(|found| found.entry.earlier));

@@ -29,9 +29,9 @@ pub(in crate::summary) fn is_name(class: Class, text: &str, span: &Range<usize>)
 }
 
 /// What a call is given as a text: the strings of its arguments as they are meant, without the escapes of JSON.
-pub(in crate::summary) fn given(call: &Called) -> Cow<'_, str> {
-    let escaped = call.arguments.contains('\\').then(|| serde_json::from_str::<Value>(&call.arguments).ok()).flatten();
-    escaped.map_or(Cow::Borrowed(&call.arguments), |value| {
+pub(in crate::summary) fn given(arguments: &str) -> Cow<'_, str> {
+    let escaped = arguments.contains('\\').then(|| serde_json::from_str::<Value>(arguments).ok()).flatten();
+    escaped.map_or(Cow::Borrowed(arguments), |value| {
         let mut text = String::new();
         strings(&value, &mut text);
         Cow::Owned(text)
@@ -55,20 +55,21 @@ pub(in crate::summary) fn has_values(text: &str) -> bool {
 }
 
 /// Where a call's names stand: in a file, in a command's output, or in what a tool brought.
-pub(in crate::summary) fn place(call: &Called) -> String {
-    let given: Value = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+pub(in crate::summary) fn place(call: &Called<'_>) -> String {
+    let arguments = call.arguments.read();
+    let given: Value = serde_json::from_str(&arguments).unwrap_or(Value::Null);
     let command = match &given {
-        Value::Null => Some(call.arguments.clone()).filter(|_| is_shell(&call.name)),
+        Value::Null => is_shell(&call.name).then(|| arguments.clone().into_owned()),
         given => argument(given, &["command", "cmd"]),
     };
-    let mut files = files::of_call(&call.name, &given, &call.arguments);
+    let mut files = files::of_call(&call.name, &given, &arguments);
     if let (true, Some(command)) = (files.is_empty(), &command) {
         files = files::of_command(command);
     }
     match (files.first(), command) {
         (Some((path, _)), _) => path_end(path).to_owned(),
         (None, Some(command)) => format!("`{}`", shown_command(&command)),
-        (None, None) => shown_call(call, &given).trim_end_matches("()").to_owned(),
+        (None, None) => shown_call(&call.name, &arguments, &given).trim_end_matches("()").to_owned(),
     }
 }
 
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn names_stand_where_they_stood() {
         let home = |name: &str, arguments: &str| {
-            place(&Called { name: name.to_owned(), arguments: arguments.to_owned(), result: None })
+            place(&Called { name: name.into(), arguments: arguments.to_owned().into(), result: None })
         };
         assert_eq!(home("Read", r#"{"file_path":"/home/mia/src/a.rs"}"#), "src/a.rs");
         assert_eq!(home("bash", r#"{"command":"cat a.py | head -3"}"#), "a.py");
@@ -111,8 +112,6 @@ mod tests {
 
     #[test]
     fn escapes_are_no_letters() {
-        let call =
-            Called { name: String::new(), arguments: r#"{"a":"x\nget_name","b":[1,true]}"#.to_owned(), result: None };
-        assert_eq!(given(&call), "x\nget_name\n1\ntrue\n\n\n");
+        assert_eq!(given(r#"{"a":"x\nget_name","b":[1,true]}"#), "x\nget_name\n1\ntrue\n\n\n");
     }
 }

@@ -31,22 +31,23 @@ pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        if !starts_word(bytes, at) {
-            at += 1;
+    while let Some(length) = bytes[at..].iter().position(|byte| in_word(*byte)) {
+        at += length;
+        // A word of small letters cannot be one, and is most of a text.
+        let letters = bytes[at..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
+        if letters > 0 && bytes.get(at + letters).is_none_or(|byte| !in_word(*byte)) {
+            at += letters;
+            continue;
+        }
+        if is_address(&bytes[at..]) {
+            let end = address_end(bytes, at);
+            found.push(Literal { class: Class::Url, span: at..trimmed(bytes, at, end) });
+            at = end;
             continue;
         }
         let end = word_end(bytes, at);
-        // A word that cannot be one is most of a text, and is told by its bytes.
-        match () {
-            () if is_address(&bytes[at..]) => {
-                let end = address_end(bytes, at);
-                found.push(Literal { class: Class::Url, span: at..trimmed(bytes, at, end) });
-                at = end;
-                continue;
-            }
-            () if plain(&bytes[at..end]) => {}
-            () => classify(text, at, end, &mut found),
+        if !plain(&bytes[at..end]) {
+            classify(text, at, end, &mut found);
         }
         at = end;
     }
@@ -55,12 +56,17 @@ pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
 
 /// Characters that words are made of; the rest, everything beyond ASCII included, stands between them.
 fn in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(byte, b'_' | b'.' | b'/' | b':' | b'@' | b'$' | b'%' | b'+' | b'#' | b'~' | b'-')
-}
-
-fn starts_word(bytes: &[u8], at: usize) -> bool {
-    in_word(bytes[at])
+    const IN_WORD: [bool; 256] = {
+        let mut table = [false; 256];
+        let mut byte = 0;
+        while byte < 128 {
+            table[byte] = (byte as u8).is_ascii_alphanumeric()
+                || matches!(byte as u8, b'_' | b'.' | b'/' | b':' | b'@' | b'$' | b'%' | b'+' | b'#' | b'~' | b'-');
+            byte += 1;
+        }
+        table
+    };
+    IN_WORD[usize::from(byte)]
 }
 
 fn word_end(bytes: &[u8], start: usize) -> usize {
@@ -85,10 +91,10 @@ fn word_end(bytes: &[u8], start: usize) -> usize {
 /// Whether a word is only lower-case letters, perhaps with a capital first: nothing to look at.
 fn plain(word: &[u8]) -> bool {
     let rest = word.strip_suffix(b".").or_else(|| word.strip_suffix(b":")).unwrap_or(word);
-    let error =
-        rest.len() > 5 && rest[0].is_ascii_uppercase() && ERRORS.iter().any(|end| rest.ends_with(end.as_bytes()));
-    !error
-        && rest.iter().enumerate().all(|(at, byte)| byte.is_ascii_lowercase() || at == 0 && byte.is_ascii_uppercase())
+    let letters =
+        rest.iter().enumerate().all(|(at, byte)| byte.is_ascii_lowercase() || at == 0 && byte.is_ascii_uppercase());
+    letters
+        && !(rest.len() > 5 && rest[0].is_ascii_uppercase() && ERRORS.iter().any(|end| rest.ends_with(end.as_bytes())))
 }
 
 fn is_address(rest: &[u8]) -> bool {
@@ -114,14 +120,77 @@ fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
 }
 
 const ERRORS: [&str; 4] = ["Error", "Exception", "Panic", "Fault"];
-/// Endings of names of files.
-const EXTENSIONS: [&str; 66] = [
-    "rs", "py", "pyi", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "java", "kt", "c", "h", "cc", "cpp", "hpp", "cs",
-    "rb", "php", "swift", "sh", "bash", "zsh", "ps1", "sql", "html", "htm", "css", "scss", "md", "rst", "txt", "json",
-    "jsonl", "yaml", "yml", "toml", "ini", "cfg", "conf", "env", "lock", "xml", "csv", "tsv", "parquet", "proto",
-    "ipynb", "log", "patch", "diff", "zip", "gz", "tar", "whl", "so", "dll", "exe", "png", "jpg", "jpeg", "svg", "pdf",
-    "mod", "tf",
-];
+/// Whether names of files end so.
+fn is_extension(text: &str) -> bool {
+    matches!(
+        text,
+        "rs" | "py"
+            | "pyi"
+            | "js"
+            | "mjs"
+            | "cjs"
+            | "ts"
+            | "tsx"
+            | "jsx"
+            | "go"
+            | "java"
+            | "kt"
+            | "c"
+            | "h"
+            | "cc"
+            | "cpp"
+            | "hpp"
+            | "cs"
+            | "rb"
+            | "php"
+            | "swift"
+            | "sh"
+            | "bash"
+            | "zsh"
+            | "ps1"
+            | "sql"
+            | "html"
+            | "htm"
+            | "css"
+            | "scss"
+            | "md"
+            | "rst"
+            | "txt"
+            | "json"
+            | "jsonl"
+            | "yaml"
+            | "yml"
+            | "toml"
+            | "ini"
+            | "cfg"
+            | "conf"
+            | "env"
+            | "lock"
+            | "xml"
+            | "csv"
+            | "tsv"
+            | "parquet"
+            | "proto"
+            | "ipynb"
+            | "log"
+            | "patch"
+            | "diff"
+            | "zip"
+            | "gz"
+            | "tar"
+            | "whl"
+            | "so"
+            | "dll"
+            | "exe"
+            | "png"
+            | "jpg"
+            | "jpeg"
+            | "svg"
+            | "pdf"
+            | "mod"
+            | "tf"
+    )
+}
 
 /// Finds out what a word is, and whether its parts are something where the whole is not.
 fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
@@ -155,12 +224,15 @@ fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {
         }
         return parts(text, start, end, '/', found);
     }
-    if word.contains("::") || is_time(word) || word.contains("_") && !word.contains(':') {
-        let class = if is_time(word) { Class::Number } else { Class::Identifier };
+    let divided = word.contains(':');
+    let time = divided && is_time(word);
+    let joined = if divided { word.contains("::") } else { word.contains('_') };
+    if time || joined {
+        let class = if time { Class::Number } else { Class::Identifier };
         let class = if is_file(word) { Class::Path } else { class };
         return push(class, start..end);
     }
-    if word.contains(':') {
+    if divided {
         return parts(text, start, end, ':', found);
     }
     if is_file(word) {
@@ -227,7 +299,7 @@ fn has_extension(name: &str) -> bool {
 pub(in crate::summary) fn is_file(word: &str) -> bool {
     word.rsplit_once('.').is_some_and(|(stem, extension)| {
         stem.bytes().any(|byte| byte.is_ascii_alphanumeric())
-            && EXTENSIONS.contains(&extension)
+            && is_extension(extension)
             && stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
     })
 }

@@ -31,12 +31,13 @@ use crate::tokens::Counter;
 use crate::transcript::Message;
 
 use claim::Claim;
+use supersede::Standing;
 use uses::Uses;
 
 pub(super) use claim::is_common;
 pub(super) use earlier::USER;
 pub(super) use literals::{Class, literals};
-pub(super) use reading::{Called, Speaker, Turn};
+pub(super) use reading::{Called, Speaker, Turn, Words};
 pub use section::{HEADING, beside_another, without};
 pub(super) use sentences::{clipped, spoken};
 pub(super) use values::Cell;
@@ -177,22 +178,23 @@ fn alone(mut entry: Entry) -> Entry {
 }
 
 /// Reads messages for [`gather`].
-pub(super) fn read(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Vec<Turn> {
+pub(super) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Vec<Turn<'a>> {
     reading::read(messages, indices, prefix)
 }
 
 /// All that a history offers for notes, the facts and what else was said, in its order; of facts about the same thing
 /// the last.
-pub(super) fn gather(turns: &[Turn]) -> Vec<Found> {
+pub(super) fn gather(turns: &[Turn<'_>]) -> Vec<Found> {
     // What opens a conversation says what it is for; what follows an earlier summary goes on with it.
-    let opens = |turn: &Turn| matches!(turn.speaker, Speaker::User | Speaker::Earlier);
+    let opens = |turn: &Turn<'_>| matches!(turn.speaker, Speaker::User | Speaker::Earlier);
     let first_request = turns.iter().position(opens).filter(|at| turns[*at].speaker == Speaker::User);
-    let last_reply = turns.iter().rposition(|turn| turn.speaker == Speaker::Assistant && !turn.text.trim().is_empty());
-    let mut found = Vec::new();
+    let replies = |turn: &Turn<'_>| turn.speaker == Speaker::Assistant && !turn.text.read().trim().is_empty();
+    let last_reply = turns.iter().rposition(replies);
+    let (mut standing, mut found) = (Standing::default(), Vec::new());
     for (place, turn) in turns.iter().enumerate() {
         match turn.speaker {
             Speaker::Earlier => {
-                found.extend(section::parse(&turn.text).into_iter().map(section::found));
+                found.extend(section::parse(&turn.text.read()).into_iter().map(section::found));
                 earlier::by_earlier(turn, &mut found);
             }
             Speaker::User => said::by_user(turn, Some(place) == first_request, &mut found),
@@ -200,8 +202,9 @@ pub(super) fn gather(turns: &[Turn]) -> Vec<Found> {
             Speaker::Instructions | Speaker::Tool => {}
         }
         work::of_turn(turn, &mut found);
+        found.drain(..).for_each(|fact| standing.add(fact));
     }
-    supersede::supersede(found)
+    standing.facts().collect()
 }
 
 impl Ledger {

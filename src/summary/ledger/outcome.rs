@@ -58,7 +58,7 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found: Vec<(u8, usize, String)> = Vec::new();
     let mut line_end = 0;
-    for (place, at) in cues::ENDINGS.places(output).map(|range| range.start).enumerate() {
+    for (place, at) in cues::ENDINGS.places(output).into_iter().map(|range| range.start).enumerate() {
         if at < line_end {
             continue;
         }
@@ -144,8 +144,11 @@ fn without_rules(line: &str) -> &str {
     const DRAWN: [char; 6] = ['=', '-', '*', '_', '~', ' '];
     const FRAME: (&str, &str) = ("<tool_use_error>", "</tool_use_error>");
     let line = line.trim().trim_start_matches(FRAME.0).trim_end_matches(FRAME.1);
-    let inner = line.trim_matches(DRAWN);
-    if ["===", "---", "***", "___", "~~~"].iter().any(|drawn| line.contains(drawn)) { inner } else { line.trim() }
+    let drawn = line
+        .as_bytes()
+        .windows(3)
+        .any(|three| b"=-*_~".contains(&three[0]) && three.iter().all(|byte| *byte == three[0]));
+    if drawn { line.trim_matches(DRAWN) } else { line.trim() }
 }
 
 /// Lines that differ in nothing but numbers are one line that repeats.

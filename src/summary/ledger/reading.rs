@@ -1,12 +1,14 @@
 //! Messages as they are read for notes: who speaks, what is said, and what was called with what came of it.
 //!
-//! Each text is decoded once, here. Nothing is judged yet.
+//! Texts stay where they are in the source and are decoded each time they are read: a history may be most of the memory
+//! there is. Nothing is judged yet.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use super::wrappers::unwrapped;
 use crate::summary::fence;
+use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
 /// Who speaks, as far as notes go.
@@ -24,42 +26,115 @@ pub(in crate::summary) enum Speaker {
     Earlier,
 }
 
+/// A text of the source, or what was made of one.
+#[derive(Debug)]
+pub(in crate::summary) struct Words<'a> {
+    words: Kept<'a>,
+    /// The length of the text, in bytes.
+    pub(in crate::summary) bytes: usize,
+}
+
+#[derive(Debug)]
+enum Kept<'a> {
+    /// Strings of the source, a line each.
+    Spelled(Vec<Text<'a>>),
+    Changed(String),
+}
+
+impl<'a> Words<'a> {
+    /// Texts without what nobody said.
+    fn of(texts: Vec<Text<'a>>) -> Self {
+        let (bytes, changed) = {
+            let text = joined(&texts);
+            match unwrapped(&text) {
+                Cow::Borrowed(text) => (text.len(), None),
+                Cow::Owned(text) => (text.len(), Some(text)),
+            }
+        };
+        Words { words: changed.map_or(Kept::Spelled(texts), Kept::Changed), bytes }
+    }
+
+    /// What a call is given.
+    fn given(arguments: Arguments<'a>) -> Self {
+        let text = match arguments {
+            Arguments::Text(text) => text,
+            Arguments::Value(value) => Text::plain(value.raw()),
+            Arguments::Absent => Text::plain(""),
+        };
+        Words { bytes: text.decode().len(), words: Kept::Spelled(vec![text]) }
+    }
+
+    /// The text.
+    pub(in crate::summary) fn read(&self) -> Cow<'_, str> {
+        match &self.words {
+            Kept::Spelled(texts) => joined(texts),
+            Kept::Changed(text) => Cow::Borrowed(text),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
+impl From<String> for Words<'_> {
+    fn from(text: String) -> Self {
+        Words { bytes: text.len(), words: Kept::Changed(text) }
+    }
+}
+
+impl Default for Words<'_> {
+    fn default() -> Self {
+        Words { bytes: 0, words: Kept::Spelled(Vec::new()) }
+    }
+}
+
+fn joined<'a>(texts: &[Text<'a>]) -> Cow<'a, str> {
+    match texts {
+        [] => Cow::Borrowed(""),
+        [text] => text.decode(),
+        texts => Cow::Owned(texts.iter().map(Text::decode).collect::<Vec<_>>().join("\n")),
+    }
+}
+
 /// A message, read.
 #[derive(Debug)]
-pub(in crate::summary) struct Turn {
+pub(in crate::summary) struct Turn<'a> {
     /// The index of the message in its source.
     pub(in crate::summary) index: usize,
     pub(in crate::summary) speaker: Speaker,
     /// What is said, results of calls left out.
-    pub(in crate::summary) text: String,
-    pub(in crate::summary) calls: Vec<Called>,
+    pub(in crate::summary) text: Words<'a>,
+    pub(in crate::summary) calls: Vec<Called<'a>>,
     /// Results of calls that are not here.
-    pub(in crate::summary) strays: Vec<String>,
+    pub(in crate::summary) strays: Vec<Words<'a>>,
 }
 
 /// A call and its result.
 #[derive(Debug)]
-pub(in crate::summary) struct Called {
-    pub(in crate::summary) name: String,
+pub(in crate::summary) struct Called<'a> {
+    pub(in crate::summary) name: Cow<'a, str>,
     /// What the tool is given, as JSON or as text.
-    pub(in crate::summary) arguments: String,
-    pub(in crate::summary) result: Option<String>,
+    pub(in crate::summary) arguments: Words<'a>,
+    pub(in crate::summary) result: Option<Words<'a>>,
 }
 
 /// Reads messages; `indices` are theirs in the source, and `prefix` is what an earlier summary begins with.
-pub(in crate::summary) fn read(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Vec<Turn> {
-    let mut turns: Vec<Turn> = Vec::with_capacity(messages.len());
+pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Vec<Turn<'a>> {
+    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(messages.len());
     let mut waiting = Waiting::default();
     for (place, message) in messages.iter().enumerate() {
         let index = indices.get(place).copied().unwrap_or(place);
-        let (text, results) = said_and_results(message);
-        let text = unwrapped(text);
-        let mut turn =
-            Turn { index, speaker: speaker(message, &text, prefix), text, calls: Vec::new(), strays: Vec::new() };
-        if turn.speaker == Speaker::Earlier {
-            turn.text = fence::opened(turn.text.strip_prefix(prefix.trim_end()).unwrap_or(&turn.text)).to_owned();
+        let (said, results) = said_and_results(message);
+        let mut text = Words::of(said);
+        let speaker = speaker(message, &text.read(), prefix);
+        if speaker == Speaker::Earlier {
+            let earlier = text.read();
+            let summary = fence::opened(earlier.strip_prefix(prefix.trim_end()).unwrap_or(&earlier)).to_owned();
+            text = summary.into();
         }
-        let mut results = results.into_iter().map(unwrapped);
+        let mut turn = Turn { index, speaker, text, calls: Vec::new(), strays: Vec::new() };
+        let mut results = results.into_iter().map(Words::of);
         for answer in &message.answers {
             // A message that is a result as a whole has its text for it: what ended without a word has ended.
             let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
@@ -80,17 +155,17 @@ pub(in crate::summary) fn read(messages: &[&Message<'_>], indices: &[usize], pre
         for call in &message.calls {
             waiting.add(call.id.map(|id| id.decode().into_owned()), (turns.len(), turn.calls.len()));
             turn.calls.push(Called {
-                name: call.name.map(|name| name.decode().into_owned()).unwrap_or_default(),
-                arguments: written(call.arguments).into_owned(),
+                name: call.name.map(|name| name.decode()).unwrap_or_default(),
+                arguments: Words::given(call.arguments),
                 result: None,
             });
         }
         if turn.speaker == Speaker::Assistant
             && turn.calls.is_empty()
-            && let Some(command) = fenced_command(&turn.text)
+            && let Some(command) = fenced_command(&turn.text.read())
         {
             waiting.add(None, (turns.len(), 0));
-            turn.calls.push(Called { name: "bash".to_owned(), arguments: command, result: None });
+            turn.calls.push(Called { name: "bash".into(), arguments: command.into(), result: None });
         }
         turns.push(turn);
     }
@@ -149,31 +224,21 @@ fn fenced_command(text: &str) -> Option<String> {
     (shell && !after.contains("```")).then(|| command.trim().to_owned())
 }
 
-/// The text of a message, and the texts of the results that stand in it.
-fn said_and_results(message: &Message<'_>) -> (String, Vec<String>) {
-    let join = |content: &Content<'_>| content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n");
+/// The texts of a message, and those of each of the results that stand in it.
+fn said_and_results<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'a>>>) {
     match &message.content {
-        Content::Text(text) => (text.decode().into_owned(), Vec::new()),
+        Content::Text(text) => (vec![*text], Vec::new()),
         Content::Parts(parts) => {
-            let mut said: Vec<Cow<'_, str>> = Vec::new();
-            let mut results = Vec::new();
+            let (mut said, mut results) = (Vec::new(), Vec::new());
             for part in parts {
                 match &part.kind {
-                    PartKind::Text(text) | PartKind::Refusal(text) => said.push(text.decode()),
-                    PartKind::Result(content) => results.push(join(content)),
+                    PartKind::Text(text) | PartKind::Refusal(text) => said.push(*text),
+                    PartKind::Result(content) => results.push(content.texts()),
                     _ => {}
                 }
             }
-            (said.join("\n"), results)
+            (said, results)
         }
-    }
-}
-
-fn written<'a>(arguments: Arguments<'a>) -> Cow<'a, str> {
-    match arguments {
-        Arguments::Text(text) => text.decode(),
-        Arguments::Value(value) => Cow::Borrowed(value.raw()),
-        Arguments::Absent => Cow::Borrowed(""),
     }
 }
 
@@ -182,11 +247,27 @@ mod tests {
     use super::*;
     use crate::transcript::framing;
 
-    fn turns(source: &str) -> Vec<Turn> {
+    /// Who speaks, what is said, and the calls with their arguments and results; and what has no call.
+    type Told = (Speaker, String, Vec<(String, String, Option<String>)>, Vec<String>);
+
+    fn turns(source: &str) -> Vec<Told> {
         let document = framing::tests::read(source, None, None).expect("a transcript");
         let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
         let indices: Vec<usize> = (0..messages.len()).collect();
+        let owned = |words: &Words<'_>| {
+            assert_eq!(words.bytes, words.read().len());
+            words.read().into_owned()
+        };
+        let call = |call: &Called<'_>| {
+            (call.name.clone().into_owned(), owned(&call.arguments), call.result.as_ref().map(owned))
+        };
         read(&messages, &indices, "Summary:\n\n")
+            .iter()
+            .map(|turn| {
+                let strays = turn.strays.iter().map(owned).collect();
+                (turn.speaker, owned(&turn.text), turn.calls.iter().map(call).collect(), strays)
+            })
+            .collect()
     }
 
     #[test]
@@ -197,9 +278,9 @@ mod tests {
             {"role":"tool","tool_call_id":"b","content":"two"},{"role":"tool","tool_call_id":"a","content":"one"},
             {"role":"tool","tool_call_id":"z","content":"lost"}]"#,
         );
-        let results: Vec<_> = turns[1].calls.iter().map(|call| (call.name.as_str(), call.result.as_deref())).collect();
+        let results: Vec<_> = turns[1].2.iter().map(|(name, _, result)| (name.as_str(), result.as_deref())).collect();
         assert_eq!(results, [("f", Some("one")), ("g", Some("two"))]);
-        assert_eq!(turns[4].strays, ["lost"]);
+        assert_eq!(turns[4].3, ["lost"]);
     }
 
     #[test]
@@ -208,8 +289,8 @@ mod tests {
             r#"[{"role":"user","content":"[Request interrupted by user]"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"g","arguments":"{}"}}]},
             {"role":"tool","tool_call_id":"a","content":""}]"#,
         );
-        assert_eq!((turns[0].speaker, turns[0].text.as_str()), (Speaker::Tool, ""));
-        assert_eq!(turns[1].calls.iter().map(|call| call.result.as_deref()).collect::<Vec<_>>(), [Some(""), None]);
+        assert_eq!((turns[0].0, turns[0].1.as_str()), (Speaker::Tool, ""));
+        assert_eq!(turns[1].2.iter().map(|(_, _, result)| result.as_deref()).collect::<Vec<_>>(), [Some(""), None]);
     }
 
     #[test]
@@ -217,8 +298,8 @@ mod tests {
         let turns = turns(
             "[{\"role\":\"user\",\"content\":\"Summary:\\nIt went well.\"},{\"role\":\"assistant\",\"content\":\"I look.\\n```bash\\nls -a\\n```\"},{\"role\":\"user\",\"content\":\"<returncode>0</returncode>\"}]",
         );
-        assert_eq!((turns[0].speaker, turns[0].text.trim()), (Speaker::Earlier, "It went well."));
-        assert_eq!(turns[1].calls[0].arguments, "ls -a");
-        assert_eq!(turns[1].calls[0].result.as_deref(), Some("<returncode>0</returncode>"));
+        assert_eq!((turns[0].0, turns[0].1.trim()), (Speaker::Earlier, "It went well."));
+        let result = Some("<returncode>0</returncode>".to_owned());
+        assert_eq!(turns[1].2, [("bash".to_owned(), "ls -a".to_owned(), result)]);
     }
 }

@@ -7,10 +7,10 @@ use super::sentences::{clipped, sentences};
 use super::{Found, Kind};
 
 /// The sentences of a person.
-pub(super) fn by_user(turn: &Turn, first: bool, found: &mut Vec<Found>) {
+pub(super) fn by_user(turn: &Turn<'_>, first: bool, found: &mut Vec<Found>) {
     /// Sentences of the first message that say what the conversation is for.
     const OPENING: usize = 2;
-    let said = with_lists(sentences(&turn.text));
+    let said = with_lists(sentences(&turn.text.read()));
     let says =
         |sentence: &&String| (!sentence.ends_with([':', '：']) || said.len() == 1) && !cues::FILLERS.is_in(sentence);
     let mut before: Option<(usize, &str)> = None;
@@ -99,8 +99,8 @@ pub(super) fn kind_of_literals(text: &str) -> Kind {
 }
 
 /// The sentences of the model. Only of its last words is it known that they are still ahead.
-pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
-    let said = sentences(&turn.text);
+pub(super) fn by_assistant(turn: &Turn<'_>, last: bool, found: &mut Vec<Found>) {
+    let said = sentences(&turn.text.read());
     let ahead = said.iter().rposition(|sentence| cues::AHEAD.is_in(sentence)).filter(|_| last);
     for (place, sentence) in said.iter().enumerate() {
         let text = without_chatter(sentence);
@@ -137,7 +137,7 @@ pub(super) fn by_assistant(turn: &Turn, last: bool, found: &mut Vec<Found>) {
 
 /// A sentence without the thanks and greetings before it.
 fn without_chatter(sentence: &str) -> &str {
-    let end = cues::CHATTER.places(sentence).next().map_or(0, |found| found.end);
+    let end = cues::CHATTER.end(sentence);
     let rest = sentence[end..].trim_start();
     if rest.chars().filter(|c| c.is_alphanumeric()).count() < 4 { sentence } else { rest }
 }
@@ -218,8 +218,13 @@ mod tests {
 
     /// What a person's message is taken apart into.
     fn told(text: &str) -> Vec<String> {
-        let turn =
-            Turn { index: 0, speaker: Speaker::User, text: text.to_owned(), calls: Vec::new(), strays: Vec::new() };
+        let turn = Turn {
+            index: 0,
+            speaker: Speaker::User,
+            text: text.to_owned().into(),
+            calls: Vec::new(),
+            strays: Vec::new(),
+        };
         let mut found = Vec::new();
         by_user(&turn, false, &mut found);
         found.into_iter().map(|found| format!("{:?} {}", found.entry.kind, found.entry.text)).collect()

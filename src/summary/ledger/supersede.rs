@@ -11,22 +11,32 @@ use super::{Found, Kind};
 /// their number times that of all statements.
 const COMPARED: usize = 12;
 
-/// Leaves out what later facts replace, in the order they came in.
-pub(super) fn supersede(found: Vec<Found>) -> Vec<Found> {
-    let mut kept: Vec<Option<Found>> = Vec::with_capacity(found.len());
-    let mut by_key: HashMap<String, usize> = HashMap::new();
-    let mut statements = Statements::default();
-    for mut fact in found {
-        let before = fact.key.clone().and_then(|key| by_key.insert(key, kept.len()));
-        if let Some(before) = before.and_then(|at| kept.get_mut(at)).and_then(Option::take) {
+/// The facts that stand so far: what later ones replace is gone.
+#[derive(Default)]
+pub(super) struct Standing {
+    /// In the order they came in; boxed, since most may be gone.
+    facts: Vec<Option<Box<Found>>>,
+    by_key: HashMap<String, usize>,
+    statements: Statements,
+}
+
+impl Standing {
+    /// Adds a fact, in the place of those that it replaces.
+    pub(super) fn add(&mut self, mut fact: Found) {
+        let before = fact.key.take().and_then(|key| self.by_key.insert(key, self.facts.len()));
+        if let Some(before) = before.and_then(|at| self.facts.get_mut(at)).and_then(Option::take) {
             take_over(&mut fact, &before);
         }
         if fact.claim.is_some() {
-            statements.add(&mut fact, &mut kept);
+            self.statements.add(&mut fact, &mut self.facts);
         }
-        kept.push(Some(fact));
+        self.facts.push(Some(Box::new(fact)));
     }
-    kept.into_iter().flatten().collect()
+
+    /// The facts in the order they came in.
+    pub(super) fn facts(self) -> impl Iterator<Item = Found> {
+        self.facts.into_iter().flatten().map(|fact| Found { claim: None, ..*fact })
+    }
 }
 
 /// What a later fact keeps of the one that it replaces.
@@ -51,7 +61,7 @@ struct Statements {
 
 impl Statements {
     /// Takes earlier statements out that a new one replaces, and remembers it.
-    fn add(&mut self, fact: &mut Found, kept: &mut [Option<Found>]) {
+    fn add(&mut self, fact: &mut Found, kept: &mut [Option<Box<Found>>]) {
         let Some(mut claim) = fact.claim.take() else { return };
         for std::cmp::Reverse(at) in self.candidates(&claim) {
             let Some(earlier) = kept[at].as_ref().filter(|earlier| may_replace(fact, earlier)) else { continue };
@@ -110,6 +120,12 @@ fn may_replace(fact: &Found, earlier: &Found) -> bool {
 mod tests {
     use super::*;
 
+    fn standing_of(found: Vec<Found>) -> Vec<Found> {
+        let mut standing = Standing::default();
+        found.into_iter().for_each(|fact| standing.add(fact));
+        standing.facts().collect()
+    }
+
     /// What stands after these were said one after another.
     fn standing(said: &[&str]) -> Vec<String> {
         let found = said
@@ -117,7 +133,7 @@ mod tests {
             .enumerate()
             .map(|(index, text)| Found::new(Kind::Rule, Speaker::User, index, "", *text).claiming())
             .collect();
-        supersede(found).into_iter().map(|found| found.entry.text).collect()
+        standing_of(found).into_iter().map(|found| found.entry.text).collect()
     }
 
     #[test]
@@ -201,7 +217,7 @@ mod tests {
     fn what_a_person_said_is_not_the_models_to_change() {
         let said = |speaker, text: &str| Found::new(Kind::Decision, speaker, 0, "", text).claiming();
         let both = vec![said(Speaker::User, "The limit is 20."), said(Speaker::Assistant, "The limit is now 50.")];
-        assert_eq!(supersede(both).len(), 2);
+        assert_eq!(standing_of(both).len(), 2);
     }
 
     #[test]
@@ -209,7 +225,7 @@ mod tests {
         let file = |used: Use, index| {
             Found::new(Kind::File, Speaker::Tool, index, used.word(), "a.rs").keyed("file a.rs".to_owned())
         };
-        let kept = supersede(vec![file(Use::Read, 0), file(Use::Changed, 1), file(Use::Read, 2)]);
+        let kept = standing_of(vec![file(Use::Read, 0), file(Use::Changed, 1), file(Use::Read, 2)]);
         assert_eq!(
             kept.iter().map(|found| (found.entry.about.as_str(), found.entry.index)).collect::<Vec<_>>(),
             [("changed", 1)]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::homes::given;
 use super::literals::{Class, literals};
-use super::reading::{Speaker, Turn};
+use super::reading::{Speaker, Turn, Words};
 use super::{Found, Kind};
 
 /// Values by how they were used, in small letters.
@@ -23,16 +23,17 @@ const AGAIN: f64 = 1.2;
 const WORDS: f64 = 0.4;
 
 impl Uses {
-    pub(super) fn of(turns: &[Turn]) -> Uses {
+    pub(super) fn of(turns: &[Turn<'_>]) -> Uses {
         let mut uses = Uses { wanted: HashSet::new(), brought: HashMap::new() };
         for turn in turns {
             if matches!(turn.speaker, Speaker::User | Speaker::Earlier) {
-                uses.wanted.extend(spelled(&turn.text));
+                uses.wanted.extend(spelled(&turn.text.read()));
             }
             for call in &turn.calls {
-                uses.wanted.extend(spelled(&given(call)));
+                uses.wanted.extend(spelled(&given(&call.arguments.read())));
                 // In one result a value may stand in every row.
-                let here: HashSet<String> = call.result.iter().flat_map(|result| spelled(result)).collect();
+                let result = call.result.as_ref().map(Words::read).unwrap_or_default();
+                let here: HashSet<String> = spelled(&result).collect();
                 here.into_iter().for_each(|value| *uses.brought.entry(value).or_default() += 1);
             }
         }

@@ -6,7 +6,7 @@ use super::cues;
 use super::files::{self, Use};
 use super::literals::{Class, literals};
 use super::outcome::{Outcome, reports};
-use super::reading::{Called, Speaker, Turn};
+use super::reading::{Called, Speaker, Turn, Words};
 use super::sentences::clipped_to;
 use super::shell::{open_quote, steps};
 use super::values::{Cell, LONGEST_VALUE, argument, cells};
@@ -26,24 +26,28 @@ const LOOKS: [&str; 25] = [
 ];
 
 /// What a message did.
-pub(super) fn of_turn(turn: &Turn, found: &mut Vec<Found>) {
+pub(super) fn of_turn(turn: &Turn<'_>, found: &mut Vec<Found>) {
     for call in &turn.calls {
         of_call(call, turn.index, found);
     }
     for stray in &turn.strays {
-        of_result("", stray, turn.index, found);
+        of_result("", &stray.read(), turn.index, found);
     }
 }
 
-fn of_call(call: &Called, index: usize, found: &mut Vec<Found>) {
-    let given: Value = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
+fn of_call(call: &Called<'_>, index: usize, found: &mut Vec<Found>) {
+    let arguments = call.arguments.read();
+    let given: Value = serde_json::from_str(&arguments).unwrap_or(Value::Null);
     let command = match &given {
         // What a shell is given that is no JSON is the command itself.
-        Value::Null => Some(call.arguments.clone()).filter(|text| is_shell(&call.name) && !text.trim().is_empty()),
+        Value::Null => {
+            Some(&*arguments).filter(|text| is_shell(&call.name) && !text.trim().is_empty()).map(str::to_owned)
+        }
         given => argument(given, &["command", "cmd"]),
     };
-    let result = call.result.as_deref();
-    let mut files = files::of_call(&call.name, &given, &call.arguments);
+    let result = call.result.as_ref().map(Words::read);
+    let result = result.as_deref();
+    let mut files = files::of_call(&call.name, &given, &arguments);
     let edits = given.get("path").is_some() || given.get("file_path").is_some();
     if let Some(command) = command.filter(|_| !edits && files.is_empty()) {
         files = files::of_command(&command);
@@ -64,8 +68,8 @@ fn of_call(call: &Called, index: usize, found: &mut Vec<Found>) {
     if of_list(&given, index, found) {
         return;
     }
-    let shown = shown_call(call, &given);
-    of_arguments(call, &shown, index, found);
+    let shown = shown_call(&call.name, &arguments, &given);
+    of_arguments(&arguments, &shown, index, found);
     if let Some(result) = result {
         of_result(&shown, result, index, found);
     }
@@ -177,7 +181,7 @@ fn of_list(given: &Value, index: usize, found: &mut Vec<Found>) -> bool {
 }
 
 /// A call with what it is given, as far as that is short.
-pub(super) fn shown_call(call: &Called, given: &Value) -> String {
+pub(super) fn shown_call(name: &str, arguments: &str, given: &Value) -> String {
     let mut shown: Vec<String> = Vec::new();
     let mut length = 0;
     for (_, value) in given.as_object().into_iter().flatten() {
@@ -192,15 +196,15 @@ pub(super) fn shown_call(call: &Called, given: &Value) -> String {
         }
         shown.push(text);
     }
-    if given.is_null() && shown.is_empty() && call.arguments.chars().count() <= LONGEST_CALL {
-        shown.push(call.arguments.trim().replace('\n', " "));
+    if given.is_null() && shown.is_empty() && arguments.chars().count() <= LONGEST_CALL {
+        shown.push(arguments.trim().replace('\n', " "));
     }
-    format!("{}({})", call.name, shown.join(", ")).replace(": ", ":")
+    format!("{name}({})", shown.join(", ")).replace(": ", ":")
 }
 
 /// The values that a call is given and that are not shown with it.
-fn of_arguments(call: &Called, shown: &str, index: usize, found: &mut Vec<Found>) {
-    let given = cells(&call.arguments).unwrap_or_default();
+fn of_arguments(arguments: &str, shown: &str, index: usize, found: &mut Vec<Found>) {
+    let given = cells(arguments).unwrap_or_default();
     for cell in given.iter().filter(|cell| !shown.contains(&cell.value) && cell.value.chars().count() <= LONGEST_VALUE)
     {
         let key = format!("{shown} {} {} {}", cell.group, cell.row, cell.key);
@@ -301,7 +305,8 @@ mod tests {
     }
 
     fn of(name: &str, arguments: &str, result: &str) -> Vec<String> {
-        let call = Called { name: name.to_owned(), arguments: arguments.to_owned(), result: Some(result.to_owned()) };
+        let (arguments, result) = (arguments.to_owned().into(), Some(result.to_owned().into()));
+        let call = Called { name: name.into(), arguments, result };
         let mut found = Vec::new();
         of_call(&call, 0, &mut found);
         found

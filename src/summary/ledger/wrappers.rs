@@ -24,18 +24,20 @@ const LINES: [&str; 4] = [
 ];
 
 /// A text without them.
-pub(super) fn unwrapped(text: String) -> String {
-    let tagged = text.contains('<') && WRAPPERS.iter().any(|tag| text.contains(&format!("<{tag}>")));
-    let text = if tagged { without_tagged(&text) } else { text };
+pub(super) fn unwrapped(text: &str) -> Cow<'_, str> {
+    let is_open =
+        |tag: &&str| WRAPPERS.iter().any(|name| tag.strip_prefix(name).is_some_and(|tag| tag.starts_with('>')));
+    let tagged = text.split('<').skip(1).any(|tag| is_open(&tag));
+    let text = if tagged { without_tagged(text) } else { Cow::Borrowed(text) };
     let is_noise = |line: &str| LINES.iter().any(|opening| line.trim_start().starts_with(opening));
     if LINES.iter().any(|opening| text.contains(opening)) && text.lines().any(is_noise) {
-        return text.lines().filter(|line| !is_noise(line)).collect::<Vec<_>>().join("\n");
+        return Cow::Owned(text.lines().filter(|line| !is_noise(line)).collect::<Vec<_>>().join("\n"));
     }
     text
 }
 
 /// A text without what stands in [`WRAPPERS`]; one that is not closed is left as it is, but for a reminder.
-fn without_tagged(text: &str) -> String {
+fn without_tagged(text: &str) -> Cow<'_, str> {
     let mut kept = Cow::Borrowed(text);
     for tag in WRAPPERS {
         let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
@@ -51,7 +53,7 @@ fn without_tagged(text: &str) -> String {
         without.push_str(rest);
         kept = Cow::Owned(without);
     }
-    kept.into_owned()
+    kept
 }
 
 #[cfg(test)]
@@ -73,7 +75,7 @@ mod tests {
             ("No response requested was sent.", "No response requested was sent."),
             ("I said <b>this</b>.", "I said <b>this</b>."),
         ] {
-            assert_eq!(unwrapped(text.to_owned()).trim(), said, "{text}");
+            assert_eq!(unwrapped(text).trim(), said, "{text}");
         }
     }
 }

@@ -135,6 +135,7 @@ impl Format for GeminiCli {
                 return Some(format!("`$rewindTo` names {}, which is not what stands before it", target.decode()));
             }
             if note.json.get("$rewindTo").is_some() {
+                first.retain(|_, before| *before != note.before);
                 last.retain(|_, before| *before != note.before);
             }
             if let Some(id) = note.json.get_text("id") {
@@ -262,6 +263,15 @@ mod tests {
             record("user", "5", "e"),
         ];
         assert_eq!(told(&back), (["a", "b", "e"].map(str::to_owned).to_vec(), None));
+        let again = [
+            kept.concat(),
+            record("user", "3", "c"),
+            record("user", "4", "d"),
+            rewind("3"),
+            record("user", "4", "e"),
+            record("user", "3", "f"),
+        ];
+        assert_eq!(told(&again), (["a", "b", "e", "f"].map(str::to_owned).to_vec(), None));
         let nowhere = [kept.concat(), rewind("9")];
         assert!(told(&nowhere).1.is_some_and(|why| why.contains("names 9")));
         let twice = [kept.concat(), rewind("2"), rewind("2"), record("user", "5", "e")];
