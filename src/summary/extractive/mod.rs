@@ -20,8 +20,10 @@ use compose::compose;
 /// carried on and not summarized as talk. Empty only where the limit is too small for a character.
 pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
-    let turns = ledger::read(messages, &indices, prefix);
-    let notes = notes::notes(&turns, ledger::gather(&turns), is_tight(&turns, limit));
+    let notes = {
+        let turns = ledger::read(messages, &indices, prefix);
+        notes::notes(&turns, ledger::gather(&turns), is_tight(&turns, limit))
+    };
     let mut choice = Choice::new(&notes, counter);
     let mut text = String::new();
     // Names that are said once leave room for more, which is known when the text is there.

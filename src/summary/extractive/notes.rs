@@ -126,15 +126,15 @@ pub(super) struct Notes {
 }
 
 /// Makes notes of what was found in `turns`.
-pub(super) fn notes(turns: &[Turn<'_>], mut found: Vec<Found>, plain: bool) -> Notes {
+pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plain: bool) -> Notes {
     let mut mentions = Mentions::of(turns);
-    found.extend(mentions.names(turns));
+    let names = mentions.names(turns);
     let mut notes = Notes { plain, ..Notes::default() };
     let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
     let mut openers = ByHash::default();
     let positions: HashMap<usize, f64> =
         turns.iter().enumerate().map(|(at, turn)| (turn.index, (at + 1) as f64 / turns.len() as f64)).collect();
-    for mut found in found {
+    for mut found in found.chain(names) {
         let entry = &found.entry;
         let (shape, about, call) = shape(&found);
         // What it was called with is told with the call, and what a group is called by with the group.

@@ -45,8 +45,14 @@ impl Cue {
 /// could begin with.
 fn compiled(pattern: &str) -> Option<Regex> {
     let config = Config::new().auto_prefilter(false);
-    Regex::builder().configure(config).build(&pattern.replace(r"\b", r"(?-u:\b)").replace(r"\d", "[0-9]")).ok()
+    let classes = [(r"\b", r"(?-u:\b)"), (r"\d", "[0-9]"), (r"\w", WORD), (r"\s", SPACE)];
+    let pattern = classes.iter().fold(pattern.to_owned(), |pattern, (short, class)| pattern.replace(short, class));
+    Regex::builder().configure(config).build(&pattern).ok()
 }
+
+/// Letters and digits of any script, but for rare ones: the exact class has seven hundred ranges.
+const WORD: &str = r"[0-9a-z_\u{c0}-\u{1fff}\u{2c00}-\u{2fff}\u{3040}-\u{d7ff}\u{f900}-\u{faff}\u{ff10}-\u{ff19}\u{ff41}-\u{ff5a}\u{20000}-\u{3ffff}]";
+const SPACE: &str = r"[\t-\r \u{a0}\u{2000}-\u{200a}\u{3000}]";
 
 macro_rules! cue {
     ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {

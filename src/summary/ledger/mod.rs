@@ -154,7 +154,7 @@ fn weight(kind: Kind) -> f64 {
 pub fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Ledger {
     let turns = reading::read(messages, indices, prefix);
     let uses = Uses::of(&turns);
-    let found = gather(&turns).into_iter().map(|found| uses.weighed(found)).map(by_literals);
+    let found = gather(&turns).map(|found| uses.weighed(found)).map(by_literals);
     Ledger { entries: found.filter(|entry| entry.kind != Kind::Said).map(alone).collect() }
 }
 
@@ -184,7 +184,7 @@ pub(super) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &st
 
 /// All that a history offers for notes, the facts and what else was said, in its order; of facts about the same thing
 /// the last.
-pub(super) fn gather(turns: &[Turn<'_>]) -> Vec<Found> {
+pub(super) fn gather(turns: &[Turn<'_>]) -> impl Iterator<Item = Found> + use<> {
     // What opens a conversation says what it is for; what follows an earlier summary goes on with it.
     let opens = |turn: &Turn<'_>| matches!(turn.speaker, Speaker::User | Speaker::Earlier);
     let first_request = turns.iter().position(opens).filter(|at| turns[*at].speaker == Speaker::User);
@@ -204,7 +204,7 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Vec<Found> {
         work::of_turn(turn, &mut found);
         found.drain(..).for_each(|fact| standing.add(fact));
     }
-    standing.facts().collect()
+    standing.facts()
 }
 
 impl Ledger {
