@@ -186,8 +186,16 @@ impl<'a> Iterator for Entries<'a> {
 pub struct Object<'a> {
     /// The value itself, which need not be an object; then there are no members.
     pub json: Json<'a>,
-    /// Keys and values.
-    members: Vec<(&'a str, Json<'a>)>,
+    members: Vec<Member<'a>>,
+}
+
+#[derive(Clone, Copy)]
+struct Member<'a> {
+    /// What stands between the quotes of the key.
+    key: &'a str,
+    /// Whether that is spelled otherwise than it reads.
+    is_escaped: bool,
+    value: Json<'a>,
 }
 
 impl<'a> Object<'a> {
@@ -198,14 +206,19 @@ impl<'a> Object<'a> {
         while let Some(key) = walk.value()
             && let Some(value) = walk.value()
         {
-            members.push((key.inside(), value));
+            let key = key.inside();
+            members.push(Member { key, is_escaped: key.bytes().any(|byte| byte == b'\\'), value });
         }
         Object { json, members }
     }
 
     /// The member called `key`; the last one where it stands twice.
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
-        self.members.iter().rev().find(|(name, _)| spells(name, key)).map(|(_, value)| *value)
+        let is_it = |member: &&Member<'_>| match member.is_escaped {
+            false => member.key == key,
+            true => spells(member.key, key),
+        };
+        self.members.iter().rev().find(is_it).map(|member| member.value)
     }
 
     /// The member called `key` if it is a string.
