@@ -56,6 +56,22 @@ fn planned(letters: &str, policy: &Policy) -> Plan {
     plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy)
 }
 
+#[test]
+fn what_a_format_refuses_is_not_cut() {
+    let record = |id: &str| format!("{{\"id\":\"{id}\",\"timestamp\":\"t\",\"type\":\"user\",\"content\":\"u\"}}\n");
+    let planned = |ids: &[&str]| {
+        let records: String = ids.iter().map(|id| record(id)).collect();
+        let source = format!("{{\"sessionId\":\"s\",\"projectHash\":\"h\",\"startTime\":\"t\"}}\n{records}");
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+        plan(transcript, &tally, &Policy { keep: Size::Messages(1), ..policy() })
+    };
+    let refused = planned(&["1", "2", "1"]);
+    assert!((refused.cutoff, refused.refused) == (0, true) && refused.reason.is_some(), "{refused:?}");
+    assert!(planned(&["1", "2", "3"]).cutoff > 0);
+}
+
 fn cut(letters: &str, keep: Size) -> (usize, usize) {
     let plan = planned(letters, &Policy { keep, ..policy() });
     (plan.wanted, plan.cutoff)

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use crate::summary::ledger::{Kind, Speaker};
 use crate::tokens::Counter;
@@ -28,7 +28,7 @@ pub(super) struct Choice<'n> {
     /// Pieces that are taken, in the order they were.
     pub(super) taken: Vec<usize>,
     is_taken: Vec<bool>,
-    held: HashSet<u64, FixedState>,
+    held: HashSet<u64, RandomState>,
     sizes: Vec<f64>,
     /// Pieces that stand a chance, in their order.
     candidates: Vec<usize>,

@@ -7,8 +7,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
+use std::sync::LazyLock;
 
-use foldhash::fast::FixedState;
+use foldhash::fast::RandomState;
 
 use super::compose::{heading, label, nested, opening};
 use crate::summary::ledger::{
@@ -431,10 +432,11 @@ impl Mention {
     }
 }
 
-/// The same in every run.
+/// By which what is said is known. Another in every run, so that no history can be made for two things to be the same.
 pub(super) fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
-    FixedState::default().hash_one(value)
+    static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
+    STATE.hash_one(value)
 }
 
 /// Something for each hash.
-pub(super) type ByHash<T> = HashMap<u64, T, FixedState>;
+pub(super) type ByHash<T> = HashMap<u64, T, RandomState>;

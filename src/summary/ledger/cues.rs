@@ -27,10 +27,9 @@ impl Cue {
         Some((whole.range(), first.map(|group| group.range())))
     }
 
-    /// Where it stands in a text, every time.
-    pub(in crate::summary) fn places(&self, text: &str) -> Vec<Range<usize>> {
-        let text = text.to_ascii_lowercase();
-        self.0.iter().flat_map(|pattern| pattern.find_iter(&text).map(|found| found.range())).collect()
+    /// Where it stands in a text of small letters, every time.
+    pub(in crate::summary) fn places<'s>(&'s self, small: &'s str) -> impl Iterator<Item = Range<usize>> + 's {
+        self.0.iter().flat_map(move |pattern| pattern.find_iter(small).map(|found| found.range()))
     }
 
     /// Where its first place in a text ends; 0 where it has none.
@@ -40,19 +39,25 @@ impl Cue {
     }
 }
 
-/// Patterns are of small letters, and texts are made so before they are searched: to know both of every letter takes
-/// longer than the search does, and so do words that end where any script's letters do, or preparing for what the pattern
-/// could begin with.
+/// Builds a pattern in a short time, since most histories are short, too: a pattern of small letters is built sooner than
+/// one of both, and so it is without a look at what it could begin with.
 fn compiled(pattern: &str) -> Option<Regex> {
     let config = Config::new().auto_prefilter(false);
-    let classes = [(r"\b", r"(?-u:\b)"), (r"\d", "[0-9]"), (r"\w", WORD), (r"\s", SPACE)];
+    // Words end where ASCII's letters do: where any script's do takes long to find.
+    let classes = [(r"\b", r"(?-u:\b)"), (r"\w", WORD), (r"\s", SPACE)];
     let pattern = classes.iter().fold(pattern.to_owned(), |pattern, (short, class)| pattern.replace(short, class));
     Regex::builder().configure(config).build(&pattern).ok()
 }
 
-/// Letters and digits of any script, but for rare ones: the exact class has seven hundred ranges.
-const WORD: &str = r"[0-9a-z_\u{c0}-\u{1fff}\u{2c00}-\u{2fff}\u{3040}-\u{d7ff}\u{f900}-\u{faff}\u{ff10}-\u{ff19}\u{ff41}-\u{ff5a}\u{20000}-\u{3ffff}]";
-const SPACE: &str = r"[\t-\r \u{a0}\u{2000}-\u{200a}\u{3000}]";
+/// Letters and digits of any script, with some of the marks between them: the class of Unicode has seven hundred ranges,
+/// and takes longer to build than all patterns that ask for it.
+const WORD: &str = concat!(
+    r"[0-9a-z_\u{aa}\u{b5}\u{ba}\u{c0}-\u{d6}\u{d8}-\u{f6}\u{f8}-\u{1fff}\u{200c}\u{200d}\u{2c00}-\u{2dff}",
+    r"\u{3005}-\u{3007}\u{3021}-\u{30fa}\u{30fc}-\u{d7ff}\u{f900}-\u{fdff}\u{fe70}-\u{fefc}",
+    r"\u{ff10}-\u{ff19}\u{ff21}-\u{ff3a}\u{ff3f}\u{ff41}-\u{ff5a}\u{ff66}-\u{ffdc}\u{10000}-\u{1efff}\u{20000}-\u{3ffff}]",
+);
+/// White space of any script, as small letters leave it.
+const SPACE: &str = r"[\t-\r \u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]";
 
 macro_rules! cue {
     ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {
@@ -81,7 +86,7 @@ cue! {
     /// A line of output that tells how something ended.
     ENDINGS = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
     /// A program's words for its exit status; the number is the group that matched.
-    STATUS = r#"<returncode>(-?\d+)|<exit_code>(-?\d+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?\d+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?\d+)|^\[exit (\d+)"#;
+    STATUS = r#"<returncode>(-?[0-9]+)|<exit_code>(-?[0-9]+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?[0-9]+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?[0-9]+)|^\[exit ([0-9]+)"#;
     /// What was said before holds no longer.
     CHANGES = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
     /// The opening of a sentence that goes on to something else, and changes nothing.
@@ -114,6 +119,38 @@ mod tests {
     fn all_patterns_are_patterns() {
         for pattern in PATTERNS {
             assert!(compiled(pattern).is_some(), "{pattern}");
+            assert!(!pattern.contains(|c: char| c.is_ascii_uppercase()), "no text has capitals: {pattern}");
+        }
+    }
+
+    #[test]
+    fn words_of_any_script_in_any_letters() {
+        assert!(RULES.is_in("NEVER touch it.") && ENDINGS.is_in("a TypeError") && STATUS.is_in(r#""exitCode": 3"#));
+        let chosen = |text: &str| CHOICES.group(text).and_then(|(_, name)| Some(text[name?].to_owned()));
+        let names = [
+            "postgres",
+            "Café",
+            "Ærø",
+            "Ольга",
+            "محمد",
+            "שלום",
+            "नमस्ते",
+            "佐々木",
+            "代々木",
+            "〇一",
+            "ジョン",
+            "ｻｲﾄｳ",
+            "ＰＧ",
+            "한국어",
+            "𝐀𝐁",
+            "𠮷野",
+            "a_b-c.d/e",
+        ];
+        for name in names {
+            for space in [" ", "\u{a0}", "\u{202f}", "\u{3000}", "\u{2028}"] {
+                let text = format!("Use {name}{space}instead.");
+                assert_eq!(chosen(&text).as_deref(), Some(name), "{text}");
+            }
         }
     }
 

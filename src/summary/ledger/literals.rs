@@ -3,7 +3,9 @@
 //! One pass over the bytes, by hand: a word is looked at once, and nothing is looked for behind it. It is no grammar of
 //! any language, and what it takes for an identifier may be a word that somebody wrote in camel case.
 
+use std::collections::HashSet;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::numbers::{is_time, number};
 
@@ -120,77 +122,15 @@ fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
 }
 
 const ERRORS: [&str; 4] = ["Error", "Exception", "Panic", "Fault"];
+
 /// Whether names of files end so.
 fn is_extension(text: &str) -> bool {
-    matches!(
-        text,
-        "rs" | "py"
-            | "pyi"
-            | "js"
-            | "mjs"
-            | "cjs"
-            | "ts"
-            | "tsx"
-            | "jsx"
-            | "go"
-            | "java"
-            | "kt"
-            | "c"
-            | "h"
-            | "cc"
-            | "cpp"
-            | "hpp"
-            | "cs"
-            | "rb"
-            | "php"
-            | "swift"
-            | "sh"
-            | "bash"
-            | "zsh"
-            | "ps1"
-            | "sql"
-            | "html"
-            | "htm"
-            | "css"
-            | "scss"
-            | "md"
-            | "rst"
-            | "txt"
-            | "json"
-            | "jsonl"
-            | "yaml"
-            | "yml"
-            | "toml"
-            | "ini"
-            | "cfg"
-            | "conf"
-            | "env"
-            | "lock"
-            | "xml"
-            | "csv"
-            | "tsv"
-            | "parquet"
-            | "proto"
-            | "ipynb"
-            | "log"
-            | "patch"
-            | "diff"
-            | "zip"
-            | "gz"
-            | "tar"
-            | "whl"
-            | "so"
-            | "dll"
-            | "exe"
-            | "png"
-            | "jpg"
-            | "jpeg"
-            | "svg"
-            | "pdf"
-            | "mod"
-            | "tf"
-    )
+    static EXTENSIONS: LazyLock<HashSet<&str>> = LazyLock::new(|| ALL_EXTENSIONS.split_whitespace().collect());
+    EXTENSIONS.contains(text)
 }
+
+const ALL_EXTENSIONS: &str = "rs py pyi js mjs cjs ts tsx jsx go java kt c h cc cpp hpp cs rb php swift sh bash zsh ps1 sql html htm css scss md rst txt \
+    json jsonl yaml yml toml ini cfg conf env lock xml csv tsv parquet proto ipynb log patch diff zip gz tar whl so dll exe png jpg jpeg svg pdf mod tf";
 
 /// Finds out what a word is, and whether its parts are something where the whole is not.
 fn classify(text: &str, start: usize, end: usize, found: &mut Vec<Literal>) {

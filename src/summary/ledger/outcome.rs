@@ -58,7 +58,8 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut found: Vec<(u8, usize, String)> = Vec::new();
     let mut line_end = 0;
-    for (place, at) in cues::ENDINGS.places(output).into_iter().map(|range| range.start).enumerate() {
+    let small = output.to_ascii_lowercase();
+    for (place, at) in cues::ENDINGS.places(&small).map(|range| range.start).enumerate() {
         if at < line_end {
             continue;
         }

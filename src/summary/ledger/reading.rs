@@ -29,16 +29,17 @@ pub(in crate::summary) enum Speaker {
 /// A text of the source, or what was made of one.
 #[derive(Debug)]
 pub(in crate::summary) struct Words<'a> {
-    words: Kept<'a>,
+    spelling: Spelling<'a>,
     /// The length of the text, in bytes.
     pub(in crate::summary) bytes: usize,
 }
 
 #[derive(Debug)]
-enum Kept<'a> {
+enum Spelling<'a> {
     /// Strings of the source, a line each.
-    Spelled(Vec<Text<'a>>),
-    Changed(String),
+    Source(Vec<Text<'a>>),
+    /// What stands so nowhere in it.
+    Made(String),
 }
 
 impl<'a> Words<'a> {
@@ -51,7 +52,7 @@ impl<'a> Words<'a> {
                 Cow::Owned(text) => (text.len(), Some(text)),
             }
         };
-        Words { words: changed.map_or(Kept::Spelled(texts), Kept::Changed), bytes }
+        Words { spelling: changed.map_or(Spelling::Source(texts), Spelling::Made), bytes }
     }
 
     /// What a call is given.
@@ -61,14 +62,14 @@ impl<'a> Words<'a> {
             Arguments::Value(value) => Text::plain(value.raw()),
             Arguments::Absent => Text::plain(""),
         };
-        Words { bytes: text.decode().len(), words: Kept::Spelled(vec![text]) }
+        Words { bytes: text.decode().len(), spelling: Spelling::Source(vec![text]) }
     }
 
     /// The text.
     pub(in crate::summary) fn read(&self) -> Cow<'_, str> {
-        match &self.words {
-            Kept::Spelled(texts) => joined(texts),
-            Kept::Changed(text) => Cow::Borrowed(text),
+        match &self.spelling {
+            Spelling::Source(texts) => joined(texts),
+            Spelling::Made(text) => Cow::Borrowed(text),
         }
     }
 
@@ -79,13 +80,13 @@ impl<'a> Words<'a> {
 
 impl From<String> for Words<'_> {
     fn from(text: String) -> Self {
-        Words { bytes: text.len(), words: Kept::Changed(text) }
+        Words { bytes: text.len(), spelling: Spelling::Made(text) }
     }
 }
 
 impl Default for Words<'_> {
     fn default() -> Self {
-        Words { bytes: 0, words: Kept::Spelled(Vec::new()) }
+        Words { bytes: 0, spelling: Spelling::Source(Vec::new()) }
     }
 }
 

@@ -33,7 +33,7 @@ impl Standing {
         self.facts.push(Some(Box::new(fact)));
     }
 
-    /// The facts in the order they came in.
+    /// The facts in the order they came in, without what nobody asks for any more: they may be many.
     pub(super) fn facts(self) -> impl Iterator<Item = Found> {
         self.facts.into_iter().flatten().map(|fact| Found { claim: None, ..*fact })
     }

@@ -147,7 +147,7 @@ impl Format for GeminiCli {
         transcript.messages.iter().enumerate().find_map(|(index, message)| {
             let id = message.json.get_text("id")?.decode();
             let elsewhere = first.get(&id).is_some_and(|before| *before < index);
-            elsewhere.then(|| format!("{id} comes again behind another message"))
+            elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
         })
     }
 
@@ -277,7 +277,7 @@ mod tests {
         let twice = [kept.concat(), rewind("2"), rewind("2"), record("user", "5", "e")];
         assert!(told(&twice).1.is_some_and(|why| why.contains("names 2")));
         let behind = [kept.concat(), record("user", "1", "c")];
-        assert!(told(&behind).1.is_some_and(|why| why.contains("1 comes again")));
+        assert!(told(&behind).1.is_some_and(|why| why.contains("`1` comes again")));
         for all in ["[]", "[{}]"] {
             let set = [kept.concat(), format!("{{\"$set\":{{\"messages\":{all}}}}}\n")];
             assert!(told(&set).1.is_some());

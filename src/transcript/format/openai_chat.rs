@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role, Transcript};
 use super::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
     common_block, content, id, inspect, name, name_inside, ollama, present, provider, role_and_name, tau_bench,
@@ -135,7 +135,9 @@ impl Format for OpenAiChat {
         if let Some(name) = summary.name {
             message["name"] = json!(name);
         }
-        if summary.role == SummaryRole::Assistant && ends_on_no_prefix(&place.transcript.messages) {
+        // The mark stays, even where the summary is the last to have it.
+        let Transcript { order, messages, .. } = place.transcript;
+        if summary.role == SummaryRole::Assistant && order.alternates && ends_on_no_prefix(messages) {
             message["prefix"] = json!(false);
         }
         let Some(neighbour) = place.neighbour() else { return vec![message] };
@@ -198,8 +200,8 @@ fn is_observed(action: &Message<'_>, observation: &Message<'_>) -> bool {
         && action.json.get_text("action").is_some()
 }
 
-/// Whether the model is one of Mistral's: by its name, or by the `prefix` that only its answers have. The last answer
-/// tells, for it is the last to be summarized: what is left of a conversation is read as the whole was.
+/// Whether the model is one of Mistral's: by its name, or by `"prefix": false`, which only its answers have. The last
+/// answer tells, for it is the last to be summarized: what is left of a conversation is read as the whole was.
 fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bool {
     let model = envelope.and_then(|envelope| MODEL.iter().find_map(|path| envelope.at(path)?.text()));
     match model.map(|model| model.decode().to_lowercase()) {
@@ -208,10 +210,16 @@ fn is_for_mistral(envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> bo
     }
 }
 
-/// Whether the last of the model's messages says `"prefix": false`.
+/// Whether the last of the model's messages says `"prefix": false`; one at the end that the model is to go on with says
+/// that it is one, which others have, too.
 fn ends_on_no_prefix(messages: &[Message<'_>]) -> bool {
-    let answer = messages.iter().rfind(|message| message.role == Role::Assistant);
-    answer.and_then(|answer| answer.json.get("prefix")).is_some_and(|prefix| prefix.raw() == "false")
+    let says =
+        |message: &Message<'_>, spelled: &str| message.json.get("prefix").is_some_and(|prefix| prefix.raw() == spelled);
+    let before = match messages {
+        [before @ .., last] if says(last, "true") => before,
+        all => all,
+    };
+    before.iter().rfind(|message| message.role == Role::Assistant).is_some_and(|answer| says(answer, "false"))
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {
@@ -330,12 +338,13 @@ mod tests {
 
     #[test]
     fn a_summary_has_what_its_readers_ask_for() {
-        let written = |source: &str| {
+        let written_as = |role: SummaryRole, source: &str| {
             let document = read(source, None, None).expect("a transcript");
-            let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+            let summary = SummaryMessage { text: "s", role, name: None, marked: false };
             OpenAiChat.summary(&summary, &Place { transcript: &document.transcripts[0], cutoff: 0, gone: &[] })[0]
                 .to_string()
         };
+        let written = |source: &str| written_as(SummaryRole::User, source);
         assert_eq!(written(r#"[{"role":"user","content":"u"}]"#), r#"{"role":"user","content":"s"}"#);
         assert_eq!(
             written(r#"[{"role":"user","content":[{"type":"text","value":"u"}]}]"#),
@@ -345,6 +354,14 @@ mod tests {
             written(r#"[{"role":"user","content":"u","agent":"main","message_type":"action"}]"#),
             r#"{"role":"user","content":"s","agent":"main","message_type":"observation"}"#
         );
+        let of_mistral = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a","prefix":false}]"#;
+        assert_eq!(written(of_mistral), r#"{"role":"user","content":"s"}"#);
+        assert_eq!(
+            written_as(SummaryRole::Assistant, of_mistral),
+            r#"{"role":"assistant","content":"s","prefix":false}"#
+        );
+        let of_another = format!(r#"{{"model":"gpt-5","messages":{of_mistral}}}"#);
+        assert_eq!(written_as(SummaryRole::Assistant, &of_another), r#"{"role":"assistant","content":"s"}"#);
     }
 
     #[test]
@@ -361,5 +378,8 @@ mod tests {
         // A mark that a summary would take with it tells nothing.
         let marked = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"assistant","content":"b"}]"#;
         assert!(!alternates(marked));
+        // What the model is to go on with tells nothing either, and hides nothing.
+        let going_on = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"user","content":"u"},{"role":"assistant","content":"It","prefix":true}]"#;
+        assert!(alternates(going_on));
     }
 }
