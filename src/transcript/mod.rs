@@ -321,7 +321,11 @@ impl<'a> Content<'a> {
     pub fn first_text(&self) -> Option<Text<'a>> {
         match self {
             Content::Text(text) => Some(*text),
-            Content::Parts(_) => self.texts().into_iter().next(),
+            Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
+                PartKind::Text(text) | PartKind::Refusal(text) => Some(*text),
+                PartKind::Result(content) => content.first_text(),
+                _ => None,
+            }),
         }
     }
 
