@@ -44,7 +44,7 @@ impl Cue {
 fn compiled(pattern: &str) -> Option<Regex> {
     let config = Config::new().auto_prefilter(false);
     // Words end where ASCII's letters do: where any script's do takes long to find.
-    let classes = [(r"\b", r"(?-u:\b)"), (r"\w", WORD), (r"\s", SPACE)];
+    let classes = [(r"\b", r"(?-u:\b)"), (r"\w", WORD)];
     let pattern = classes.iter().fold(pattern.to_owned(), |pattern, (short, class)| pattern.replace(short, class));
     Regex::builder().configure(config).build(&pattern).ok()
 }
@@ -56,8 +56,6 @@ const WORD: &str = concat!(
     r"\u{3005}-\u{3007}\u{3021}-\u{30fa}\u{30fc}-\u{d7ff}\u{f900}-\u{fdff}\u{fe70}-\u{fefc}",
     r"\u{ff10}-\u{ff19}\u{ff21}-\u{ff3a}\u{ff3f}\u{ff41}-\u{ff5a}\u{ff66}-\u{ffdc}\u{10000}-\u{1efff}\u{20000}-\u{3ffff}]",
 );
-/// White space of any script, as small letters leave it.
-const SPACE: &str = r"[\t-\r \u{85}\u{a0}\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}]";
 
 macro_rules! cue {
     ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {

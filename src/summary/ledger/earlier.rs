@@ -122,15 +122,8 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Vec<String> {
-        let turn = Turn {
-            index: 3,
-            speaker: Speaker::Earlier,
-            text: text.to_owned().into(),
-            calls: Vec::new(),
-            strays: Vec::new(),
-        };
         let mut found = Vec::new();
-        by_earlier(&turn, &mut found);
+        by_earlier(&Turn::of(Speaker::Earlier, 3, text), &mut found);
         assert!(found.iter().all(|found| found.entry.earlier));
         found.iter().map(|found| format!("{:?} {}|{}", found.entry.kind, found.entry.about, found.entry.text)).collect()
     }

@@ -111,6 +111,14 @@ pub(in crate::summary) struct Turn<'a> {
     pub(in crate::summary) strays: Vec<Words<'a>>,
 }
 
+#[cfg(test)]
+impl Turn<'_> {
+    /// A message that says something and calls nothing.
+    pub(super) fn of(speaker: Speaker, index: usize, text: &str) -> Self {
+        Turn { index, speaker, text: text.to_owned().into(), calls: Vec::new(), strays: Vec::new() }
+    }
+}
+
 /// A call and its result.
 #[derive(Debug)]
 pub(in crate::summary) struct Called<'a> {

@@ -218,15 +218,8 @@ mod tests {
 
     /// What a person's message is taken apart into.
     fn told(text: &str) -> Vec<String> {
-        let turn = Turn {
-            index: 0,
-            speaker: Speaker::User,
-            text: text.to_owned().into(),
-            calls: Vec::new(),
-            strays: Vec::new(),
-        };
         let mut found = Vec::new();
-        by_user(&turn, false, &mut found);
+        by_user(&Turn::of(Speaker::User, 0, text), false, &mut found);
         found.into_iter().map(|found| format!("{:?} {}", found.entry.kind, found.entry.text)).collect()
     }
 
