@@ -18,7 +18,7 @@ pub(super) struct Merger {
     lows: Vec<i32>,
     /// Where this part ends.
     ends: Vec<usize>,
-    /// Where the part before this one begins.
+    /// Where the part before this one begins; 0 for the first.
     befores: Vec<usize>,
     /// The last two tokens that were found to stay two, and the border between them.
     stood: (Vec<u8>, usize),
@@ -68,18 +68,20 @@ impl Merger {
         while let Some((part, merged)) = self.lowest() {
             let end = self.ends[merged];
             self.ends[part] = end;
-            self.set_rank(merged, NO_PAIR);
-            let with_next = match self.ends.get(end) {
+            self.ranks[merged] = NO_PAIR;
+            self.ranks[part] = match self.ends.get(end) {
                 Some(&next_end) => {
                     self.befores[end] = part;
                     rank(&self.table, &text[part..], next_end - part)
                 }
                 None => NO_PAIR,
             };
-            self.set_rank(part, with_next);
+            let before = self.befores[part];
             if part > 0 {
-                let before = self.befores[part];
-                self.set_rank(before, rank(&self.table, &text[before..], end - before));
+                self.ranks[before] = rank(&self.table, &text[before..], end - before);
+            }
+            for block in before / BLOCK..=merged / BLOCK {
+                self.lows[block] = low(&self.ranks.as_chunks().0[block]);
             }
         }
     }
@@ -106,12 +108,6 @@ impl Merger {
         let block = self.lows.iter().position(|low| *low == lowest)?;
         let part = block * BLOCK + self.ranks[block * BLOCK..].iter().position(|rank| *rank == lowest)?;
         Some((part, self.ends[part]))
-    }
-
-    fn set_rank(&mut self, part: usize, rank: i32) {
-        self.ranks[part] = rank;
-        let block = part / BLOCK;
-        self.lows[block] = low(&self.ranks.as_chunks().0[block]);
     }
 
     /// Counts a piece window by window.

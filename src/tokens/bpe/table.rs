@@ -1,27 +1,29 @@
 //! The vocabularies, as tables that are read where they lie.
 //!
 //! A vocabulary has one table for its entries of 2 to 8 bytes and one for the longer ones. (Single bytes are entries
-//! too, but nobody asks for their ranks.) A table is sorted by a hash that starts with where its slot should be, so
-//! that a look-up starts at that slot, goes on while the hashes are lower, and knows a miss by the first higher one.
-//! The hash of a short entry can be turned back into its bytes: a hash that is there is an entry that is there.
+//! too, but nobody asks for their ranks.) Both are sorted by a hash of the entry, and where the entries of each bucket
+//! of hashes begin is told by a directory. The hash of a short entry can be turned back into its bytes: a hash that is
+//! there is an entry that is there, and the bucket tells the bits of it that its slot has no room for.
 //!
 //! Pairs of bytes, which every merge begins with, have a table of their own, and most of what is no entry is told by one
 //! bit of a filter, which stays in the processor's cache where the tables do not.
 //!
-//! A vocabulary file is little-endian numbers and bytes: four `u32`s, the numbers of homes and of slots of the short
-//! table and of the long one; a `u32` per pair of bytes, its rank or [`NO_PAIR`]; a bit for each value of the first
-//! [`FILTER_BITS`] of a hash, whether an entry has it, the lowest bit of a byte first; for each table a `u64` per slot,
-//! all ones where it is empty, and a `u32` per slot, the rank; the bytes of the long entries. A slot of the long table
-//! is 37 bits of the hash, 20 bits of the offset into those bytes and 7 bits of the length minus one. The files are
-//! made by the test `generated_tables` from tiktoken-rs.
+//! A vocabulary file is little-endian numbers and bytes: two `u32`s, the numbers of short and of long entries; a `u32` per
+//! pair of bytes, its rank or [`NO_PAIR`]; a bit for each value of the first [`FILTER_BITS`] of a hash, whether an entry
+//! has it, the lowest bit of a byte first; the two tables; the bytes of the long entries. A table is a `u32` per
+//! [`GROUP`] of buckets, where the first begins among the slots, and one for their end; a `u8` per bucket, how far behind
+//! that it begins, and one for their end; a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank. Above it are,
+//! in the short table, all bits of the hash but those that number the bucket; in the long one, 7 bits of the entry's length
+//! minus one, 20 bits of the offset into those bytes, and as many bits of the hash as are left. The files are made by the
+//! test `generated_tables` from tiktoken-rs.
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
     /// By the first byte times 256 plus the second.
     pairs: &'static [[u8; 4]],
     filter: &'static [u8],
-    short: Slots,
-    long: Slots,
+    short: Buckets,
+    long: Buckets,
     long_bytes: &'static [u8],
 }
 
@@ -33,9 +35,16 @@ pub(super) const NO_PAIR: i32 = i32::MAX;
 pub(super) const SHORT: usize = 8;
 /// The upper bits of a hash that the filter knows.
 pub(super) const FILTER_BITS: u32 = 20;
+pub(super) const RANK_BITS: u32 = 18;
 pub(super) const LENGTH_BITS: u32 = 7;
-/// The lower bits of a slot of the long table, which say where its bytes are.
-const PLACE_BITS: u32 = LENGTH_BITS + 20;
+pub(super) const OFFSET_BITS: u32 = 20;
+/// The lower bits of a slot of the long table, which are none of its hash.
+pub(super) const PLACE_BITS: u32 = RANK_BITS + LENGTH_BITS + OFFSET_BITS;
+/// The upper bits of a hash that number its bucket. In the short table they are those that the rank has the place of.
+pub(super) const SHORT_BUCKET_BITS: u32 = RANK_BITS;
+pub(super) const LONG_BUCKET_BITS: u32 = 15;
+/// Buckets that share a number of the directory.
+pub(super) const GROUP: usize = 64;
 
 impl Table {
     /// GPT-4o's vocabulary.
@@ -49,18 +58,19 @@ impl Table {
     }
 
     fn new(file: &'static [u8]) -> Self {
-        let (header, rest) = file.as_chunks::<4>().0.split_at(4);
-        let (pairs, rest) = rest.split_at(1 << 16);
-        let (filter, rest) = rest.as_flattened().split_at(1 << (FILTER_BITS - 3));
-        let (short, rest) = Slots::new(header[0], header[1], rest);
-        let (long, long_bytes) = Slots::new(header[2], header[3], rest);
-        Table { pairs, filter, short, long, long_bytes }
+        let (header, rest) = file.split_at(2 * 4);
+        let (pairs, rest) = rest.split_at(4 << 16);
+        let (filter, rest) = rest.split_at(1 << (FILTER_BITS - 3));
+        let counts = header.as_chunks::<4>().0;
+        let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, counts[0], rest);
+        let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, counts[1], rest);
+        Table { pairs: pairs.as_chunks().0, filter, short, long, long_bytes }
     }
 
     /// The rank of the entry that is the first `length` bytes (two or more) of `text`, which is valid UTF-8 but may
     /// begin and end within characters.
     pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
-        self.slot(text, length).map(|(slots, slot)| i32::from_le_bytes(slots.ranks[slot]))
+        self.slot(text, length).map(|slot| (slot & ((1 << RANK_BITS) - 1)) as i32)
     }
 
     /// The rank of two bytes, or [`NO_PAIR`].
@@ -74,31 +84,17 @@ impl Table {
         self.slot(text, length).is_some()
     }
 
-    fn slot(&self, text: &[u8], length: usize) -> Option<(&Slots, usize)> {
+    fn slot(&self, text: &[u8], length: usize) -> Option<u64> {
         if length <= SHORT {
             let hash = short_hash(text, length);
-            if !self.may_have(hash) {
-                return None;
-            }
-            let slot = self.short.first_from(hash);
-            return (self.short.number(slot) == hash).then_some((&self.short, slot));
+            let has_hash = |slot: &u64| (slot ^ (hash << SHORT_BUCKET_BITS)) >> RANK_BITS == 0;
+            return self.may_have(hash).then(|| self.short.bucket(hash).find(has_hash)).flatten();
         }
         let entry = &text[..length];
         let hash = long_hash(entry);
-        if !self.may_have(hash) {
-            return None;
-        }
-        let mut slot = self.long.first_from(hash);
-        loop {
-            let number = self.long.number(slot);
-            if number >> PLACE_BITS != hash >> PLACE_BITS {
-                return None;
-            }
-            if self.long_entry(number) == Some(entry) {
-                return Some((&self.long, slot));
-            }
-            slot += 1;
-        }
+        let has_hash = |slot: &u64| (slot ^ (hash << LONG_BUCKET_BITS)) >> PLACE_BITS == 0;
+        let is_it = |slot: &u64| has_hash(slot) && self.long_entry(*slot) == entry;
+        self.may_have(hash).then(|| self.long.bucket(hash).find(is_it)).flatten()
     }
 
     #[inline]
@@ -107,56 +103,50 @@ impl Table {
         self.filter[(bit >> 3) as usize] >> (bit & 7) & 1 == 1
     }
 
-    /// The bytes that a slot of the long table stands for, unless it is empty.
-    fn long_entry(&self, number: u64) -> Option<&'static [u8]> {
-        let place = number & ((1 << PLACE_BITS) - 1);
-        let start = (place >> LENGTH_BITS) as usize;
-        let length = (place & ((1 << LENGTH_BITS) - 1)) as usize + 1;
-        self.long_bytes.get(start..start + length)
+    /// The bytes that a slot of the long table stands for.
+    fn long_entry(&self, slot: u64) -> &'static [u8] {
+        let start = ((slot >> (RANK_BITS + LENGTH_BITS)) & ((1 << OFFSET_BITS) - 1)) as usize;
+        let length = ((slot >> RANK_BITS) & ((1 << LENGTH_BITS) - 1)) as usize + 1;
+        &self.long_bytes[start..start + length]
     }
 }
 
-/// Sorted numbers with gaps between them, and the ranks that go with them.
-struct Slots {
-    /// What the upper end of a number is scaled to. There are some more slots for what is pushed over the end.
-    homes: u64,
-    numbers: &'static [[u8; 8]],
-    ranks: &'static [[u8; 4]],
+/// Slots in the order of their hashes, and where those of each bucket begin.
+struct Buckets {
+    bits: u32,
+    groups: &'static [[u8; 4]],
+    begins: &'static [u8],
+    slots: &'static [[u8; 8]],
 }
 
-impl Slots {
-    /// The slots at the beginning of `file`, and what follows them.
-    fn new(homes: [u8; 4], slots: [u8; 4], file: &'static [u8]) -> (Self, &'static [u8]) {
-        let slots = u32::from_le_bytes(slots) as usize;
-        let (numbers, rest) = file.split_at(slots * 8);
-        let (ranks, rest) = rest.split_at(slots * 4);
-        let homes = u32::from_le_bytes(homes) as u64;
-        (Slots { homes, numbers: numbers.as_chunks().0, ranks: ranks.as_chunks().0 }, rest)
+impl Buckets {
+    /// The table at the beginning of `file`, and what follows it.
+    fn new(bits: u32, slots: [u8; 4], file: &'static [u8]) -> (Self, &'static [u8]) {
+        let buckets = 1 << bits;
+        let (groups, rest) = file.split_at(4 * (buckets / GROUP + 1));
+        let (begins, rest) = rest.split_at(buckets + 1);
+        let (slots, rest) = rest.split_at(8 * u32::from_le_bytes(slots) as usize);
+        (Buckets { bits, groups: groups.as_chunks().0, begins, slots: slots.as_chunks().0 }, rest)
     }
 
-    fn number(&self, slot: usize) -> u64 {
-        u64::from_le_bytes(self.numbers[slot])
+    /// The slots that an entry with this hash can be in.
+    #[inline]
+    fn bucket(&self, hash: u64) -> impl Iterator<Item = u64> {
+        let bucket = (hash >> (u64::BITS - self.bits)) as usize;
+        self.slots[self.begin(bucket)..self.begin(bucket + 1)].iter().map(|slot| u64::from_le_bytes(*slot))
     }
 
-    /// The first slot whose number is not below `number`, of those that can hold it.
-    fn first_from(&self, number: u64) -> usize {
-        let mut slot = home(number, self.homes);
-        while self.number(slot) < number {
-            slot += 1;
-        }
-        slot
+    #[inline]
+    fn begin(&self, bucket: usize) -> usize {
+        u32::from_le_bytes(self.groups[bucket / GROUP]) as usize + self.begins[bucket] as usize
     }
-}
-
-pub(super) fn home(number: u64, homes: u64) -> usize {
-    ((u128::from(number) * u128::from(homes)) >> 64) as usize
 }
 
 /// Odd, and without a pattern in its bits.
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A hash that no other bytes have: what is missing to eight bytes is filled up with ones, which are in no text, and each
-/// step can be undone. All ones, the mark of empty slots, would be eight bytes of ones.
+/// step can be undone.
 #[inline]
 pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     let word = match text.first_chunk() {
@@ -172,11 +162,11 @@ pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     !mixed.wrapping_mul(MULTIPLIER)
 }
 
-/// The lower bits are zero. Entries with the same ends and length have the same hash.
+/// Entries with the same ends and length have the same hash.
 pub(super) fn long_hash(entry: &[u8]) -> u64 {
     let first = entry.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let last = entry.last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let mixed = first.wrapping_mul(MULTIPLIER) ^ last;
     let mixed = (mixed ^ (mixed >> 32)).wrapping_add(entry.len() as u64);
-    mixed.wrapping_mul(MULTIPLIER) >> PLACE_BITS << PLACE_BITS
+    mixed.wrapping_mul(MULTIPLIER)
 }

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use super::Encoding;
 use super::classes::{BLOCKS, Classes};
-use super::table::{FILTER_BITS, LENGTH_BITS, NO_PAIR, SHORT, home, long_hash, short_hash};
+use super::table::{
+    FILTER_BITS, GROUP, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, OFFSET_BITS, PLACE_BITS, RANK_BITS, SHORT,
+    SHORT_BUCKET_BITS, long_hash, short_hash,
+};
 
 #[test]
 fn known_counts() {
@@ -69,6 +72,7 @@ fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
     let (mut short, mut long, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     let mut pairs = vec![NO_PAIR.cast_unsigned(); 1 << 16];
     let mut filter = vec![0u8; 1 << (FILTER_BITS - 3)];
+    assert!(entries.len() <= 1 << RANK_BITS, "the ranks have room");
     for (rank, entry) in (0u32..).zip(entries) {
         if let [a, b] = entry[..] {
             pairs[u16::from_be_bytes([a, b]) as usize] = rank;
@@ -81,34 +85,33 @@ fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
         filter[(bit >> 3) as usize] |= 1 << (bit & 7);
         if entry.len() <= SHORT {
             assert!(!entry.contains(&0xFF), "no text has this byte");
-            short.push((hash, rank));
+            short.push((hash, hash << SHORT_BUCKET_BITS | u64::from(rank)));
         } else {
             let place = (bytes.len() as u64) << LENGTH_BITS | (entry.len() as u64 - 1);
-            long.push((hash | place, rank));
+            let bits_of_hash = hash << LONG_BUCKET_BITS >> PLACE_BITS << PLACE_BITS;
+            long.push((hash, bits_of_hash | place << RANK_BITS | u64::from(rank)));
             bytes.extend_from_slice(entry);
         }
     }
-    assert!(bytes.len() < 1 << 20, "20 bits hold the offsets");
-    let ((header, short), (header_of_long, long)) = (slots(short), slots(long));
+    assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
+    let header = [short.len(), long.len()].map(u32_bytes).concat();
     let pairs = pairs.iter().flat_map(|rank| rank.to_le_bytes()).collect();
-    [header, header_of_long, pairs, filter, short, long, bytes].concat()
+    [header, pairs, filter, table(short, SHORT_BUCKET_BITS), table(long, LONG_BUCKET_BITS), bytes].concat()
 }
 
-/// The numbers of homes and slots, and the slots' numbers and ranks.
-fn slots(mut entries: Vec<(u64, u32)>) -> (Vec<u8>, Vec<u8>) {
-    let homes = entries.len() * 5 / 4;
-    entries.sort_unstable();
-    let mut slots: Vec<(u64, u32)> = Vec::new();
-    for (number, rank) in entries {
-        slots.resize(slots.len().max(home(number, homes as u64)), (u64::MAX, 0));
-        slots.push((number, rank));
-    }
-    // A look-up ends at an empty slot at the latest.
-    slots.resize(slots.len().max(homes) + 1, (u64::MAX, 0));
-    let header = [homes, slots.len()].map(|number| u32::try_from(number).expect("a count").to_le_bytes());
-    let numbers = slots.iter().flat_map(|slot| slot.0.to_le_bytes());
-    let ranks = slots.iter().flat_map(|slot| slot.1.to_le_bytes());
-    (header.concat(), numbers.chain(ranks).collect())
+/// A table of slots, given with their hashes.
+fn table(mut slots: Vec<(u64, u64)>, bucket_bits: u32) -> Vec<u8> {
+    slots.sort_unstable();
+    let begin = |bucket: usize| slots.partition_point(|(hash, _)| hash >> (64 - bucket_bits) < bucket as u64);
+    let begins: Vec<usize> = (0..=1 << bucket_bits).map(begin).collect();
+    let groups = begins.chunks(GROUP).flat_map(|group| u32_bytes(group[0]));
+    let in_group = |group: &[usize]| group.iter().map(|begin| begin - group[0]).collect::<Vec<_>>();
+    let in_groups = begins.chunks(GROUP).flat_map(in_group).map(|begin| u8::try_from(begin).expect("a small group"));
+    groups.chain(in_groups).chain(slots.iter().flat_map(|slot| slot.1.to_le_bytes())).collect()
+}
+
+fn u32_bytes(number: usize) -> [u8; 4] {
+    u32::try_from(number).expect("a count").to_le_bytes()
 }
 
 /// The file for the classes that `class_number` gives for each code point.
