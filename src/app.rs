@@ -428,7 +428,7 @@ fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
         let place = archive::place(settings, transcript);
         let text = introduced(settings, place.as_ref(), SMALLEST_SUMMARY);
         let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
-        let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] });
+        let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new });
         message_tokens(transcript.format, settings.counter, &entries)
     } else {
         0

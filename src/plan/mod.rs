@@ -419,11 +419,13 @@ fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
     message.is_user_turn() && !is_summary(message, policy)
 }
 
-/// Whether a message is the summary of an earlier compaction: marked as one, or told by how it begins.
+/// Whether a message is the summary of an earlier compaction: marked as one, or told by how it begins. What calls a tool
+/// or answers a call is none, whatever it quotes.
 pub fn is_summary(message: &Message<'_>, policy: &Policy) -> bool {
     let prefix = policy.summary_prefix.trim_end();
+    let only_says = || message.calls.is_empty() && message.answers.is_empty();
     let begins = || message.content.first_text().is_some_and(|text| text.starts_with(prefix));
-    message.earlier || !prefix.is_empty() && begins()
+    message.earlier || !prefix.is_empty() && only_says() && begins()
 }
 
 /// Marks the messages that are summaries of earlier compactions by these rules.

@@ -76,8 +76,10 @@ pub fn apply(source: &str, edits: &[Edit]) -> String {
 /// The summary of a compaction as entries of the list: in the format of the transcript, and written as its neighbours
 /// are.
 pub fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &SummaryMessage<'_>) -> Vec<Value> {
-    let entries = Entries::of(transcript, plan, &plan.replaced());
-    let gone: Vec<usize> = entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect();
+    let gone = || {
+        let entries = Entries::of(transcript, plan, &plan.replaced());
+        entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect()
+    };
     transcript.format.summary(summary, &Place { transcript, cutoff: plan.cutoff, gone: &gone })
 }
 

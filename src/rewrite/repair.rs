@@ -303,7 +303,7 @@ impl Work<'_, '_> {
             Some(Turn::Model | Turn::Calls) => (SummaryRole::User, NO_REQUEST),
             _ => (SummaryRole::Assistant, NO_ANSWER),
         };
-        let place = Place { transcript: self.transcript, cutoff: index, gone: &[] };
+        let place = Place { transcript: self.transcript, cutoff: index, gone: &Vec::new };
         let made = self.transcript.format.summary(&SummaryMessage { text, role, name: None, marked: false }, &place);
         let style = self.style(index);
         let made: Vec<String> = made.iter().map(|entry| style.write(entry)).collect();

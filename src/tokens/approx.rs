@@ -8,6 +8,7 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, Role};
 
+use super::python::{Chars, Sink};
 use super::{MEDIA_TOKENS, python};
 
 /// Tokens that every message costs beside its characters.
@@ -17,12 +18,11 @@ const MESSAGE_TOKENS: u64 = 3;
 pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
     let mut chars = message.role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
     let mut media = 0;
-    let mut scratch = String::new();
     match &message.content {
         Content::Text(text) => {
             chars += text.code_point_count();
             if message.role == Role::Assistant {
-                chars += calls_length(&message.calls, &mut scratch);
+                chars += calls_length(&message.calls);
             }
         }
         Content::Parts(parts) => {
@@ -30,7 +30,7 @@ pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
                 match &part.kind {
                     PartKind::Text(text) => chars += text.code_point_count(),
                     PartKind::Image => media += MEDIA_TOKENS,
-                    _ => chars += repr_length(part.json, &mut scratch),
+                    _ => chars += repr_length(part.json),
                 }
             }
         }
@@ -91,21 +91,21 @@ pub fn tokens(chars: usize, chars_per_token: f64) -> u64 {
     (chars as f64 / chars_per_token).ceil() as u64
 }
 
-fn repr_length(value: Json<'_>, scratch: &mut String) -> usize {
-    scratch.clear();
-    python::repr(value, scratch);
-    scratch.chars().count()
+fn repr_length(value: Json<'_>) -> usize {
+    let mut chars = Chars::default();
+    python::repr(value, &mut chars);
+    chars.0
 }
 
-fn calls_length(calls: &[Call<'_>], scratch: &mut String) -> usize {
-    scratch.clear();
-    calls_repr(calls, scratch);
-    scratch.chars().count()
+fn calls_length(calls: &[Call<'_>]) -> usize {
+    let mut chars = Chars::default();
+    calls_repr(calls, &mut chars);
+    chars.0
 }
 
 /// Appends `repr` of the list of calls as `LangChain` keeps them: `[{'name': …, 'args': {…}, 'id': …, 'type':
 /// 'tool_call'}]`; nothing where there are none.
-pub fn calls_repr(calls: &[Call<'_>], out: &mut String) {
+pub fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
         out.push_str(separator);
@@ -123,7 +123,7 @@ pub fn calls_repr(calls: &[Call<'_>], out: &mut String) {
     }
 }
 
-fn text_or_none(text: Option<Text<'_>>, out: &mut String) {
+fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
     match text {
         Some(text) => python::string(text, out),
         None => out.push_str("None"),
@@ -131,7 +131,7 @@ fn text_or_none(text: Option<Text<'_>>, out: &mut String) {
 }
 
 /// Arguments as the dict they spell; what spells none, which `LangChain` refuses, counts as the string it is.
-fn arguments(arguments: Arguments<'_>, out: &mut String) {
+fn arguments(arguments: Arguments<'_>, out: &mut impl Sink) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
         Arguments::Absent => out.push_str("{}"),

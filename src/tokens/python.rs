@@ -3,7 +3,7 @@
 //!
 //! Dicts and lists with `, ` and `: `, whole numbers as they are spelled, others as Python's floats print; in `repr`
 //! strings in single quotes with what Unicode 14.0 calls not printable escaped. Nothing recurses: nesting is bounded by
-//! memory.
+//! memory. What is only to be counted is written nowhere.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,13 +21,45 @@ enum Dialect {
     Json,
 }
 
+/// Where text is written.
+pub trait Sink {
+    /// Appends a text.
+    fn push_str(&mut self, text: &str);
+    /// Appends a character.
+    fn push(&mut self, c: char);
+}
+
+impl Sink for String {
+    fn push_str(&mut self, text: &str) {
+        self.push_str(text);
+    }
+
+    fn push(&mut self, c: char) {
+        self.push(c);
+    }
+}
+
+/// The characters of what is written.
+#[derive(Debug, Default)]
+pub struct Chars(pub usize);
+
+impl Sink for Chars {
+    fn push_str(&mut self, text: &str) {
+        self.0 += text.chars().count();
+    }
+
+    fn push(&mut self, _: char) {
+        self.0 += 1;
+    }
+}
+
 /// Appends `repr` of a value. The cost is linear in its length, however deep it is and however often a key repeats.
-pub fn repr(value: Json<'_>, out: &mut String) {
+pub fn repr(value: Json<'_>, out: &mut impl Sink) {
     write(value, Dialect::Repr, out);
 }
 
 /// Appends `json.dumps(value, ensure_ascii=False)`.
-pub fn json(value: Json<'_>, out: &mut String) {
+pub fn json(value: Json<'_>, out: &mut impl Sink) {
     write(value, Dialect::Json, out);
 }
 
@@ -46,7 +78,7 @@ pub fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-fn write(value: Json<'_>, dialect: Dialect, out: &mut String) {
+fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
     let tokens: Vec<Token<'_>> = value.tokens().collect();
     let ends = ends(&tokens);
     let mut todo = vec![Step::Value(0)];
@@ -156,7 +188,7 @@ fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'
 
 impl Dialect {
     /// Appends a number, a string, a boolean or null.
-    fn scalar(self, value: Json<'_>, out: &mut String) {
+    fn scalar(self, value: Json<'_>, out: &mut impl Sink) {
         match (value.kind(), self) {
             (Kind::Null, Dialect::Repr) => out.push_str("None"),
             (Kind::Bool, Dialect::Repr) => out.push_str(if value.raw() == "true" { "True" } else { "False" }),
@@ -170,7 +202,7 @@ impl Dialect {
         }
     }
 
-    fn string(self, text: Text<'_>, out: &mut String) {
+    fn string(self, text: Text<'_>, out: &mut impl Sink) {
         match self {
             Dialect::Repr => string(text, out),
             Dialect::Json => json_string(text, out),
@@ -178,13 +210,16 @@ impl Dialect {
     }
 
     /// Appends a number: a whole one as it is spelled, any other as a float.
-    fn number(self, raw: &str, out: &mut String) {
+    fn number(self, raw: &str, out: &mut impl Sink) {
         let infinity = if self == Dialect::Json { "Infinity" } else { "inf" };
         match raw {
             "-0" => out.push('0'),
             "NaN" => out.push_str(if self == Dialect::Json { "NaN" } else { "nan" }),
             "Infinity" => out.push_str(infinity),
-            "-Infinity" => out.extend(["-", infinity]),
+            "-Infinity" => {
+                out.push('-');
+                out.push_str(infinity);
+            }
             _ if raw.contains(['.', 'e', 'E']) => float(raw.parse().unwrap_or_default(), infinity, out),
             _ => out.push_str(raw),
         }
@@ -192,7 +227,7 @@ impl Dialect {
 }
 
 /// Appends a string as JSON has it, nothing escaped that need not be.
-fn json_string(text: Text<'_>, out: &mut String) {
+fn json_string(text: Text<'_>, out: &mut impl Sink) {
     out.push('"');
     for c in text.decode().chars() {
         match c {
@@ -211,33 +246,42 @@ fn json_string(text: Text<'_>, out: &mut String) {
 }
 
 /// Appends `repr` of a string.
-pub fn string(text: Text<'_>, out: &mut String) {
-    let (mut single, mut double) = (false, false);
-    for piece in text.pieces() {
-        single |= piece.has('\'');
-        double |= piece.has('"');
-    }
-    let quote = if single && !double { '"' } else { '\'' };
+pub fn string(text: Text<'_>, out: &mut impl Sink) {
+    let has = |quote: char| text.pieces().any(|piece| piece.has(quote));
+    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
     out.push(quote);
     for piece in text.pieces() {
         match piece {
-            // Most of a text is as it stands.
-            Piece::Plain(plain) if stands_as_it_is(plain, quote) => out.push_str(plain),
-            Piece::Plain(plain) => plain.chars().for_each(|c| escaped(u32::from(c), quote, out)),
+            Piece::Plain(plain) => characters(plain, quote, out),
             Piece::Escape(point) => escaped(point, quote, out),
         }
     }
     out.push(quote);
 }
 
-/// Whether a text is ASCII and nothing in it is escaped.
-fn stands_as_it_is(text: &str, quote: char) -> bool {
-    let stands = |byte: &u8| matches!(byte, b' '..=b'~') & (*byte != b'\\') & (char::from(*byte) != quote);
-    text.as_bytes().iter().fold(true, |all, byte| all & stands(byte))
+/// Appends characters as they stand in `repr` of a string.
+fn characters(text: &str, quote: char, out: &mut impl Sink) {
+    // Of most texts all stand as they are, and that is told sooner of the whole than where the first does not.
+    if text.bytes().fold(true, |all, byte| all & stands_as_it_is(byte, quote)) {
+        return out.push_str(text);
+    }
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !stands_as_it_is(byte, quote)) {
+        out.push_str(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        chars.next().into_iter().for_each(|c| escaped(u32::from(c), quote, out));
+        rest = chars.as_str();
+    }
+    out.push_str(rest);
+}
+
+/// Whether a byte is a character of ASCII that is not escaped.
+fn stands_as_it_is(byte: u8, quote: char) -> bool {
+    matches!(byte, b' '..=b'~') & (byte != b'\\') & (char::from(byte) != quote)
 }
 
 /// Appends a code point as it stands in `repr` of a string.
-fn escaped(point: u32, quote: char, out: &mut String) {
+fn escaped(point: u32, quote: char, out: &mut impl Sink) {
     match char::from_u32(point) {
         Some('\n') => out.push_str("\\n"),
         Some('\r') => out.push_str("\\r"),
@@ -264,10 +308,10 @@ fn is_printable(c: char) -> bool {
 }
 
 /// Appends a float as Python prints it: the shortest digits that read back the same, plain between 1e-4 and 1e16.
-fn float(value: f64, infinity: &str, out: &mut String) {
+fn float(value: f64, infinity: &str, out: &mut impl Sink) {
     if value.is_infinite() {
-        out.extend([if value > 0.0 { "" } else { "-" }, infinity]);
-        return;
+        out.push_str(if value > 0.0 { "" } else { "-" });
+        return out.push_str(infinity);
     }
     // Rust's `{:e}` has the same shortest digits: `1.5e300`, `5e-324`.
     let scientific = format!("{value:e}");

@@ -383,7 +383,9 @@ mod tests {
     fn a_summary_is_written_as_its_neighbours_are() {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
-            with(source, |transcript| AiSdk.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] })[0].clone())
+            with(source, |transcript| {
+                AiSdk.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].clone()
+            })
         };
         let ui = written(&format!("[{USER}]"));
         let id = ui["id"].as_str().expect("an id");

@@ -320,7 +320,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        ClaudeCode.summary(&summary, &Place { transcript, cutoff, gone: &gone })
+        ClaudeCode.summary(&summary, &Place { transcript, cutoff, gone: &|| gone.clone() })
     }
 
     #[test]

@@ -112,7 +112,8 @@ impl Format for Codex {
         let item = items::summary(summary);
         // The last message that goes has a time and a number that are free.
         let messages = &place.transcript.messages;
-        let is_gone = |message: &&Message<'_>| place.gone.binary_search(&message.span().start).is_ok();
+        let gone = (place.gone)();
+        let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
         let before = messages.iter().rfind(is_gone).or(messages.last());
         let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
             return vec![item];
@@ -389,7 +390,7 @@ mod tests {
         with(&[first, item("user"), state, item("assistant")], |transcript| {
             assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 2));
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &[] });
+            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
             assert_eq!(written[0].to_string(), item("user").replace(r#""t""#, r#""s""#));
         });
     }
@@ -400,7 +401,7 @@ mod tests {
         let numbered: Vec<String> = lines.iter().map(|line| line.replace(r#"Z","#, r#"Z","ordinal":7,"#)).collect();
         with(&numbered, |transcript| {
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &[] });
+            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
             assert_eq!(written[0].to_string(), numbered[1].replace(r#""u""#, r#""s""#));
         });
     }

@@ -36,7 +36,8 @@ impl<'a> Links<'a> {
         entries.extend(transcript.notes.iter().map(|note| note.json));
         entries.retain(|entry| entry.get(keys.parent).is_some());
         entries.sort_by_key(|entry| entry.span().start);
-        let is_gone = |entry: &Json<'_>| place.gone.binary_search(&entry.span().start).is_ok();
+        let gone = (place.gone)();
+        let is_gone = |entry: &Json<'_>| gone.binary_search(&entry.span().start).is_ok();
         let (gone, stays): (Vec<Json<'a>>, Vec<Json<'a>>) = entries.into_iter().partition(is_gone);
         let gone = gone.iter().filter_map(|entry| entry.get_text(keys.id)).map(|id| id.decode()).collect();
         let cut = transcript.messages.get(place.cutoff).map_or(usize::MAX, |first| first.span().start);

@@ -190,14 +190,14 @@ pub enum SummaryPlace {
 }
 
 /// Where a summary is put.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Place<'p, 'a> {
     /// The conversation.
     pub transcript: &'p Transcript<'a>,
     /// The index of the first message that is kept behind it.
     pub cutoff: usize,
-    /// Where the entries begin that go, messages and others, in order; in bytes.
-    pub gone: &'p [usize],
+    /// Tells where the entries begin that go, messages and others, in order; in bytes. Few formats ask.
+    pub gone: &'p dyn Fn() -> Vec<usize>,
 }
 
 impl<'a> Place<'_, 'a> {

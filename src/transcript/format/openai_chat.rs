@@ -341,7 +341,7 @@ mod tests {
         let written_as = |role: SummaryRole, source: &str| {
             let document = read(source, None, None).expect("a transcript");
             let summary = SummaryMessage { text: "s", role, name: None, marked: false };
-            OpenAiChat.summary(&summary, &Place { transcript: &document.transcripts[0], cutoff: 0, gone: &[] })[0]
+            OpenAiChat.summary(&summary, &Place { transcript: &document.transcripts[0], cutoff: 0, gone: &Vec::new })[0]
                 .to_string()
         };
         let written = |source: &str| written_as(SummaryRole::User, source);

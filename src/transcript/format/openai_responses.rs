@@ -283,7 +283,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                OpenAiResponses.summary(&summary, &Place { transcript, cutoff: 1, gone: &[] })[0].to_string()
+                OpenAiResponses.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new })[0].to_string()
             })
         };
         let full = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"s"}]}"#;

@@ -149,7 +149,8 @@ impl Format for OpenHands {
         let mut event = Map::new();
         // Numbers grow, and that of the last event that goes is free.
         let before = &place.transcript.messages[..place.cutoff.min(place.transcript.messages.len())];
-        let is_gone = |message: &&Message<'_>| place.gone.binary_search(&message.span().start).is_ok();
+        let gone = (place.gone)();
+        let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
         let replaced = before.iter().rfind(is_gone).or(before.last()).map(|message| message.json);
         let number = replaced.and_then(action).and_then(|event| event.get("id"));
         event.extend(number.map(|id| ("id".to_owned(), copied(id))));

@@ -142,7 +142,7 @@ impl Format for Pi {
             return vec![line("message", Some(neighbour), None, summary.text)];
         }
         let links = Links::of(place, KEYS);
-        let last_gone = place.gone.last().copied().unwrap_or_default();
+        let last_gone = (place.gone)().last().copied().unwrap_or_default();
         let (before, behind) =
             links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < last_gone));
         let own = behind.iter().find_map(|entry| links.missing(*entry));
@@ -318,7 +318,7 @@ mod tests {
         let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
         gone.insert(1, transcript.notes[1].json.span().start);
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let lines = Pi.summary(&summary, &Place { transcript, cutoff: 2, gone: &gone });
+        let lines = Pi.summary(&summary, &Place { transcript, cutoff: 2, gone: &|| gone.clone() });
         assert_eq!(
             lines[0].to_string(),
             r#"{"type":"message","id":"3","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"s"}]}}"#

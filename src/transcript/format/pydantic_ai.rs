@@ -258,7 +258,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                PydanticAi.summary(&summary, &Place { transcript, cutoff: 0, gone: &[] })[0].to_string()
+                PydanticAi.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].to_string()
             })
         };
         assert_eq!(
