@@ -96,6 +96,11 @@ impl Pairing {
     pub fn of(messages: &[Message<'_>]) -> Self {
         let mut calls = Calls::default();
         let mut pairing = Pairing { orphaned: vec![false; messages.len()], ..Pairing::default() };
+        // What an agent does is mostly calls and their results, in turn.
+        let half = messages.len() / 2;
+        calls.seen.reserve(half);
+        pairing.results.reserve(half);
+        pairing.bonds.reserve(half);
         for (message, read) in messages.iter().enumerate() {
             // A server's tool is called and answered in one message, so calls come first.
             calls.add(message, read);

@@ -33,14 +33,14 @@ impl Pin {
         match self {
             Pin::First(count) => place < *count,
             Pin::None => false,
+            Pin::System if !message.role.is_system() => false,
             // An earlier summary is carried on by the next, and does not stand beside it for ever.
             _ if is_summary(message, policy) => false,
             // What stands in front may stay there. What came later may only be moved there where the format's provider
             // accepts a system message among the others, as it then would a summary.
             Pin::System => {
-                let in_front = || transcript.messages[..index].iter().all(|message| message.role.is_system());
-                message.role.is_system()
-                    && (transcript.format.summary_roles().contains(&SummaryRole::System) || in_front())
+                transcript.format.summary_roles().contains(&SummaryRole::System)
+                    || transcript.messages[..index].iter().all(|message| message.role.is_system())
             }
             Pin::Match(regex) => message.content.texts().iter().any(|text| regex.is_match(&text.decode())),
         }
@@ -156,7 +156,8 @@ impl Others {
         pairs.extend_from_within(..);
         let half = pairs.len() / 2;
         pairs[half..].iter_mut().for_each(|(one, other)| std::mem::swap(one, other));
-        pairs.sort_unstable();
+        // Either way they are about in order, which this sort makes use of.
+        pairs.sort();
         Others { pairs }
     }
 

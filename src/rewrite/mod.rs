@@ -128,7 +128,8 @@ impl Entries {
         replaced.iter().for_each(|&index| gone_messages[index] = true);
         let gone_notes = plan.notes_gone(&transcript.notes, &gone_messages);
         let mut notes = transcript.notes.iter().zip(gone_notes).peekable();
-        let mut entries = Entries { spans: Vec::new(), gone: Vec::new(), notes: Vec::new() };
+        let count = transcript.messages.len() + transcript.notes.len();
+        let mut entries = Entries { spans: Vec::with_capacity(count), gone: Vec::new(), notes: Vec::new() };
         for (index, message) in transcript.messages.iter().enumerate() {
             while let Some((note, gone)) = notes.next_if(|(note, _)| note.before <= index) {
                 entries.push(note.json.span(), gone, true);

@@ -247,8 +247,7 @@ fn json_string(text: Text<'_>, out: &mut impl Sink) {
 
 /// Appends `repr` of a string.
 pub fn string(text: Text<'_>, out: &mut impl Sink) {
-    let has = |quote: char| text.pieces().any(|piece| piece.has(quote));
-    let quote = if has('\'') && !has('"') { '"' } else { '\'' };
+    let quote = if text.has_quote(b'\'') && !text.has_quote(b'"') { '"' } else { '\'' };
     out.push(quote);
     for piece in text.pieces() {
         match piece {

@@ -130,6 +130,13 @@ impl<'a> Text<'a> {
         self.excess > 0
     }
 
+    /// Whether a quote is in it, `'` or `"`.
+    pub fn has_quote(&self, quote: u8) -> bool {
+        // No escape is spelled with one but its own, or with a number.
+        let by_number = || self.raw.contains("\\u00") && self.code_points().any(|point| point == u32::from(quote));
+        memchr::memchr(quote, self.raw.as_bytes()).is_some() || self.is_escaped() && by_number()
+    }
+
     /// The string piece by piece: what stands as it is, and what an escape stands for.
     pub fn pieces(&self) -> Pieces<'a> {
         Pieces { points: self.code_points() }
@@ -148,16 +155,6 @@ pub enum Piece<'a> {
     Plain(&'a str),
     /// The code point of an escape; it may be half a surrogate pair.
     Escape(u32),
-}
-
-impl Piece<'_> {
-    /// Whether a character of ASCII is in it.
-    pub fn has(&self, c: char) -> bool {
-        match self {
-            Piece::Plain(plain) => plain.contains(c),
-            Piece::Escape(point) => *point == u32::from(c),
-        }
-    }
 }
 
 /// The pieces of a [`Text`].
@@ -253,6 +250,20 @@ mod tests {
         assert_eq!(text.decode(), "a\n\"\\/é😀é");
         assert_eq!(text.code_point_count(), 8);
         assert_eq!(text.code_points().count(), 8);
+    }
+
+    #[test]
+    fn quotes_are_found_however_they_are_spelled() {
+        for (raw, single, double) in [
+            ("it's", true, false),
+            (r#"\"a\""#, false, true),
+            (r"\u0027\n", true, false),
+            (r"\u0022\u00e9", false, true),
+        ] {
+            let text = Text::escaped(raw);
+            assert_eq!((text.has_quote(b'\''), text.has_quote(b'"')), (single, double), "{raw}");
+        }
+        assert!(!Text::plain(r"\u0027").has_quote(b'\''));
     }
 
     #[test]
