@@ -12,9 +12,9 @@ const WINDOW: usize = 128;
 /// A part is known by the number of the byte that it begins with, in the window that is merged.
 pub(super) struct Merger {
     table: Table,
-    /// The rank of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin none.
-    ranks: Vec<i32>,
-    /// The lowest rank of each [`BLOCK`] of ranks, so that the lowest of all is found without a look at them all.
+    /// The [`key`] of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin none.
+    keys: Vec<i32>,
+    /// The lowest of each [`BLOCK`] of keys, so that the lowest of all is found without a look at them all.
     lows: Vec<i32>,
     /// Where this part ends.
     ends: Vec<usize>,
@@ -27,6 +27,15 @@ pub(super) struct Merger {
 /// Large enough that the lowest ranks of a window are few, small enough that one is found anew in a few steps.
 const BLOCK: usize = 16;
 
+/// The bits of a key that tell the place in its block.
+const PLACE_BITS: u32 = BLOCK.trailing_zeros();
+
+/// What a pair of this rank is known by whose first part is `part`: by the rank, and of equals by the place in the block,
+/// so that the lowest of a block says where it is.
+fn key(rank: i32, part: usize) -> i32 {
+    if rank == NO_PAIR { NO_PAIR } else { rank << PLACE_BITS | (part % BLOCK) as i32 }
+}
+
 fn low(block: &[i32; BLOCK]) -> i32 {
     block.iter().copied().fold(NO_PAIR, i32::min)
 }
@@ -35,7 +44,7 @@ impl Merger {
     pub(super) fn new(table: Table) -> Self {
         Merger {
             table,
-            ranks: Vec::new(),
+            keys: Vec::new(),
             lows: Vec::new(),
             ends: Vec::new(),
             befores: Vec::new(),
@@ -68,46 +77,43 @@ impl Merger {
         while let Some((part, merged)) = self.lowest() {
             let end = self.ends[merged];
             self.ends[part] = end;
-            self.ranks[merged] = NO_PAIR;
-            self.ranks[part] = match self.ends.get(end) {
+            self.keys[merged] = NO_PAIR;
+            self.keys[part] = match self.ends.get(end) {
                 Some(&next_end) => {
                     self.befores[end] = part;
-                    rank(&self.table, &text[part..], next_end - part)
+                    key(rank(&self.table, &text[part..], next_end - part), part)
                 }
                 None => NO_PAIR,
             };
             let before = self.befores[part];
             if part > 0 {
-                self.ranks[before] = rank(&self.table, &text[before..], end - before);
+                self.keys[before] = key(rank(&self.table, &text[before..], end - before), before);
             }
             for block in before / BLOCK..=merged / BLOCK {
-                self.lows[block] = low(&self.ranks.as_chunks().0[block]);
+                self.lows[block] = low(&self.keys.as_chunks().0[block]);
             }
         }
     }
 
     /// Makes each byte of the window a part.
     fn start(&mut self, window: &[u8]) {
-        self.ranks.clear();
-        self.ranks.extend(window.windows(2).map(|pair| self.table.pair([pair[0], pair[1]])));
-        self.ranks.resize(window.len().next_multiple_of(BLOCK), NO_PAIR);
+        self.keys.clear();
+        let pairs = window.windows(2).enumerate();
+        self.keys.extend(pairs.map(|(part, pair)| key(self.table.pair([pair[0], pair[1]]), part)));
+        self.keys.resize(window.len().next_multiple_of(BLOCK), NO_PAIR);
         self.lows.clear();
-        self.lows.extend(self.ranks.as_chunks().0.iter().map(low));
+        self.lows.extend(self.keys.as_chunks().0.iter().map(low));
         self.ends.clear();
         self.ends.extend(1..=window.len());
         self.befores.clear();
         self.befores.extend((0..window.len()).map(|part| part.saturating_sub(1)));
     }
 
-    /// The parts of the pair with the lowest rank.
+    /// The parts of the pair with the lowest rank, the leftmost of equals.
     fn lowest(&self) -> Option<(usize, usize)> {
-        let lowest = self.lows.iter().copied().fold(NO_PAIR, i32::min);
-        if lowest == NO_PAIR {
-            return None;
-        }
-        let block = self.lows.iter().position(|low| *low == lowest)?;
-        let part = block * BLOCK + self.ranks[block * BLOCK..].iter().position(|rank| *rank == lowest)?;
-        Some((part, self.ends[part]))
+        let (block, low) = self.lows.iter().enumerate().min_by_key(|(_, low)| **low >> PLACE_BITS)?;
+        let part = block * BLOCK + (low & (BLOCK as i32 - 1)) as usize;
+        (*low != NO_PAIR).then(|| (part, self.ends[part]))
     }
 
     /// Counts a piece window by window.
