@@ -42,7 +42,7 @@ static CLASSES: &[u8; 40_192] = include_bytes!("classes.table");
 pub(super) const BLOCKS: usize = 0x11_0000 / 256;
 
 /// The class of the character at `at` in `text`, and its length in bytes.
-#[inline]
+#[inline(always)]
 pub(super) fn class(text: &[u8], at: usize) -> (Classes, usize) {
     match text.get(at) {
         None => (Classes::NONE, 0),
