@@ -6,7 +6,7 @@
 use super::table::SHORT;
 
 /// The place of a piece is given by this many upper bits of its hash.
-const PLACE_BITS: u32 = 13;
+const PLACE_BITS: u32 = 14;
 
 /// A fixed number of places, each with the last piece that was put there.
 pub(super) struct Memo {
