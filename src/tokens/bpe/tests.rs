@@ -1,5 +1,7 @@
 //! Known counts; and where the table files are made, and those of the source held against what is made.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::path::Path;
 
 use super::Encoding;
@@ -69,7 +71,8 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
 
 /// The file for a vocabulary whose entries are given in the order of their ranks.
 fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
-    let (mut short, mut long, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut short, mut long) = (Vec::new(), Vec::new());
+    let (bytes, offsets) = shared(entries.iter().filter(|entry| entry.len() > SHORT));
     let mut pairs = vec![NO_PAIR.cast_unsigned(); 1 << 16];
     let mut filter = vec![0u8; 1 << (FILTER_BITS - 3)];
     assert!(entries.len() <= 1 << RANK_BITS, "the ranks have room");
@@ -87,16 +90,30 @@ fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
             assert!(!entry.contains(&0xFF), "no text has this byte");
             short.push((hash, hash << SHORT_BUCKET_BITS | u64::from(rank)));
         } else {
-            let place = (bytes.len() as u64) << LENGTH_BITS | (entry.len() as u64 - 1);
+            let place = offsets[entry] << LENGTH_BITS | (entry.len() as u64 - 1);
             let bits_of_hash = hash << LONG_BUCKET_BITS >> PLACE_BITS << PLACE_BITS;
             long.push((hash, bits_of_hash | place << RANK_BITS | u64::from(rank)));
-            bytes.extend_from_slice(entry);
         }
     }
     assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
     let header = [short.len(), long.len()].map(u32_bytes).concat();
     let pairs = pairs.iter().flat_map(|rank| rank.to_le_bytes()).collect();
     [header, pairs, filter, table(short, SHORT_BUCKET_BITS), table(long, LONG_BUCKET_BITS), bytes].concat()
+}
+
+/// Bytes that all entries are in, and where: an entry that is part of another needs none of its own.
+fn shared<'e>(entries: impl Iterator<Item = &'e Vec<u8>>) -> (Vec<u8>, HashMap<&'e Vec<u8>, u64>) {
+    let mut longest_first: Vec<&Vec<u8>> = entries.collect();
+    longest_first.sort_by_key(|entry| Reverse(entry.len()));
+    let (mut bytes, mut offsets) = (Vec::new(), HashMap::new());
+    for entry in longest_first {
+        let offset = memchr::memmem::find(&bytes, entry).unwrap_or(bytes.len());
+        if offset == bytes.len() {
+            bytes.extend_from_slice(entry);
+        }
+        offsets.insert(entry, offset as u64);
+    }
+    (bytes, offsets)
 }
 
 /// A table of slots, given with their hashes.
