@@ -31,6 +31,9 @@ pub(crate) fn python(bytes: &[u8]) {
 
 fn value(value: Json<'_>) {
     let repr = written(value, python::repr);
+    let mut chars = python::Chars::default();
+    python::repr(value, &mut chars);
+    assert_eq!(chars.0, repr.chars().count(), "{repr:?}");
     assert!(!repr.contains(['\n', '\r', '\u{85}', '\u{2028}', '\t']), "{repr:?}");
     let json = written(value, python::json);
     let source = Source::of(&json).unwrap_or_else(|error| panic!("{error:?}: {json:?}"));

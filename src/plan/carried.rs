@@ -10,7 +10,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, Role, Transcript};
 
-use super::{Policy, is_summary};
+use super::Policy;
 
 /// The name of a summary message that the next summary carries on.
 pub const NAME: &str = "summary";
@@ -70,7 +70,7 @@ pub fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carri
     let message = &transcript.messages[index];
     let text = message.content.texts().first()?.decode();
     let text = without_archive(text.strip_prefix(&policy.summary_prefix)?).to_owned();
-    let is_carried = is_named(message) && is_summary(message, policy);
+    let is_carried = is_named(message) && message.is_summary(&policy.summary_prefix);
     is_carried.then_some(Carried { text: text.into(), index: Some(index), json: message.json })
 }
 

@@ -287,7 +287,7 @@ fn not_worth_it(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, po
     let summarized = plan.summarized();
     match summarized.as_slice() {
         [] => Some("every message before the cut is pinned".to_owned()),
-        [only] if policy.rules.gains && is_summary(&messages[*only], policy) => {
+        [only] if policy.rules.gains && messages[*only].is_summary(&policy.summary_prefix) => {
             Some("nothing but an earlier summary stands before the cut".to_owned())
         }
         _ if policy.smallest_summary > 0 && !tally.reaches(&summarized, policy.smallest_summary + 1) => Some(format!(
@@ -416,21 +416,12 @@ impl Policy {
 
 /// Whether a turn begins here: a person speaks, not a tool and not an earlier summary.
 fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
-    message.is_user_turn() && !is_summary(message, policy)
-}
-
-/// Whether a message is the summary of an earlier compaction: marked as one, or told by how it begins. What calls a tool
-/// or answers a call is none, whatever it quotes.
-pub fn is_summary(message: &Message<'_>, policy: &Policy) -> bool {
-    let prefix = policy.summary_prefix.trim_end();
-    let only_says = || message.calls.is_empty() && message.answers.is_empty();
-    let begins = || message.content.first_text().is_some_and(|text| text.starts_with(prefix));
-    message.earlier || !prefix.is_empty() && only_says() && begins()
+    message.is_user_turn() && !message.is_summary(&policy.summary_prefix)
 }
 
 /// Marks the messages that are summaries of earlier compactions by these rules.
 pub fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy) {
-    transcript.messages.iter_mut().for_each(|message| message.earlier = is_summary(message, policy));
+    transcript.messages.iter_mut().for_each(|message| message.earlier = message.is_summary(&policy.summary_prefix));
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ impl Pairing {
         let mut calls = Calls::default();
         let mut pairing = Pairing { orphaned: vec![false; messages.len()], ..Pairing::default() };
         // What an agent does is mostly calls and their results, in turn.
-        let half = messages.len() / 2;
+        let half = if messages.iter().any(|message| !message.calls.is_empty()) { messages.len() / 2 } else { 0 };
         calls.seen.reserve(half);
         pairing.results.reserve(half);
         pairing.bonds.reserve(half);

@@ -9,9 +9,9 @@ use crate::transcript::{Message, Role, Transcript};
 
 use crate::slip::{Slip, nearest};
 
+use super::Policy;
 use super::carried::is_named;
 use super::pairs::Pairing;
-use super::{Policy, is_summary};
 
 /// A rule by which messages stay.
 #[derive(Debug, Clone)]
@@ -35,7 +35,7 @@ impl Pin {
             Pin::None => false,
             Pin::System if !message.role.is_system() => false,
             // An earlier summary is carried on by the next, and does not stand beside it for ever.
-            _ if is_summary(message, policy) => false,
+            _ if message.is_summary(&policy.summary_prefix) => false,
             // What stands in front may stay there. What came later may only be moved there where the format's provider
             // accepts a system message among the others, as it then would a summary.
             Pin::System => {
@@ -106,7 +106,7 @@ pub(super) fn pinned(
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
     // Where a summary stands first, what is pinned behind it is still the first that was said.
     let stands_first = transcript.format.summary_place(transcript) == SummaryPlace::First;
-    let first = transcript.messages.first().filter(|first| stands_first && is_summary(first, policy));
+    let first = transcript.messages.first().filter(|first| stands_first && first.is_summary(&policy.summary_prefix));
     let aside = carried.or(first.map(|_| 0));
     let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));
     let holds = |index| {

@@ -165,6 +165,21 @@ fn an_earlier_summary_is_not_pinned() {
 }
 
 #[test]
+fn what_calls_or_answers_is_no_earlier_summary() {
+    let source = r#"[{"role":"user","content":"Summary: of old"},
+        {"role":"assistant","content":"Summary: of a file","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},
+        {"role":"tool","tool_call_id":"a","content":"Summary: all of it"},{"role":"assistant","content":"Summary: read"},
+        {"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
+    let document = read(source, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let found: Vec<bool> = transcript.messages.iter().map(|message| message.is_summary("Summary:\n\n")).collect();
+    assert_eq!(found, [true, false, false, true, false, false]);
+    let pins = vec![Pin::Match(Regex::new("^Summary").expect("a regular expression"))];
+    let rules = Policy { keep: Size::Messages(2), pins, ..policy() };
+    assert_eq!(plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &rules).pinned, [1, 2]);
+}
+
+#[test]
 fn a_pending_call_at_the_end_stays() {
     assert_eq!(cut("uauac", Size::Messages(1)), (4, 4));
     assert_eq!(cut("uaua2r", Size::Messages(1)), (5, 4));

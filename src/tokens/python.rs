@@ -3,7 +3,7 @@
 //!
 //! Dicts and lists with `, ` and `: `, whole numbers as they are spelled, others as Python's floats print; in `repr`
 //! strings in single quotes with what Unicode 14.0 calls not printable escaped. Nothing recurses: nesting is bounded by
-//! memory. What is only to be counted is written nowhere.
+//! memory. What is only to be counted is not kept.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -336,7 +336,10 @@ mod tests {
 
     fn of(json: &str) -> String {
         let mut out = String::new();
-        repr(Source::of(json).expect("valid JSON").first().expect("a value"), &mut out);
+        let (mut chars, source) = (Chars::default(), Source::of(json).expect("valid JSON"));
+        repr(source.first().expect("a value"), &mut out);
+        repr(source.first().expect("a value"), &mut chars);
+        assert_eq!(chars.0, out.chars().count(), "{json}");
         out
     }
 

@@ -202,6 +202,15 @@ impl<'a> Message<'a> {
         additional.or_else(|| self.json.get(key))
     }
 
+    /// Whether the message is the summary of an earlier compaction: marked as one, or told by what it begins with, white
+    /// space at the end of that aside, where it neither calls a tool nor answers a call.
+    pub fn is_summary(&self, prefix: &str) -> bool {
+        let prefix = prefix.trim_end();
+        let only_says = || self.calls.is_empty() && self.answers.is_empty();
+        let begins = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
+        self.earlier || !prefix.is_empty() && only_says() && begins()
+    }
+
     /// Whether a person speaks here: a user message that does more than bring tool results.
     pub fn is_user_turn(&self) -> bool {
         self.role == Role::User

@@ -130,11 +130,11 @@ impl<'a> Text<'a> {
         self.excess > 0
     }
 
-    /// Whether a quote is in it, `'` or `"`.
+    /// Whether this quote, `'` or `"`, is in the text.
     pub fn has_quote(&self, quote: u8) -> bool {
-        // No escape is spelled with one but its own, or with a number.
-        let by_number = || self.raw.contains("\\u00") && self.code_points().any(|point| point == u32::from(quote));
-        memchr::memchr(quote, self.raw.as_bytes()).is_some() || self.is_escaped() && by_number()
+        // An escape for a quote is spelled with the quote itself, or by number.
+        let is_it = |piece: Piece<'_>| matches!(piece, Piece::Escape(point) if point == u32::from(quote));
+        memchr::memchr(quote, self.raw.as_bytes()).is_some() || self.pieces().any(is_it)
     }
 
     /// The string piece by piece: what stands as it is, and what an escape stands for.
@@ -263,6 +263,10 @@ mod tests {
             let text = Text::escaped(raw);
             assert_eq!((text.has_quote(b'\''), text.has_quote(b'"')), (single, double), "{raw}");
         }
+        for raw in ["", r"\\u0027", r"\u001b[0m", r"\u002F\u00E9", r"\ud83d"] {
+            assert!(!Text::escaped(raw).has_quote(b'\''), "{raw}");
+        }
+        assert!(Text::escaped(r"\ud83d\u0027").has_quote(b'\''));
         assert!(!Text::plain(r"\u0027").has_quote(b'\''));
     }
 

@@ -205,8 +205,7 @@ impl Waiting {
 }
 
 fn speaker(message: &Message<'_>, text: &str, prefix: &str) -> Speaker {
-    let prefix = prefix.trim_end();
-    if message.earlier || !prefix.is_empty() && text.starts_with(prefix) {
+    if message.is_summary(prefix) {
         return Speaker::Earlier;
     }
     match message.role {

@@ -1,7 +1,7 @@
 //! Merges the bytes of a piece into tokens, pair by pair.
 
 use super::LONGEST_TOKEN;
-use super::table::{NO_PAIR, Table};
+use super::table::{NO_PAIR, RANK_BITS, Table};
 
 /// Pieces are merged in windows of this many bytes, so that the cost of a long piece grows with its length and not with
 /// its square. Any size gives the same tokens.
@@ -28,12 +28,13 @@ pub(super) struct Merger {
 const BLOCK: usize = 16;
 
 /// The bits of a key that tell the place in its block.
-const PLACE_BITS: u32 = BLOCK.trailing_zeros();
+const IN_BLOCK_BITS: u32 = BLOCK.trailing_zeros();
 
 /// What a pair of this rank is known by whose first part is `part`: by the rank, and of equals by the place in the block,
 /// so that the lowest of a block says where it is.
 fn key(rank: i32, part: usize) -> i32 {
-    if rank == NO_PAIR { NO_PAIR } else { rank << PLACE_BITS | (part % BLOCK) as i32 }
+    const { assert!(BLOCK.is_power_of_two() && RANK_BITS + IN_BLOCK_BITS < i32::BITS - 1, "below NO_PAIR") };
+    if rank == NO_PAIR { NO_PAIR } else { rank << IN_BLOCK_BITS | (part % BLOCK) as i32 }
 }
 
 fn low(block: &[i32; BLOCK]) -> i32 {
@@ -89,6 +90,7 @@ impl Merger {
             if part > 0 {
                 self.keys[before] = key(rank(&self.table, &text[before..], end - before), before);
             }
+            // All keys that have changed lie between these.
             for block in before / BLOCK..=merged / BLOCK {
                 self.lows[block] = low(&self.keys.as_chunks().0[block]);
             }
@@ -111,9 +113,9 @@ impl Merger {
 
     /// The parts of the pair with the lowest rank, the leftmost of equals.
     fn lowest(&self) -> Option<(usize, usize)> {
-        let (block, low) = self.lows.iter().enumerate().min_by_key(|(_, low)| **low >> PLACE_BITS)?;
-        let part = block * BLOCK + (low & (BLOCK as i32 - 1)) as usize;
-        (*low != NO_PAIR).then(|| (part, self.ends[part]))
+        let (block, key) = self.lows.iter().enumerate().min_by_key(|(_, key)| **key >> IN_BLOCK_BITS)?;
+        let part = block * BLOCK + *key as usize % BLOCK;
+        (*key != NO_PAIR).then(|| (part, self.ends[part]))
     }
 
     /// Counts a piece window by window.

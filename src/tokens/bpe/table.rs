@@ -40,7 +40,8 @@ pub(super) const LENGTH_BITS: u32 = 7;
 pub(super) const OFFSET_BITS: u32 = 20;
 /// The lower bits of a slot of the long table, which are none of its hash.
 pub(super) const PLACE_BITS: u32 = RANK_BITS + LENGTH_BITS + OFFSET_BITS;
-/// The upper bits of a hash that number its bucket. In the short table they are those that the rank has the place of.
+/// The upper bits of a hash that number its bucket. In the short table they are as many as a rank takes up, so that bucket
+/// and slot together hold the whole hash.
 pub(super) const SHORT_BUCKET_BITS: u32 = RANK_BITS;
 pub(super) const LONG_BUCKET_BITS: u32 = 15;
 /// Buckets that share a number of the directory.
@@ -113,8 +114,11 @@ impl Table {
 
 /// Slots in the order of their hashes, and where those of each bucket begin.
 struct Buckets {
+    /// The upper bits of a hash that number its bucket.
     bits: u32,
+    /// For each [`GROUP`] of buckets, the slot that it begins with.
     groups: &'static [[u8; 4]],
+    /// For each bucket, how many slots behind that it begins.
     begins: &'static [u8],
     slots: &'static [[u8; 8]],
 }
@@ -159,7 +163,7 @@ pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     };
     let inverted = !word & (u64::MAX >> (8 * (SHORT - length)));
     let mixed = inverted ^ (inverted >> 32);
-    !mixed.wrapping_mul(MULTIPLIER)
+    mixed.wrapping_mul(MULTIPLIER)
 }
 
 /// Entries with the same ends and length have the same hash.

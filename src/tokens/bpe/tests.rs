@@ -8,7 +8,7 @@ use super::Encoding;
 use super::classes::{BLOCKS, Classes};
 use super::table::{
     FILTER_BITS, GROUP, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, OFFSET_BITS, PLACE_BITS, RANK_BITS, SHORT,
-    SHORT_BUCKET_BITS, long_hash, short_hash,
+    SHORT_BUCKET_BITS, Table, long_hash, short_hash,
 };
 
 #[test]
@@ -47,6 +47,27 @@ fn generated_tables() {
     check("classes.table", &classes(class_numbers()));
 }
 
+/// Each entry is found under its rank whatever follows it, and nothing else is.
+#[test]
+fn entries_are_found_and_nothing_else() {
+    for (table, bpe, number) in [
+        (Table::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
+        (Table::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
+    ] {
+        let entries = entries(&bpe.expect("a vocabulary"), number);
+        let ranks: HashMap<&[u8], i32> = (0..).zip(&entries).map(|(rank, entry)| (entry.as_slice(), rank)).collect();
+        for entry in entries.iter().filter(|entry| entry.len() >= 2) {
+            let with_more = [entry.as_slice(), b"and more"].concat();
+            let mut other = with_more.clone();
+            other[entry.len() / 2] ^= 1;
+            for text in [entry, &with_more, &other] {
+                let known = ranks.get(&text[..entry.len()]).copied();
+                assert_eq!(table.rank(text, entry.len()), known, "{}", text[..entry.len()].escape_ascii());
+            }
+        }
+    }
+}
+
 fn class_numbers() -> impl Fn(u32) -> u8 {
     let mut numbers = vec![Classes::OTHER.0; 0x11_0000];
     for (class, Classes(number)) in [
@@ -83,6 +104,7 @@ fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
         if entry.len() < 2 {
             continue;
         }
+        assert!(entry.len() <= 1 << LENGTH_BITS, "the lengths have room");
         let hash = if entry.len() <= SHORT { short_hash(entry, entry.len()) } else { long_hash(entry) };
         let bit = hash >> (64 - FILTER_BITS);
         filter[(bit >> 3) as usize] |= 1 << (bit & 7);

@@ -26,6 +26,8 @@ pub(super) struct Links<'a> {
     /// How many of them stand before the cut.
     before: usize,
     gone: HashSet<Cow<'a, str>>,
+    /// Where the last entry begins that goes, in bytes; 0 where none does.
+    pub(super) last_gone: usize,
 }
 
 impl<'a> Links<'a> {
@@ -38,10 +40,11 @@ impl<'a> Links<'a> {
         entries.sort_by_key(|entry| entry.span().start);
         let gone = (place.gone)();
         let is_gone = |entry: &Json<'_>| gone.binary_search(&entry.span().start).is_ok();
+        let last_gone = gone.last().copied().unwrap_or_default();
         let (gone, stays): (Vec<Json<'a>>, Vec<Json<'a>>) = entries.into_iter().partition(is_gone);
         let gone = gone.iter().filter_map(|entry| entry.get_text(keys.id)).map(|id| id.decode()).collect();
         let cut = transcript.messages.get(place.cutoff).map_or(usize::MAX, |first| first.span().start);
-        Links { keys, before: stays.partition_point(|entry| entry.span().start < cut), stays, gone }
+        Links { keys, before: stays.partition_point(|entry| entry.span().start < cut), stays, gone, last_gone }
     }
 
     /// What an entry calls itself.

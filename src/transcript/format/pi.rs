@@ -142,9 +142,8 @@ impl Format for Pi {
             return vec![line("message", Some(neighbour), None, summary.text)];
         }
         let links = Links::of(place, KEYS);
-        let last_gone = (place.gone)().last().copied().unwrap_or_default();
         let (before, behind) =
-            links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < last_gone));
+            links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < links.last_gone));
         let own = behind.iter().find_map(|entry| links.missing(*entry));
         let own = own.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
         let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
