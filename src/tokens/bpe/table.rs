@@ -14,8 +14,8 @@
 //! [`GROUP`] of buckets, where the first begins among the slots, and one for their end; a `u8` per bucket, how far behind
 //! that it begins, and one for their end; a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank. Above it are,
 //! in the short table, all bits of the hash but those that number the bucket; in the long one, 7 bits of the entry's length
-//! minus one, 20 bits of the offset into those bytes, and as many bits of the hash as are left. The files are made by the
-//! test `generated_tables` from tiktoken-rs.
+//! minus one, 20 bits of the offset into those bytes, where one entry may be part of another, and as many bits of the hash as
+//! are left. The files are made by the test `generated_tables` from tiktoken-rs.
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
