@@ -45,7 +45,7 @@ impl<'a> Text<'a> {
 
     /// Whether the decoded string begins with `start`; no more of it is decoded than that takes.
     pub fn starts_with(&self, start: &str) -> bool {
-        // Asked of every message, most of which differ at once.
+        // Asked of many messages, most of which differ at once.
         let firsts = self.raw.as_bytes().first().zip(start.as_bytes().first());
         if firsts.is_some_and(|(own, wanted)| own != wanted && *own != b'\\') {
             return false;
