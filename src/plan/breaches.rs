@@ -93,12 +93,12 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
 
 /// Breaches of the rules for calls and results.
 fn of_pairs(messages: &[Message<'_>], wanted: Results) -> Vec<Breach> {
-    let pairing = Pairing::of(messages);
+    let (pairing, results) = Pairing::with_results(messages);
     let between = last_between(messages, wanted);
     let written = |id: Option<Text<'_>>| id.map(|id| id.decode().into_owned());
     let answer = |part: Part| written(messages[part.message].answers[part.index].id);
     let mut found = Vec::new();
-    for one in &pairing.results {
+    for one in results {
         let result = one.result;
         let rule = match one.call {
             None => Rule::Orphan(result),
@@ -112,7 +112,7 @@ fn of_pairs(messages: &[Message<'_>], wanted: Results) -> Vec<Breach> {
     }
     let goes_on = last_spoken(messages, wanted);
     for &call in pairing.unanswered.iter().filter(|call| call.message < goes_on) {
-        let id = written(messages[call.message].calls[call.index].id);
+        let id = written(call.call_of(messages).id);
         found.push(Breach { message: call.message, rule: Rule::Unanswered(call), id });
     }
     found

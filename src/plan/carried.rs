@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::tokens::Counter;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
-use crate::transcript::{Content, Message, Role, Transcript};
+use crate::transcript::{Content, Message, Rest, Role, Transcript};
 
 use super::Policy;
 
@@ -42,8 +42,8 @@ impl Carried<'_> {
 pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     Message {
         role: Role::User,
-        name: Some(Text::plain(NAME)),
         content: Content::Text(Text::plain(text)),
+        rest: Rest { name: Some(Text::plain(NAME)), ..Rest::default() }.boxed(),
         earlier: true,
         ..Message::empty(json)
     }
@@ -82,5 +82,5 @@ fn without_archive(summary: &str) -> &str {
 
 /// Whether a message has the name that is given to summaries that are carried on.
 pub(super) fn is_named(message: &Message<'_>) -> bool {
-    message.name.is_some_and(|name| name.is(NAME))
+    message.rest().name.is_some_and(|name| name.is(NAME))
 }

@@ -11,13 +11,13 @@ fn is_result(message: &Message<'_>) -> bool {
 }
 
 fn call_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'m, 'a> {
-    let calls = if message.role == Role::Assistant { message.calls.as_slice() } else { &[] };
+    let calls = if message.role == Role::Assistant { &*message.calls } else { &[] };
     let calls = calls.iter().filter(|call| call.place != CallPlace::Invalid);
     calls.filter_map(|call| call.id).map(|id| id.decode())
 }
 
 fn answered_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a, str>> + use<'m, 'a> {
-    let answers = if is_result(message) { message.answers.as_slice() } else { &[] };
+    let answers = if is_result(message) { &*message.answers } else { &[] };
     answers.iter().filter_map(|answer| answer.id).map(|id| id.decode())
 }
 

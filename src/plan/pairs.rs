@@ -65,8 +65,6 @@ pub struct Pairing {
     pub bonds: Vec<(usize, usize)>,
     /// For each message, whether it has a result whose call is nowhere before it.
     pub orphaned: Vec<bool>,
-    /// Every result, in order.
-    pub results: Vec<Found>,
     /// Every call that has no result, in order.
     pub unanswered: Vec<Part>,
 }
@@ -78,6 +76,13 @@ pub struct Part {
     pub message: usize,
     /// Which of the message's calls, or results, it is.
     pub index: usize,
+}
+
+impl Part {
+    /// The call that it is, of these messages.
+    pub(super) fn call_of<'m, 'a>(self, messages: &'m [Message<'a>]) -> &'m Call<'a> {
+        &messages[self.message].calls[self.index]
+    }
 }
 
 /// A result and its call.
@@ -94,28 +99,37 @@ pub struct Found {
 impl Pairing {
     /// Finds the pairs of all messages in one pass.
     pub fn of(messages: &[Message<'_>]) -> Self {
-        let mut calls = Calls::default();
-        let mut pairing = Pairing { orphaned: vec![false; messages.len()], ..Pairing::default() };
+        Self::finding(messages, drop)
+    }
+
+    /// The same, with every result in order.
+    pub fn with_results(messages: &[Message<'_>]) -> (Self, Vec<Found>) {
+        let mut results = Vec::new();
+        let pairing = Self::finding(messages, |found| results.push(found));
+        (pairing, results)
+    }
+
+    fn finding(messages: &[Message<'_>], mut result_found: impl FnMut(Found)) -> Self {
         // What an agent does is mostly calls and their results, in turn.
         let half = if messages.iter().any(|message| !message.calls.is_empty()) { messages.len() / 2 } else { 0 };
-        calls.seen.reserve(half);
-        pairing.results.reserve(half);
+        let mut calls = Calls::of(messages, half);
+        let mut pairing = Pairing { orphaned: vec![false; messages.len()], ..Pairing::default() };
         pairing.bonds.reserve(half);
         for (message, read) in messages.iter().enumerate() {
             // A server's tool is called and answered in one message, so calls come first.
-            calls.add(message, read);
+            calls.add(message);
             for (index, answer) in read.answers.iter().enumerate() {
                 let result = Part { message, index };
                 let Some(at) = calls.answered_by(answer.id) else {
                     pairing.orphaned[message] = true;
-                    pairing.results.push(Found { result, call: None, again: false });
+                    result_found(Found { result, call: None, again: false });
                     continue;
                 };
                 let call = &mut calls.seen[at];
                 if call.part.message < message {
                     pairing.bonds.push((call.part.message, message));
                 }
-                pairing.results.push(Found { result, call: Some(call.part), again: call.answered });
+                result_found(Found { result, call: Some(call.part), again: call.answered });
                 call.answered = true;
                 // One text may be the results of all calls that stand in the content of a message.
                 let part = call.part;
@@ -123,7 +137,7 @@ impl Pairing {
                 if answer.id.is_none() && read.role == Role::Tool && is_last {
                     let in_content = |call: &Call<'_>| call.id.is_none() && call.place == CallPlace::Content;
                     let of_same = calls.seen[at..].iter_mut().take_while(|other| other.part.message == part.message);
-                    let of_same = of_same.filter(|other| in_content(&messages[part.message].calls[other.part.index]));
+                    let of_same = of_same.filter(|other| in_content(other.part.call_of(messages)));
                     of_same.for_each(|other| other.answered = true);
                 }
             }
@@ -161,12 +175,13 @@ impl Pairing {
 }
 
 /// The calls up to some message. Every lookup costs the same however many there are.
-#[derive(Default)]
-struct Calls<'a> {
-    seen: Vec<Seen<'a>>,
+struct Calls<'m, 'a> {
+    messages: &'m [Message<'a>],
+    seen: Vec<Seen>,
     /// The calls by their ids, of so many as have been looked up so: most results follow their call at once.
     by_id: HashMap<Cow<'a, str>, SameId>,
-    looked_up: usize,
+    /// Of these, the call of the same id before each.
+    before: Vec<Option<usize>>,
     /// The calls that a result without an id can answer, in order.
     waiting: VecDeque<usize>,
     /// Those of them that have no id.
@@ -179,12 +194,9 @@ struct Calls<'a> {
 const LAST: usize = 8;
 
 /// A call that was seen.
-struct Seen<'a> {
+struct Seen {
     part: Part,
-    id: Option<Text<'a>>,
     answered: bool,
-    /// The call of the same id before it.
-    before: Option<usize>,
 }
 
 /// The calls of one id.
@@ -194,19 +206,33 @@ struct SameId {
     last: usize,
 }
 
-impl<'a> Calls<'a> {
-    fn add(&mut self, message: usize, read: &Message<'a>) {
+impl<'m, 'a> Calls<'m, 'a> {
+    /// None of the calls of these messages, with room for so many.
+    fn of(messages: &'m [Message<'a>], many: usize) -> Self {
+        Calls {
+            messages,
+            seen: Vec::with_capacity(many),
+            by_id: HashMap::new(),
+            before: Vec::new(),
+            waiting: VecDeque::new(),
+            waiting_without_id: VecDeque::new(),
+            interrupted: false,
+        }
+    }
+
+    fn add(&mut self, message: usize) {
+        let calls = &self.messages[message].calls;
         // Calls of several messages in a row are answered together; an answer to older ones would have come before.
-        if !read.calls.is_empty() && std::mem::take(&mut self.interrupted) {
+        if !calls.is_empty() && std::mem::take(&mut self.interrupted) {
             self.waiting.clear();
             self.waiting_without_id.clear();
         }
-        for (index, call) in read.calls.iter().enumerate() {
+        for (index, call) in calls.iter().enumerate() {
             if call.id.is_none() {
                 self.waiting_without_id.push_back(self.seen.len());
             }
             self.waiting.push_back(self.seen.len());
-            self.seen.push(Seen { part: Part { message, index }, id: call.id, answered: false, before: None });
+            self.seen.push(Seen { part: Part { message, index }, answered: false });
         }
     }
 
@@ -214,41 +240,40 @@ impl<'a> Calls<'a> {
     /// call has may still answer one that was written without.
     fn answered_by(&mut self, id: Option<Text<'a>>) -> Option<usize> {
         let Some(id) = id.map(|id| id.decode()) else { return first_open(&mut self.waiting, &self.seen) };
-        let is_its = |seen: &Seen<'_>| !seen.answered && seen.id.is_some_and(|own| own.is(&id));
+        let has_it = |seen: &Seen| seen.part.call_of(self.messages).id.is_some_and(|own| own.is(&id));
         let first = self.seen.len().saturating_sub(LAST);
-        if let Some(last) = self.seen[first..].iter().rposition(is_its) {
+        if let Some(last) = self.seen[first..].iter().rposition(|seen| !seen.answered && has_it(seen)) {
             return Some(first + last);
         }
         self.look_up();
         match self.by_id.get_mut(&id) {
-            Some(same) => Some(same.nearest(&self.seen)),
+            Some(same) => Some(same.nearest(&self.seen, &self.before)),
             None => first_open(&mut self.waiting_without_id, &self.seen),
         }
     }
 
     /// Has all calls that were seen be found by their ids.
     fn look_up(&mut self) {
-        for (last, seen) in self.seen.iter_mut().enumerate().skip(self.looked_up) {
-            if let Some(id) = seen.id {
-                let same = SameId { open: Some(last), last };
-                seen.before = self.by_id.insert(id.decode(), same).and_then(|same| same.open);
-            }
+        for (last, seen) in self.seen.iter().enumerate().skip(self.before.len()) {
+            let same = SameId { open: Some(last), last };
+            let id = seen.part.call_of(self.messages).id;
+            let before = id.and_then(|id| self.by_id.insert(id.decode(), same)).and_then(|same| same.open);
+            self.before.push(before);
         }
-        self.looked_up = self.seen.len();
     }
 }
 
 /// The first of some calls that is open; those before it are passed for good.
-fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen<'_>]) -> Option<usize> {
+fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen]) -> Option<usize> {
     while calls.pop_front_if(|call| seen[*call].answered).is_some() {}
     calls.front().copied()
 }
 
 impl SameId {
     /// The last open call; where all are answered, the last: a result that comes twice is still its own.
-    fn nearest(&mut self, seen: &[Seen<'_>]) -> usize {
+    fn nearest(&mut self, seen: &[Seen], before: &[Option<usize>]) -> usize {
         while let Some(call) = self.open.filter(|call| seen[*call].answered) {
-            self.open = seen[call].before;
+            self.open = before[call];
         }
         self.open.unwrap_or(self.last)
     }

@@ -115,9 +115,12 @@ pub(super) fn pinned(
     };
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
     let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
+    let joined = joined_to_the_next(&transcript.bonds, cutoff);
     let pairs = pairing.bonds.iter().copied().filter(|(_, result)| *result < cutoff);
-    let joined = joined_to_the_next(&transcript.bonds, cutoff).into_iter().map(|index| (index, index + 1));
-    let others = Others::of(pairs.chain(joined).collect());
+    let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
+    // Mostly nothing stays but standing instructions, which belong with no other message.
+    let matters = pairs.clone().any(|(one, other)| stays[one] || stays[other]);
+    let others = Others::of(if matters { pairs.collect() } else { Vec::new() });
     spread(true, &mut stays, &others, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
     // A call that nothing answers may be the last thing said, and not stand before a summary.
     let unanswered = pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
@@ -132,6 +135,9 @@ pub(super) fn pinned(
 
 /// The messages before a cut that are in one bond with the next.
 fn joined_to_the_next(bonds: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
+    if bonds.is_empty() {
+        return Vec::new();
+    }
     let mut change = vec![0i64; cutoff + 1];
     for &(first, last) in bonds.iter().filter(|(_, last)| *last < cutoff) {
         change[first] += 1;

@@ -66,7 +66,7 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
 /// Types of blocks in which `DeepAgents` does not look for data: those that no model writes itself, where it is known whose
 /// message it is.
 fn foreign_blocks(message: &Message<'_>) -> &'static [&'static str] {
-    let is_known = message.role == Role::Assistant && message.provider().is_some_and(|name| !name.is_empty());
+    let is_known = message.role == Role::Assistant && message.rest().provider.is_some_and(|name| !name.is_empty());
     if is_known { &["image_url", "input_audio"] } else { &[] }
 }
 

@@ -14,7 +14,7 @@ const TOOL: usize = 24;
 
 /// Who speaks.
 pub(crate) fn role(message: &Message<'_>) -> String {
-    match &message.role_name {
+    match message.rest().role_name {
         Some(name) if message.role == Role::Other => fitted(&name.decode(), ROLE),
         _ => message.role.openai_name().to_owned(),
     }

@@ -207,7 +207,7 @@ impl Writer {
         }
         let role = message.role.openai_name();
         self.out.push_str(&format!("<message role=\"{role}\""));
-        if let Some(name) = message.name {
+        if let Some(name) = message.rest().name {
             self.attribute("name", name);
         }
         self.out.push_str(">\n");

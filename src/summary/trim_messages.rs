@@ -90,7 +90,7 @@ fn part_of<'a>(
 ) -> Option<Message<'a>> {
     let before = Counting::sum(taken);
     if let Content::Parts(parts) = &message.content {
-        let from = |first: usize| with_content(message, Content::Parts(parts[first..].to_vec()));
+        let from = |first: usize| with_content(message, Content::Parts(parts[first..].into()));
         let fits = |first: usize| {
             let mut total = before.clone();
             let shorter = from(first);

@@ -6,7 +6,7 @@
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, Role};
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, Rest, Role};
 
 use super::python::{Chars, Sink};
 use super::{MEDIA_TOKENS, python};
@@ -16,7 +16,8 @@ const MESSAGE_TOKENS: u64 = 3;
 
 /// The tokens of one message, with this many characters a token.
 pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
-    let mut chars = message.role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
+    let Rest { role_name, name, .. } = message.rest();
+    let mut chars = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
     let mut media = 0;
     match &message.content {
         Content::Text(text) => {
@@ -38,7 +39,7 @@ pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
     if message.role == Role::Tool {
         chars += message.answers.first().and_then(|answer| answer.id).map_or(0, |id| id.code_point_count());
     }
-    chars += message.name.map_or(0, |name| name.code_point_count());
+    chars += name.map_or(0, |name| name.code_point_count());
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
 
@@ -69,9 +70,10 @@ pub fn bounds(message: &Message<'_>, chars_per_token: f64) -> (u64, u64) {
         MOST_OF_CALL + MOST_IN_REPR * (spelled(call.name) + spelled(call.id) + arguments)
     };
     let calls: usize = message.calls.iter().map(call).sum();
-    let names = message.role_name.map_or(message.role.openai_name().len(), |role| role.spelled_len());
+    let Rest { role_name, name, .. } = message.rest();
+    let role = role_name.map_or(message.role.openai_name().len(), |role| role.spelled_len());
     let answer = spelled(message.answers.first().and_then(|answer| answer.id));
-    let chars = content + calls + names + answer + spelled(message.name);
+    let chars = content + calls + role + answer + spelled(name);
     (MESSAGE_TOKENS + media, tokens(chars, chars_per_token) + MESSAGE_TOKENS + media)
 }
 

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::transcript::{Message, Role};
+use crate::transcript::{Message, Rest, Role};
 
 /// The least and the most an estimate is scaled by.
 const BOUNDS: (f64, f64) = (1.0, 1.25);
@@ -30,12 +30,13 @@ impl<'a> ScaledTotal<'a> {
         if message.role != Role::Assistant {
             return;
         }
-        let named = message.provider().map(|name| name.decode());
+        let Rest { provider, total_tokens, .. } = message.rest();
+        let named = provider.map(|name| name.decode());
         match &self.provider {
             None => self.provider = named,
             Some(_) => self.mixed |= named != self.provider,
         }
-        if let Some(tokens) = message.reported.as_ref().and_then(|reported| reported.total_tokens) {
+        if let Some(tokens) = total_tokens {
             self.reported = Some((tokens, self.estimate));
         }
     }
@@ -68,8 +69,9 @@ impl<'a> ScaledTotal<'a> {
 /// Whether the last message of the model carries a count of at least `threshold` tokens by a provider that `is_ours`.
 pub fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl Fn(&str) -> bool) -> bool {
     let Some(last) = messages.iter().rev().find(|message| message.role == Role::Assistant) else { return false };
-    let provider = last.provider().map(|name| name.decode()).filter(|name| !name.is_empty());
-    let reported = last.reported.as_ref().and_then(|reported| reported.total_tokens).filter(|tokens| *tokens > 0);
+    let Rest { provider, total_tokens, .. } = last.rest();
+    let provider = provider.map(|name| name.decode()).filter(|name| !name.is_empty());
+    let reported = total_tokens.filter(|tokens| *tokens > 0);
     reported.is_some_and(|tokens| tokens >= threshold) && provider.is_some_and(|name| is_ours(&name))
 }
 

@@ -10,13 +10,17 @@ use super::Counter;
 pub struct Tally<'m, 'a> {
     counter: Counter,
     messages: &'m [Message<'a>],
-    known: Vec<Cell<Option<u64>>>,
+    /// What was counted, or [`UNKNOWN`].
+    known: Vec<Cell<u64>>,
 }
+
+/// More tokens than any message has.
+const UNKNOWN: u64 = u64::MAX;
 
 impl<'m, 'a> Tally<'m, 'a> {
     /// A tally of `messages`, nothing counted yet.
     pub fn new(counter: Counter, messages: &'m [Message<'a>]) -> Self {
-        Tally { counter, messages, known: vec![Cell::new(None); messages.len()] }
+        Tally { counter, messages, known: vec![Cell::new(UNKNOWN); messages.len()] }
     }
 
     /// How the messages are counted.
@@ -26,12 +30,11 @@ impl<'m, 'a> Tally<'m, 'a> {
 
     /// Tokens of one message.
     pub fn message(&self, index: usize) -> u64 {
-        if let Some(known) = self.known[index].get() {
-            return known;
+        let known = &self.known[index];
+        if known.get() == UNKNOWN {
+            known.set(self.counter.count(&self.messages[index]));
         }
-        let count = self.counter.count(&self.messages[index]);
-        self.known[index].set(Some(count));
-        count
+        known.get()
     }
 
     /// Tokens of some messages together.
@@ -95,13 +98,13 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// The number of messages that had to be counted so far.
     #[cfg(test)]
     fn counted(&self) -> usize {
-        self.known.iter().filter(|known| known.get().is_some()).count()
+        self.known.iter().filter(|known| known.get() != UNKNOWN).count()
     }
 
     fn bounds(&self, index: usize) -> Option<(u64, u64)> {
         match self.known[index].get() {
-            Some(known) => Some((known, known)),
-            None => self.counter.bounds(&self.messages[index]),
+            UNKNOWN => self.counter.bounds(&self.messages[index]),
+            known => Some((known, known)),
         }
     }
 }

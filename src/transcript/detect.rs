@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::format::{Claim, FORMATS, Fit, Format};
-use super::json::{Json, Object};
+use super::json::{Items, Json, Object};
 use super::list::List;
 
 /// Two or more formats that each have evidence for them.
@@ -42,13 +42,14 @@ pub enum Problem<'a> {
 }
 
 /// What the messages seen so far say of one format.
-struct Candidate {
+struct Candidate<'a> {
     format: &'static dyn Format,
     claim: Claim,
     own: Option<(usize, &'static str)>,
     /// Whether any message could be one of its own.
     plain: bool,
-    foreign: Option<usize>,
+    /// The first message that is none of its own.
+    foreign: Option<(usize, Json<'a>)>,
 }
 
 /// The one format that all messages of `list` fit.
@@ -61,25 +62,29 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     let claims: Vec<Claim> = FORMATS.iter().map(|format| claim(*format)).collect();
     let sure = claims.contains(&Claim::Sure);
     let of_claims = FORMATS.iter().zip(&claims).filter(|(_, claim)| !sure || **claim == Claim::Sure);
-    let mut candidates: Vec<Candidate> = of_claims
+    let mut candidates: Vec<Candidate<'a>> = of_claims
         .map(|(format, claim)| Candidate { format: *format, claim: *claim, own: None, plain: false, foreign: None })
         .collect();
+    let Some(first) = list.values.clone().next() else {
+        let claimed = candidates.iter().find(|candidate| candidate.claim != Claim::None);
+        return Ok(claimed.or(candidates.first()).map_or(FORMATS[0], |candidate| candidate.format));
+    };
     // What one message has ruled out is only asked again where nothing is left, to say why.
-    look(&mut candidates, &list.values, |candidate| candidate.foreign.is_none());
-    let fits = |candidate: &Candidate| {
+    look(&mut candidates, list.values.clone(), |candidate| candidate.foreign.is_none());
+    let fits = |candidate: &Candidate<'_>| {
         let could_be = candidate.own.is_some() || candidate.plain || candidate.claim != Claim::None;
-        candidate.foreign.is_none() && (could_be || list.values.is_empty())
+        candidate.foreign.is_none() && could_be
     };
     if candidates.iter().any(fits) {
         candidates.retain(fits);
     } else {
-        look(&mut candidates, &list.values, |_| true);
+        look(&mut candidates, list.values.clone(), |_| true);
     }
-    let evident: Vec<&Candidate> = candidates.iter().filter(|candidate| candidate.own.is_some()).collect();
+    let evident: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.own.is_some()).collect();
     match evident.as_slice() {
         [one] if one.foreign.is_none() => return Ok(one.format),
         // A plainer format would read all of it, and pass over what the evidence is.
-        [_] => return Err(unknown(&candidates, &list.values)),
+        [_] => return Err(unknown(&candidates, first)),
         [_, _, ..] => {
             let candidates =
                 evident.iter().filter_map(|one| one.own.map(|(at, what)| (one.format.name(), at, what))).collect();
@@ -89,20 +94,17 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     }
     let fitting = || candidates.iter().filter(|candidate| fits(candidate));
     let claimed = fitting().find(|candidate| candidate.claim != Claim::None);
-    claimed
-        .or_else(|| fitting().next())
-        .map(|candidate| candidate.format)
-        .ok_or_else(|| unknown(&candidates, &list.values))
+    claimed.or_else(|| fitting().next()).map(|candidate| candidate.format).ok_or_else(|| unknown(&candidates, first))
 }
 
 /// Has the candidates that are `asked` look at all messages.
-fn look(candidates: &mut [Candidate], messages: &[Json<'_>], asked: impl Fn(&Candidate) -> bool) {
-    for (index, message) in messages.iter().enumerate() {
-        let message = Object::of(*message);
+fn look<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>, asked: impl Fn(&Candidate<'_>) -> bool) {
+    for (index, json) in messages.enumerate() {
+        let message = Object::of(json);
         for candidate in candidates.iter_mut().filter(|candidate| asked(candidate)) {
             match candidate.format.fit(&message) {
                 Fit::Own(what) => candidate.own = candidate.own.or(Some((index, what))),
-                Fit::Foreign => candidate.foreign = candidate.foreign.or(Some(index)),
+                Fit::Foreign => candidate.foreign = candidate.foreign.or(Some((index, json))),
                 Fit::Plain => candidate.plain = true,
                 Fit::Aside => {}
             }
@@ -111,11 +113,14 @@ fn look(candidates: &mut [Candidate], messages: &[Json<'_>], asked: impl Fn(&Can
 }
 
 /// Names the message that the best candidate stumbles over.
-fn unknown<'a>(candidates: &[Candidate], messages: &[Json<'a>]) -> Problem<'a> {
+fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>) -> Problem<'a> {
     // The last of equals wins, and of equals the first format of the table is the likeliest.
-    let best = candidates.iter().rev().max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign));
-    let (format, index) = best.and_then(|best| Some((best.format, best.foreign?))).unwrap_or((FORMATS[0], 0));
-    let message = messages[index];
+    let best = candidates
+        .iter()
+        .rev()
+        .max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign.map(|(index, _)| index)));
+    let foreign = best.and_then(|best| Some((best.format, best.foreign?)));
+    let (format, (index, message)) = foreign.unwrap_or((FORMATS[0], (0, first)));
     let name = format.name();
     let found = match (best.and_then(|best| best.own), format.message(&Object::of(message))) {
         (_, Err(what)) => format!("message {index} {what}"),

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::detect;
 use super::format::{Entry, Format};
-use super::json::{Json, Kind, Object};
+use super::json::{Items, Json, Kind, Object};
 use super::list::{LineCounter, List, is_message};
 use super::source::{Source, SyntaxError};
 use super::{Bound, Message, Note, Transcript};
@@ -105,19 +105,19 @@ pub fn read<'a>(
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     let source = json.text;
-    let values: Vec<Json<'_>> = json.values().collect();
-    let Some(&first) = values.first() else { return Err(ReadError::Empty) };
+    let values = json.values();
+    let Some(first) = json.first() else { return Err(ReadError::Empty) };
     if lines == Some(Lines::Conversations) {
-        check_lines(source, &values)?;
+        check_lines(source, values.clone())?;
     }
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
-        None => are_messages(&values, from),
+        None => are_messages(values.clone(), from),
     };
     let transcripts = if as_messages {
         vec![List { envelope: None, state: None, values, line: None }.read(source, from)?]
     } else {
-        let one_of_many = lines.is_some() || values.len() > 1;
+        let one_of_many = lines.is_some() || values.clone().nth(1).is_some();
         let mut line = LineCounter::default();
         let mut transcripts = Vec::new();
         for value in values {
@@ -146,11 +146,11 @@ pub fn read<'a>(
 }
 
 /// Refuses a conversation that does not end on the line it begins on.
-fn check_lines(source: &str, values: &[Json<'_>]) -> Result<(), ReadError> {
-    let Some(value) = values.iter().find(|value| memchr::memchr(b'\n', value.raw().as_bytes()).is_some()) else {
+fn check_lines(source: &str, mut values: Items<'_>) -> Result<(), ReadError> {
+    let Some(value) = values.find(|value| memchr::memchr(b'\n', value.raw().as_bytes()).is_some()) else {
         return Ok(());
     };
-    let (line, _) = position(source, *value);
+    let (line, _) = position(source, value);
     let column = source.lines().nth(line - 1).unwrap_or_default().len();
     let what = "the conversation goes on on the next line, where each line should be one".to_owned();
     Err(ReadError::Syntax(SyntaxError { line, column, what }))
@@ -165,22 +165,22 @@ impl<'a> List<'a> {
                 detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
             })?,
         };
-        let entries = format.entries(&self.values);
+        let entries = format.entries(self.values.clone());
         let is_message = |index: usize| entries.get(index).is_none_or(|entry| *entry == Entry::Message);
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
-        // For each value, the message that it is or stands before.
+        // For each value that may be a note, the message that it is or stands before.
         let mut places = Vec::with_capacity(entries.len());
-        for (index, json) in self.values.iter().enumerate() {
-            places.push(messages.len());
+        for (index, json) in self.values.clone().enumerate() {
+            if index < entries.len() {
+                places.push(messages.len());
+            }
             match entries.get(index) {
-                Some(Entry::Note(bound)) => notes.push(Note { json: *json, before: messages.len(), bound: *bound }),
+                Some(Entry::Note(bound)) => notes.push(Note { json, before: messages.len(), bound: *bound }),
                 _ => {
-                    let mut message = format.message(&Object::of(*json)).map_err(|what| {
-                        no_transcript(source, *json, format!("as {}, message {} {what}", format.name(), messages.len()))
-                    })?;
-                    message.shrink();
-                    messages.push(message);
+                    messages.push(format.message(&Object::of(json)).map_err(|what| {
+                        no_transcript(source, json, format!("as {}, message {} {what}", format.name(), messages.len()))
+                    })?);
                 }
             }
         }
@@ -205,14 +205,15 @@ impl<'a> List<'a> {
 
 /// Whether the values of a file are messages and what stands among them, and not conversations: told by the first that is
 /// one or the other.
-fn are_messages(values: &[Json<'_>], from: Option<&'static dyn Format>) -> bool {
-    if values.first().is_none_or(|first| first.kind() != Kind::Object) {
+fn are_messages(mut values: Items<'_>, from: Option<&'static dyn Format>) -> bool {
+    if values.clone().next().is_none_or(|first| first.kind() != Kind::Object) {
         return false;
     }
-    let told = values
-        .iter()
-        .filter(|value| value.kind() == Kind::Object)
-        .find_map(|value| if is_message(*value) { Some(true) } else { List::in_object(*value, None).map(|_| false) });
+    let told = values.find_map(|value| match value.kind() == Kind::Object {
+        true if is_message(value) => Some(true),
+        true => List::in_object(value, None).map(|_| false),
+        false => None,
+    });
     told.unwrap_or_else(|| from.is_some_and(|format| format.grows()))
 }
 

@@ -11,17 +11,21 @@ use super::source::{Long, Source};
 use super::text::Text;
 
 /// A valid JSON value at its place in a source text.
+///
+/// There may be millions, so that three numbers are in two: 48 bits of each are an offset, which is more than any memory
+/// has bytes, and the 16 above them are half of the value's place among the long ones, or of [`SHORT`].
 #[derive(Clone, Copy)]
 pub struct Json<'a> {
     source: &'a Source<'a>,
-    start: usize,
-    end: usize,
-    /// Its place among the long values of the source, or [`SHORT`].
-    place: u32,
+    start_and_place: u64,
+    end_and_place: u64,
 }
 
 /// The place of a value that is not kept among the long ones.
 const SHORT: u32 = u32::MAX;
+
+/// Bits of an offset in a text.
+const OFFSET: u32 = 48;
 
 /// What a value is, told by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,19 +59,39 @@ impl Kind {
 }
 
 impl<'a> Json<'a> {
+    fn at_place(source: &'a Source<'a>, span: Range<usize>, place: u32) -> Self {
+        let with_half = |offset: usize, half: u32| offset as u64 | u64::from(half) << OFFSET;
+        let (start_and_place, end_and_place) =
+            (with_half(span.start, place >> 16), with_half(span.end, place & 0xffff));
+        Json { source, start_and_place, end_and_place }
+    }
+
+    fn start(&self) -> usize {
+        (self.start_and_place & ((1 << OFFSET) - 1)) as usize
+    }
+
+    fn end(&self) -> usize {
+        (self.end_and_place & ((1 << OFFSET) - 1)) as usize
+    }
+
+    /// Its place among the long values of the source, or [`SHORT`].
+    fn place(&self) -> u32 {
+        ((self.start_and_place >> OFFSET) << 16 | self.end_and_place >> OFFSET) as u32
+    }
+
     /// Where the value stands in the source, in bytes.
     pub fn span(&self) -> Range<usize> {
-        self.start..self.end
+        self.start()..self.end()
     }
 
     /// The value as it is spelled.
     pub fn raw(&self) -> &'a str {
-        &self.source.text[self.start..self.end]
+        &self.source.text[self.span()]
     }
 
     /// What the value is.
     pub fn kind(&self) -> Kind {
-        match self.source.text.as_bytes()[self.start] {
+        match self.source.text.as_bytes()[self.start()] {
             b'{' => Kind::Object,
             b'[' => Kind::Array,
             b'"' => Kind::String,
@@ -79,7 +103,7 @@ impl<'a> Json<'a> {
 
     /// The string, if the value is one.
     pub fn text(&self) -> Option<Text<'a>> {
-        (self.kind() == Kind::String).then(|| match self.source.long.get(self.place as usize) {
+        (self.kind() == Kind::String).then(|| match self.source.long.get(self.place() as usize) {
             Some(long) => Text::spelled(self.inside(), long.more),
             None => Text::escaped(self.inside()),
         })
@@ -97,7 +121,7 @@ impl<'a> Json<'a> {
 
     /// Everything in the value from left to right, brackets and scalars, in one pass however deep it is.
     pub fn tokens(&self) -> Tokens<'a> {
-        Tokens { walk: Walk { source: self.source, at: self.start, end: self.end, next: self.place } }
+        Tokens { walk: Walk { source: self.source, at: self.start(), end: self.end(), next: self.place() } }
     }
 
     /// The member called `key`; the last one where it stands twice, as every JSON reader in use takes it.
@@ -115,7 +139,7 @@ impl<'a> Json<'a> {
 
     /// What stands between the quotes of a string.
     fn inside(&self) -> &'a str {
-        &self.source.text[self.start + 1..self.end - 1]
+        &self.source.text[self.start() + 1..self.end() - 1]
     }
 
     /// The member called `key` if it is a string.
@@ -143,11 +167,13 @@ impl<'a> Json<'a> {
 
 impl fmt::Debug for Json<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "Json({}..{} {})", self.start, self.end, self.raw())
+        write!(out, "Json({}..{} {})", self.start(), self.end(), self.raw())
     }
 }
 
-/// The elements of an array, or the values of a source.
+/// The elements of an array, or the values of a source, each found when it is asked for; to pass over a long one costs
+/// no more than to pass over a short one.
+#[derive(Debug, Clone)]
 pub struct Items<'a> {
     walk: Walk<'a>,
 }
@@ -156,6 +182,11 @@ impl<'a> Items<'a> {
     /// The values that stand in a source from `start` to `end`.
     pub(super) fn of_source(source: &'a Source<'a>, start: usize, end: usize) -> Self {
         Items { walk: Walk { source, at: start, end, next: 0 } }
+    }
+
+    /// A value, as the only one.
+    pub(super) fn only(value: Json<'a>) -> Self {
+        Items { walk: value.tokens().walk }
     }
 }
 
@@ -276,6 +307,7 @@ impl<'a> Iterator for Tokens<'a> {
 }
 
 /// A position inside an array or object, or among the values of a source.
+#[derive(Debug, Clone)]
 struct Walk<'a> {
     source: &'a Source<'a>,
     at: usize,
@@ -286,8 +318,9 @@ struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     fn inside(value: &Json<'a>, kind: Kind) -> Self {
-        let inside = if value.kind() == kind { value.start + 1..value.end - 1 } else { value.end..value.end };
-        let next = if value.place == SHORT { SHORT } else { value.place + 1 };
+        let (start, end) = (value.start(), value.end());
+        let inside = if value.kind() == kind { start + 1..end - 1 } else { end..end };
+        let next = if value.place() == SHORT { SHORT } else { value.place() + 1 };
         Walk { source: value.source, at: inside.start, end: inside.end, next }
     }
 
@@ -321,7 +354,7 @@ impl<'a> Walk<'a> {
                 SHORT
             }
         };
-        Some(Json { source: self.source, start, end: self.at, place })
+        Some(Json::at_place(self.source, start..self.at, place))
     }
 
     /// Goes over a bracket.

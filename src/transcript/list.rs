@@ -2,7 +2,7 @@
 
 use super::format::{FORMATS, Fit};
 use super::framing::{ReadError, describe, no_transcript};
-use super::json::{Json, Kind, Object};
+use super::json::{Items, Json, Kind, Object};
 
 /// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list of messages
 /// wins, and where none does, the first that leads to a list.
@@ -41,7 +41,7 @@ pub struct List<'a> {
     /// The object in it, or it itself, that has the list as a member.
     pub(super) state: Option<Json<'a>>,
     /// What is in the list: messages, and in session files other entries.
-    pub values: Vec<Json<'a>>,
+    pub values: Items<'a>,
     /// The line it begins on, where a source holds one conversation a line.
     pub(super) line: Option<usize>,
 }
@@ -101,16 +101,17 @@ impl<'a> List<'a> {
         }
         // A request may say all it has to say in one text.
         let text = member("input").filter(|input| input.kind() == Kind::String && member("model").is_some());
-        text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: vec![text], line })
+        text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: Items::only(text), line })
     }
 
     fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
         // Callback logs of LangChain put the one list they hold into another.
-        let list = match list.items().take(2).collect::<Vec<_>>().as_slice() {
-            [only] if only.kind() == Kind::Array => *only,
-            _ => list,
+        let mut first = list.items();
+        let values = match (first.next(), first.next()) {
+            (Some(only), None) if only.kind() == Kind::Array => only.items(),
+            _ => list.items(),
         };
-        List { envelope, state, values: list.items().collect(), line }
+        List { envelope, state, values, line }
     }
 }
 

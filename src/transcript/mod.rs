@@ -109,42 +109,49 @@ impl Role {
     }
 }
 
-/// One message.
+/// One message. There may be a million, so that what few of them have is kept apart, and nothing is held in advance.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
     /// The message as it stands in the source.
     pub json: Json<'a>,
     /// Who speaks.
     pub role: Role,
-    /// The role as it is spelled, where it is none of the known ones.
-    pub role_name: Option<Text<'a>>,
-    /// The speaker's name, where one is given and is not empty.
-    pub name: Option<Text<'a>>,
     /// What is said.
     pub content: Content<'a>,
     /// The tools it calls, in order.
-    pub calls: Vec<Call<'a>>,
+    pub calls: Box<[Call<'a>]>,
     /// The calls it answers, in order.
-    pub answers: Vec<Answer<'a>>,
-    /// What its provider reported with it.
-    pub reported: Option<Box<Reported<'a>>>,
+    pub answers: Box<[Answer<'a>]>,
+    /// What else is known of it, if anything is.
+    pub rest: Option<Box<Rest<'a>>>,
     /// Whether the format marks it as the summary of an earlier compaction.
     pub earlier: bool,
 }
 
-/// What a provider reported with a message of its model.
-#[derive(Debug, Clone, Default)]
-pub struct Reported<'a> {
-    /// Tokens it counted, up to and with the message.
+/// What few messages have.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rest<'a> {
+    /// The role as it is spelled, where it is none of the known ones.
+    pub role_name: Option<Text<'a>>,
+    /// The speaker's name, where one is given and is not empty.
+    pub name: Option<Text<'a>>,
+    /// Tokens that its provider counted, up to and with the message.
     pub total_tokens: Option<u64>,
-    /// Its name.
+    /// The name of the provider, where it reported it.
     pub provider: Option<Text<'a>>,
 }
 
-impl<'a> Reported<'a> {
-    /// What was reported, if anything was: few messages have any of it.
-    fn of(total_tokens: Option<u64>, provider: Option<Text<'a>>) -> Option<Box<Self>> {
-        (total_tokens.is_some() || provider.is_some()).then(|| Box::new(Reported { total_tokens, provider }))
+impl<'a> Rest<'a> {
+    /// The name of a role that no provider knows, where that is what is known.
+    fn of_role(role_name: Option<Text<'a>>) -> Option<Box<Self>> {
+        role_name.map(|_| Box::new(Rest { role_name, ..Rest::default() }))
+    }
+
+    /// The same for a message, if there is anything of it.
+    pub fn boxed(self) -> Option<Box<Self>> {
+        let Rest { role_name, name, total_tokens, provider } = self;
+        let is_some = role_name.is_some() || name.is_some() || total_tokens.is_some() || provider.is_some();
+        is_some.then(|| Box::new(self))
     }
 }
 
@@ -154,28 +161,17 @@ impl<'a> Message<'a> {
         Message {
             json,
             role: Role::Other,
-            role_name: None,
-            name: None,
             content: Content::empty(),
-            calls: Vec::new(),
-            answers: Vec::new(),
-            reported: None,
+            calls: Box::default(),
+            answers: Box::default(),
+            rest: None,
             earlier: false,
         }
     }
 
-    /// The name of the provider, where it reported it.
-    pub fn provider(&self) -> Option<Text<'a>> {
-        self.reported.as_ref()?.provider
-    }
-
-    /// Gives back memory that was taken in advance: there may be a million messages, of one call each.
-    fn shrink(&mut self) {
-        self.calls.shrink_to_fit();
-        self.answers.shrink_to_fit();
-        if let Content::Parts(parts) = &mut self.content {
-            parts.shrink_to_fit();
-        }
+    /// What else is known of the message; nothing where nothing is.
+    pub fn rest(&self) -> Rest<'a> {
+        self.rest.as_deref().copied().unwrap_or_default()
     }
 
     /// Where the message stands in the source, in bytes.
@@ -229,7 +225,7 @@ pub enum Content<'a> {
     /// One string; empty where the source has `null`, nothing, or another value Python calls false.
     Text(Text<'a>),
     /// Several parts, at least one.
-    Parts(Vec<Part<'a>>),
+    Parts(Box<[Part<'a>]>),
 }
 
 /// One part of a message's content.
@@ -326,6 +322,11 @@ impl<'a> Content<'a> {
         Content::Text(Text::plain(""))
     }
 
+    /// Parts, or the empty string where there are none.
+    pub(crate) fn of_parts(parts: Box<[Part<'a>]>) -> Self {
+        if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
+    }
+
     /// The first of its texts.
     pub fn first_text(&self) -> Option<Text<'a>> {
         match self {
@@ -351,5 +352,19 @@ impl<'a> Content<'a> {
                 })
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that each of a million messages takes beside its text.
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn what_is_held_of_a_message_is_small() {
+        assert!(size_of::<Message<'_>>() <= 96);
+        assert!(size_of::<Call<'_>>() <= 112);
+        assert!(size_of::<Answer<'_>>() <= 48);
     }
 }

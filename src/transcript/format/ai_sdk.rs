@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, block_types, id, present, role_and_name};
 
 /// The format's row.
@@ -79,14 +79,14 @@ impl Format for AiSdk {
         }
         Ok(Message {
             role,
-            role_name,
             content: match content.as_slice() {
                 [] => Content::empty(),
                 [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
-                _ => Content::Parts(content),
+                _ => Content::Parts(content.into()),
             },
-            calls,
+            calls: calls.into(),
             answers: elements.iter().filter_map(|json| answer(*json)).collect(),
+            rest: Rest::of_role(role_name),
             ..Message::empty(json)
         })
     }
@@ -307,7 +307,7 @@ fn given(output: Json<'_>) -> Content<'_> {
     match value.text() {
         Some(text) => Content::Text(text),
         None if typed.is_some() && is_type(output, "content") => Content::Parts(value.items().map(part).collect()),
-        None => Content::Parts(vec![Part { json: value, kind: PartKind::Text(Text::plain(value.raw())) }]),
+        None => Content::Parts(Box::new([Part { json: value, kind: PartKind::Text(Text::plain(value.raw())) }])),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Rest, Role};
 use super::{
     Claim, Fit, Format, PARTS, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types,
     bound_to_thoughts, common_block, content, id, present, role_and_name,
@@ -89,10 +89,10 @@ impl Format for Anthropic {
         }
         Ok(Message {
             role,
-            role_name,
             content: content(message.get("content"), block),
-            calls,
-            answers,
+            calls: calls.into(),
+            answers: answers.into(),
+            rest: Rest::of_role(role_name),
             ..Message::empty(json)
         })
     }

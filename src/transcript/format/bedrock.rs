@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, bound_to_thoughts, id, said};
 
 /// The format's row.
@@ -72,12 +72,12 @@ impl Format for Bedrock {
         let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
         Ok(Message {
             role: role(message).unwrap_or(Role::Other),
-            role_name: message.get_text("role").filter(|_| role(message).is_none()),
             calls: all("toolUse").map(call).collect(),
             answers: all("toolResult")
                 .map(|(block, result)| Answer { json: block, id: id(result.get("toolUseId")) })
                 .collect(),
-            content: parts(blocks),
+            content: parts(blocks.into_iter()),
+            rest: Rest::of_role(message.get_text("role").filter(|_| role(message).is_none())),
             ..Message::empty(json)
         })
     }
@@ -134,11 +134,8 @@ fn call<'a>((block, json): (Json<'a>, Json<'a>)) -> Call<'a> {
     }
 }
 
-fn parts(blocks: Vec<Json<'_>>) -> Content<'_> {
-    match blocks.is_empty() {
-        true => Content::empty(),
-        false => Content::Parts(blocks.into_iter().map(|json| Part { json, kind: block(json) }).collect()),
-    }
+fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {
+    Content::of_parts(blocks.map(|json| Part { json, kind: block(json) }).collect())
 }
 
 fn block(json: Json<'_>) -> PartKind<'_> {
@@ -148,9 +145,9 @@ fn block(json: Json<'_>) -> PartKind<'_> {
     match key {
         "text" => PartKind::Text(value.text().unwrap_or_else(|| Text::plain(""))),
         "toolUse" => PartKind::Call,
-        "toolResult" => PartKind::Result(
-            value.get("content").map_or_else(Content::empty, |content| parts(content.items().collect())),
-        ),
+        "toolResult" => {
+            PartKind::Result(value.get("content").map_or_else(Content::empty, |content| parts(content.items())))
+        }
         "reasoningContent" => value
             .at(&["reasoningText", "text"])
             .and_then(|text| text.text())

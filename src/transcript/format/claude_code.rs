@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Bound, Call, Message, Transcript};
@@ -66,8 +66,8 @@ impl Format for ClaudeCode {
         if envelope.get("loglines").is_some() { Claim::Likely } else { Claim::None }
     }
 
-    fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
-        let lines: Vec<Object<'_>> = values.iter().map(|value| Object::of(*value)).collect();
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let speaks = |line: &Object<'_>| line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some();
         // The file of a sub-agent has nothing else; in others its compactions are its own.
         let all_aside = lines.iter().filter(|line| speaks(line)).all(is_sidechain);

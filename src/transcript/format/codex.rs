@@ -11,7 +11,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 use super::items::{self, Item};
@@ -64,9 +64,9 @@ impl Format for Codex {
         Claim::None
     }
 
-    fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
         let mut replay = Replay::default();
-        values.iter().for_each(|value| replay.add(*value));
+        values.for_each(|value| replay.add(value));
         replay.entries
     }
 
@@ -187,12 +187,12 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
     let left = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
     let left = left.flat_map(|item| item.content.texts().into_iter().map(move |text| (item.json, text)));
-    let parts: Vec<Part<'_>> = left
+    let parts: Box<[Part<'_>]> = left
         .chain(text)
         .filter(|(_, text)| !text.is_empty())
         .map(|(json, text)| Part { json, kind: PartKind::Text(text) })
         .collect();
-    match (parts.as_slice(), text) {
+    match (&*parts, text) {
         ([], _) => Content::empty(),
         ([_], Some((_, text))) => Content::Text(text),
         _ => Content::Parts(parts),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, id, present, said};
 
 /// The format's row.
@@ -72,13 +72,10 @@ impl Format for Gemini {
         let (calls, answers) = (all("functionCall"), all("functionResponse"));
         Ok(Message {
             role: role(message).unwrap_or(Role::Other),
-            role_name: message.get_text("role").filter(|_| role(message).is_none()),
             calls: calls.map(call).collect(),
             answers: answers.map(|answer| Answer { json: answer.0, id: id(answer.1.get("id")) }).collect(),
-            content: match parts.is_empty() {
-                true => Content::empty(),
-                false => Content::Parts(parts.into_iter().map(|json| Part { json, kind: part(json) }).collect()),
-            },
+            content: Content::of_parts(parts.iter().map(|json| Part { json: *json, kind: part(*json) }).collect()),
+            rest: Rest::of_role(message.get_text("role").filter(|_| role(message).is_none())),
             ..Message::empty(json)
         })
     }
@@ -158,9 +155,8 @@ pub(super) fn part(json: Json<'_>) -> PartKind<'_> {
     if let Some(answer) = held(json, "functionResponse") {
         let response = held(answer, "response").map(|json| Part { json, kind: said(json) });
         let media = held(answer, "parts").into_iter().flat_map(|parts| parts.items());
-        let parts: Vec<Part<'_>> =
-            response.into_iter().chain(media.map(|json| Part { json, kind: part(json) })).collect();
-        return PartKind::Result(if parts.is_empty() { Content::empty() } else { Content::Parts(parts) });
+        let parts = response.into_iter().chain(media.map(|json| Part { json, kind: part(json) }));
+        return PartKind::Result(Content::of_parts(parts.collect()));
     }
     // The address of a file is short, and what a model may need to find it again.
     if let Some(address) = held(json, "fileData").and_then(|file| held(file, "fileUri")).and_then(|uri| uri.text()) {

@@ -9,10 +9,12 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
+use super::super::{
+    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
+};
 use super::links::uuid;
 use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, gemini, id, present};
 
@@ -50,8 +52,8 @@ impl Format for GeminiCli {
         if is_session { Claim::Sure } else { Claim::None }
     }
 
-    fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
-        let records: Vec<Object<'_>> = values.iter().map(|value| Object::of(*value)).collect();
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let records: Vec<Object<'_>> = values.map(Object::of).collect();
         let mut entries: Vec<Entry> = records.iter().map(entry).collect();
         // The records that count, in the order they are played back; each with the last of its id.
         let mut live: Vec<usize> = Vec::new();
@@ -92,7 +94,7 @@ impl Format for GeminiCli {
             Content::Text(text) if calls().next().is_none() => Content::Text(text),
             said => {
                 let mut parts = match (said, message.get("content")) {
-                    (Content::Parts(parts), _) => parts,
+                    (Content::Parts(parts), _) => parts.into_vec(),
                     (Content::Text(text), Some(json)) if !text.is_empty() => {
                         vec![Part { json, kind: PartKind::Text(text) }]
                     }
@@ -100,15 +102,15 @@ impl Format for GeminiCli {
                 };
                 parts.extend(calls().filter_map(|call| Some(Part { json: call.get("args")?, kind: PartKind::Call })));
                 parts.extend(results().map(|(_, json)| Part { json, kind: PartKind::Result(result(json)) }));
-                if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
+                Content::of_parts(parts.into())
             }
         };
         Ok(Message {
             role,
-            role_name: Some(kind).filter(|_| role == Role::Other),
             content,
             calls: calls().filter(|call| call.kind() == Kind::Object).map(call).collect(),
             answers: results().map(|(call, json)| Answer { json, id: id(call.get("id")) }).collect(),
+            rest: Rest::of_role(Some(kind).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })
     }
@@ -195,7 +197,7 @@ fn said(content: Option<Json<'_>>) -> Content<'_> {
     match content.filter(|content| !content.is_falsy()) {
         None => Content::empty(),
         Some(list) if list.kind() == Kind::Array => Content::Parts(list.items().map(part).collect()),
-        Some(one) => one.text().map_or_else(|| Content::Parts(vec![part(one)]), Content::Text),
+        Some(one) => one.text().map_or_else(|| Content::Parts(Box::new([part(one)])), Content::Text),
     }
 }
 
@@ -204,7 +206,7 @@ fn result(list: Json<'_>) -> Content<'_> {
     match list.text() {
         Some(text) => Content::Text(text),
         None if list.kind() == Kind::Array => Content::Parts(list.items().map(answer).collect()),
-        None => Content::Parts(vec![answer(list)]),
+        None => Content::Parts(Box::new([answer(list)])),
     }
 }
 

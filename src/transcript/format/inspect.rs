@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 use super::{
     Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, begins_with, block_types, common_block,
     content, digest, id, present, role_and_name,
@@ -68,13 +68,13 @@ impl Format for Inspect {
         let is_summary = || json.at(&["metadata", "summary"]).is_some_and(|mark| !mark.is_falsy());
         Ok(Message {
             role,
-            role_name,
             content: content(message.get("content"), block),
             calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
             answers: match role {
-                Role::Tool => vec![Answer { json, id: id(message.get("tool_call_id")) }],
-                _ => Vec::new(),
+                Role::Tool => Box::new([Answer { json, id: id(message.get("tool_call_id")) }]),
+                _ => Box::default(),
             },
+            rest: Rest::of_role(role_name),
             earlier: role == Role::User && is_summary(),
             ..Message::empty(json)
         })

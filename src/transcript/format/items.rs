@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use super::{SummaryMessage, common_block, content, id, present};
 
 /// The roles of messages.
@@ -137,7 +137,7 @@ pub(super) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
         Item::Tools => said(json, Role::Developer, told(json)),
         Item::Served => said(json, Role::Assistant, told(json)),
         Item::Reference | Item::Compaction => said(json, Role::Assistant, Content::empty()),
-        Item::Call => Message { calls: vec![call(item)], ..said(json, Role::Assistant, Content::empty()) },
+        Item::Call => Message { calls: Box::new([call(item)]), ..said(json, Role::Assistant, Content::empty()) },
         Item::Result => {
             let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
             let content = match (present(item, "output"), item.get("approve")) {
@@ -145,7 +145,7 @@ pub(super) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
                 (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
                 (None, None) => told(json),
             };
-            Message { answers: vec![Answer { json, id: answer }], ..said(json, Role::Tool, content) }
+            Message { answers: Box::new([Answer { json, id: answer }]), ..said(json, Role::Tool, content) }
         }
     })
 }
@@ -155,7 +155,7 @@ fn message<'a>(item: &Object<'a>) -> Message<'a> {
     let role = role_name.and_then(|role| ROLES.iter().find(|(name, _)| role.is(name)));
     let role = role.map_or(Role::Other, |(_, role)| *role);
     Message {
-        role_name: role_name.filter(|_| role == Role::Other),
+        rest: Rest::of_role(role_name.filter(|_| role == Role::Other)),
         ..said(item.json, role, content(item.get("content"), block))
     }
 }
@@ -176,27 +176,22 @@ fn call<'a>(item: &Object<'a>) -> Call<'a> {
 /// What can be read of reasoning; the rest is the provider's alone.
 fn reasoning(json: Json<'_>) -> Content<'_> {
     let read = ["summary", "content"].into_iter().filter_map(|key| json.get(key)).flat_map(|list| list.items());
-    parts(
-        read.filter_map(|part| Some(Part { json: part, kind: PartKind::Reasoning(part.get_text("text")?) })).collect(),
-    )
-}
-
-fn parts(parts: Vec<Part<'_>>) -> Content<'_> {
-    if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
+    let read = read.filter_map(|part| Some(Part { json: part, kind: PartKind::Reasoning(part.get_text("text")?) }));
+    Content::of_parts(read.collect())
 }
 
 /// What an item that is neither said nor called has to tell.
 fn told(json: Json<'_>) -> Content<'_> {
     let is_picture = json.get_text("type").is_some_and(|kind| kind.is("image_generation_call"));
     if is_picture {
-        return Content::Parts(vec![Part { json, kind: PartKind::Image }]);
+        return Content::Parts(Box::new([Part { json, kind: PartKind::Image }]));
     }
     let values = TOLD.into_iter().filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
     let told = values.flat_map(|value| match output_of(value) {
         Content::Text(text) => vec![Part { json: value, kind: PartKind::Text(text) }],
-        Content::Parts(parts) => parts,
+        Content::Parts(parts) => parts.into_vec(),
     });
-    parts(told.collect())
+    Content::of_parts(told.collect())
 }
 
 /// What a tool gave: a text, parts, or a value of the tool's own, which is read as it is spelled.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 use super::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name,
     present, provider,
@@ -74,9 +74,9 @@ impl Format for LangChain {
         let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
         let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
         let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
-        let answers = match role {
-            Role::Tool => vec![Answer { json, id: id(fields.get("tool_call_id")) }],
-            Role::Function => vec![Answer { json, id: None }],
+        let answers: Box<[Answer<'a>]> = match role {
+            Role::Tool => Box::new([Answer { json, id: id(fields.get("tool_call_id")) }]),
+            Role::Function => Box::new([Answer { json, id: None }]),
             _ => block_types(&fields)
                 .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
                 .map(|(block, _)| Answer { json: block, id: id(block.get("tool_use_id")) })
@@ -84,12 +84,10 @@ impl Format for LangChain {
         };
         Ok(Message {
             role,
-            role_name: fields.get_text("role").filter(|_| role == Role::Other),
-            name: name(&fields),
             content: content(fields.get("content"), block),
-            calls: if role == Role::Assistant { calls(&fields) } else { Vec::new() },
+            calls: if role == Role::Assistant { calls(&fields).into() } else { Box::default() },
             answers,
-            reported: reported(&fields),
+            rest: rest(&fields, role),
             ..Message::empty(json)
         })
     }
@@ -203,10 +201,16 @@ fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
     fields.get("additional_kwargs")?.get(key)
 }
 
-/// What a provider reported, in the fields `LangChain` keeps it in.
-fn reported<'a>(fields: &Object<'a>) -> Option<Box<Reported<'a>>> {
+/// What few messages have, in the fields `LangChain` keeps it in.
+fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<Rest<'a>>> {
     let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
-    Reported::of(tokens.and_then(|tokens| tokens.raw().parse().ok()), provider(fields))
+    let rest = Rest {
+        role_name: fields.get_text("role").filter(|_| role == Role::Other),
+        name: name(fields),
+        total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),
+        provider: provider(fields),
+    };
+    rest.boxed()
 }
 
 /// The role behind `human`, `HumanMessage` or `HumanMessageChunk`.

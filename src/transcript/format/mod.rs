@@ -30,7 +30,7 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 
-use super::json::{Json, Kind, Object};
+use super::json::{Items, Json, Kind, Object};
 use super::order::{Order, Results};
 use super::source::Source;
 use super::text::Text;
@@ -73,7 +73,7 @@ pub trait Format: Sync + Debug {
 
     /// Which of the values of a list are messages, and what becomes of the others when messages go; none where all are
     /// messages.
-    fn entries(&self, _values: &[Json<'_>]) -> Vec<Entry> {
+    fn entries(&self, _values: Items<'_>) -> Vec<Entry> {
         Vec::new()
     }
 
@@ -264,7 +264,7 @@ impl SummaryRole {
 pub fn lone<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
     let source = Source::of(written).ok()?;
     let json = source.first()?;
-    let is_message = !matches!(format.entries(&[json]).first(), Some(Entry::Note(_)));
+    let is_message = !matches!(format.entries(Items::only(json)).first(), Some(Entry::Note(_)));
     is_message.then(|| format.message(&Object::of(json)).ok()).flatten().map(|message| then(&message))
 }
 
@@ -292,7 +292,7 @@ fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>) -> PartKin
     match value.kind() {
         Kind::String => value.text().map_or_else(Content::empty, Content::Text),
         Kind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
-        _ => Content::Parts(vec![Part { json: value, kind: PartKind::Other }]),
+        _ => Content::Parts(Box::new([Part { json: value, kind: PartKind::Other }])),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Reported, Role, Transcript};
+use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role, Transcript};
 use super::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
     common_block, content, id, inspect, name, name_inside, ollama, present, provider, role_and_name, tau_bench,
@@ -102,13 +102,11 @@ impl Format for OpenAiChat {
         let (role, role_name) = role_and_name(message, role(message))?;
         Ok(Message {
             role,
-            role_name,
-            name: name(message),
             content: content(message.get("content"), block),
             calls: calls(message),
             answers: answers(message, role),
             // LangChain takes no usage from such a message, but the provider's name.
-            reported: Reported::of(None, provider(message)),
+            rest: Rest { role_name, name: name(message), total_tokens: None, provider: provider(message) }.boxed(),
             ..Message::empty(json)
         })
     }
@@ -187,7 +185,7 @@ fn is_of_another_format(message: &Object<'_>) -> bool {
 
 /// Whether a message only says that the run is over; no model is sent it.
 fn is_exit(message: &Message<'_>) -> bool {
-    message.role_name.is_some_and(|role| role.is("exit"))
+    message.rest().role_name.is_some_and(|role| role.is("exit"))
 }
 
 /// Whether the second of two messages says what came of the action in the first: SWE-agent's, in the user's name.
@@ -237,7 +235,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
-fn calls<'a>(message: &Object<'a>) -> Vec<Call<'a>> {
+fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
     let tool_calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(tool_call);
     let function_call = present(message, "function_call")
         .into_iter()
@@ -275,23 +273,15 @@ fn call<'a>(
     Call { json, id, name, arguments: Arguments::of(arguments), place }
 }
 
-fn answers<'a>(message: &Object<'a>, role: Role) -> Vec<Answer<'a>> {
+fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[Answer<'a>]> {
+    let listed = || message.get("tool_call_ids").into_iter().flat_map(|ids| ids.items());
     match role {
-        Role::Tool => {
-            let listed: Vec<Answer<'_>> = message
-                .get("tool_call_ids")
-                .into_iter()
-                .flat_map(|ids| ids.items())
-                .map(|value| Answer { json: value, id: id(Some(value)) })
-                .collect();
-            if listed.is_empty() {
-                vec![Answer { json: message.json, id: id(message.get("tool_call_id")) }]
-            } else {
-                listed
-            }
+        Role::Tool if listed().next().is_some() => {
+            listed().map(|value| Answer { json: value, id: id(Some(value)) }).collect()
         }
-        Role::Function => vec![Answer { json: message.json, id: None }],
-        _ => Vec::new(),
+        Role::Tool => Box::new([Answer { json: message.json, id: id(message.get("tool_call_id")) }]),
+        Role::Function => Box::new([Answer { json: message.json, id: None }]),
+        _ => Box::default(),
     }
 }
 

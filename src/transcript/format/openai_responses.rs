@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::{Bound, Call, Content, Message, Role, Transcript};
 use super::items::{self, Item, ROLES, kind};
@@ -62,12 +62,12 @@ impl Format for OpenAiResponses {
         }
     }
 
-    fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
-        let entry = |value: &Json<'_>| match kind(&Object::of(*value)) {
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let entry = |value: Json<'_>| match kind(&Object::of(value)) {
             Some(Item::Compaction) => Entry::Note(Bound::Stays),
             _ => Entry::Message,
         };
-        values.iter().map(entry).collect()
+        values.map(entry).collect()
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -236,8 +236,8 @@ mod tests {
         let output = r#"{"type":"tool_search_output","call_id":null,"execution":"server","tools":[]}"#;
         with(&format!("[{USER},{call},{output},{USER}]"), |transcript| {
             assert_eq!(transcript.bonds, [(1, 2)]);
-            let pairing = Pairing::of(&transcript.messages);
-            assert!(pairing.unanswered.is_empty() && pairing.results.is_empty());
+            let (pairing, results) = Pairing::with_results(&transcript.messages);
+            assert!(pairing.unanswered.is_empty() && results.is_empty());
         });
     }
 

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
 use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, id, runs};
@@ -56,8 +56,8 @@ impl Format for OpenHands {
         Claim::None
     }
 
-    fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
-        let events: Vec<Object<'_>> = values.iter().map(|value| Object::of(*value)).collect();
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let events: Vec<Object<'_>> = values.map(Object::of).collect();
         let summarizes = |event: &Object<'_>| is_condensation(event) && of_args(event, "summary").is_some();
         let last = events.iter().rposition(summarizes);
         let mut forgotten: HashSet<&str> = HashSet::new();
@@ -77,7 +77,7 @@ impl Format for OpenHands {
             let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
             match event {
                 _ if event.get("id").as_ref().is_some_and(is_forgotten) => Entry::Note(Bound::Spent),
-                _ if values[index].kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
+                _ if event.json.kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
                     Entry::Note(Bound::Previous)
                 }
                 _ => Entry::Message,
@@ -103,15 +103,16 @@ impl Format for OpenHands {
         for seen in events.iter().skip(1).filter(|seen| !is_kind(seen, "null")) {
             let text = seen.get_text("content").map_or_else(Content::empty, Content::Text);
             // A pair with a result that nothing called for is what the user ran.
-            read.answers.extend(read.calls.first().map(|call| Answer { json: seen.json, id: call.id }));
+            let answers = read.calls.first().map(|call| Answer { json: seen.json, id: call.id });
+            read.answers = read.answers.into_iter().chain(answers).collect();
             let said = std::mem::replace(&mut read.content, Content::empty());
             let mut parts = match said {
-                Content::Parts(parts) => parts,
+                Content::Parts(parts) => parts.into_vec(),
                 Content::Text(text) if text.is_empty() => Vec::new(),
                 Content::Text(text) => vec![Part { json: first.json, kind: PartKind::Text(text) }],
             };
             parts.push(Part { json: seen.get("content").unwrap_or(seen.json), kind: PartKind::Result(text) });
-            read.content = Content::Parts(parts);
+            read.content = Content::Parts(parts.into());
         }
         Ok(read)
     }
@@ -201,7 +202,7 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
         let answered = of_call().or_else(|| id(event.get("cause")));
         if answered.is_some() {
             read.role = Role::Tool;
-            read.answers.push(Answer { json, id: answered });
+            read.answers = Box::new([Answer { json, id: answered }]);
         }
         read.content = text(event.get("content"));
         return read;
@@ -221,20 +222,17 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
     read.role = Role::Assistant;
     let args = event.get("args");
     let thought = of_args(event, "thought").and_then(|json| Some((json, json.text().filter(|text| !text.is_empty())?)));
-    let mut parts: Vec<Part<'a>> =
-        thought.into_iter().map(|(json, text)| Part { json, kind: PartKind::Text(text) }).collect();
-    parts.extend(args.map(|json| Part { json, kind: PartKind::Call }));
-    if !parts.is_empty() {
-        read.content = Content::Parts(parts);
-    }
+    let thought = thought.map(|(json, text)| Part { json, kind: PartKind::Text(text) });
+    let call = args.map(|json| Part { json, kind: PartKind::Call });
+    read.content = Content::of_parts(thought.into_iter().chain(call).collect());
     let name = event.get("tool_call_metadata").and_then(|call| call.get_text("function_name"));
-    read.calls.push(Call {
+    read.calls = Box::new([Call {
         json: event.json,
         id: of_call().or_else(|| id(event.get("id"))),
         name: name.or(Some(action)),
         arguments: args.map_or(Arguments::Absent, Arguments::Value),
         place: CallPlace::Content,
-    });
+    }]);
     read
 }
 

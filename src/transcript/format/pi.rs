@@ -9,10 +9,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
+use super::super::{
+    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
+};
 use super::links::{Keys, Links, uuid};
 use super::{
     Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, common_block, content, copied, id,
@@ -52,8 +54,8 @@ impl Format for Pi {
         Claim::None
     }
 
-    fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
-        let lines: Vec<Object<'_>> = values.iter().map(|value| Object::of(*value)).collect();
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let is_live = on_path(&lines);
         let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
         let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
@@ -98,12 +100,12 @@ impl Format for Pi {
             false => content(inner.get("content"), block),
         };
         let mut read = read(json, role, said, false);
-        read.role_name = Some(name).filter(|_| role == Role::Other);
+        read.rest = Rest::of_role(Some(name).filter(|_| role == Role::Other));
         if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
             read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
         }
         if role == Role::Tool {
-            read.answers = vec![Answer { json, id: id(inner.get("toolCallId")) }];
+            read.answers = Box::new([Answer { json, id: id(inner.get("toolCallId")) }]);
         }
         Ok(read)
     }
@@ -225,8 +227,7 @@ fn ran<'a>(inner: &Object<'a>) -> Content<'a> {
         let json = inner.get(key)?;
         Some(Part { json, kind: PartKind::Text(json.text()?) })
     };
-    let parts: Vec<Part<'a>> = ["command", "output"].into_iter().filter_map(text).collect();
-    if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
+    Content::of_parts(["command", "output"].into_iter().filter_map(text).collect())
 }
 
 fn is_call(block: Json<'_>) -> bool {

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::json::{Json, Kind, Object};
+use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
@@ -39,12 +39,12 @@ impl Format for PydanticAi {
         Claim::None
     }
 
-    fn entries(&self, values: &[Json<'_>]) -> Vec<Entry> {
-        let entry = |value: &Json<'_>| match is_opaque(*value) && !has_calls(*value) {
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let entry = |value: Json<'_>| match is_opaque(value) && !has_calls(value) {
             true => Entry::Note(Bound::Stays),
             false => Entry::Message,
         };
-        values.iter().map(entry).collect()
+        values.map(entry).collect()
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -65,10 +65,9 @@ impl Format for PydanticAi {
             false if has("system-prompt") => Role::System,
             false => Role::User,
         };
-        let read: Vec<Part<'a>> = parts.iter().flat_map(|part| self::parts(*part)).collect();
         Ok(Message {
             role,
-            content: if read.is_empty() { Content::empty() } else { Content::Parts(read) },
+            content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part)).collect()),
             calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
             answers: parts
                 .iter()
@@ -200,7 +199,7 @@ fn given(content: Option<Json<'_>>) -> Content<'_> {
         (Kind::Array, _) if content.items().any(|item| item.get_text("kind").is_some()) => {
             Content::Parts(content.items().map(shown).collect())
         }
-        _ => Content::Parts(vec![Part { kind: shown(content).kind, json: content }]),
+        _ => Content::Parts(Box::new([Part { kind: shown(content).kind, json: content }])),
     }
 }
 

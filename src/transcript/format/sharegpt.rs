@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Role};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Rest, Role};
 use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with, name_inside};
 
 /// The format's row.
@@ -74,18 +74,18 @@ impl Format for ShareGpt {
         let role = role(message).unwrap_or(Role::Other);
         let value = message.get("value").and_then(|value| Some((value, value.text()?)));
         let (calls, text) = match value {
-            Some((value, text)) if CALLS.iter().any(|name| from.is(name)) => (vec![call(json, value, text)], None),
+            Some((value, text)) if CALLS.iter().any(|name| from.is(name)) => (Some(call(json, value, text)), None),
             Some((value, text)) if role == Role::Assistant && MARKS.iter().any(|mark| value.raw().contains(mark)) => {
-                (vec![Call { name: None, arguments: Arguments::Absent, ..call(json, value, text) }], Some(text))
+                (Some(Call { name: None, arguments: Arguments::Absent, ..call(json, value, text) }), Some(text))
             }
-            value => (Vec::new(), value.map(|(_, text)| text)),
+            value => (None, value.map(|(_, text)| text)),
         };
         Ok(Message {
             role,
-            role_name: Some(from).filter(|_| role == Role::Other),
             content: text.map_or_else(Content::empty, Content::Text),
-            calls,
-            answers: if role == Role::Tool { vec![Answer { json, id: None }] } else { Vec::new() },
+            calls: calls.into_iter().collect(),
+            answers: if role == Role::Tool { Box::new([Answer { json, id: None }]) } else { Box::default() },
+            rest: Rest::of_role(Some(from).filter(|_| role == Role::Other)),
             ..Message::empty(json)
         })
     }

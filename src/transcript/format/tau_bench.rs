@@ -53,7 +53,7 @@ impl Format for TauBench {
                 |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
             read.content = Content::Parts(several.into_iter().map(part).collect());
         } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
-            read.answers = vec![Answer { json: message.json, id: id(message.get("id")) }];
+            read.answers = Box::new([Answer { json: message.json, id: id(message.get("id")) }]);
         }
         Ok(read)
     }
