@@ -38,9 +38,14 @@ impl Format for Inspect {
         {
             return Fit::Foreign;
         }
-        let mut calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).peekable();
+        let mut calls =
+            message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(Object::of).peekable();
         if calls.peek().is_some() {
-            return if calls.all(is_call) { Fit::Own("calls whose function is a name") } else { Fit::Foreign };
+            return if calls.all(|call| is_call(&call)) {
+                Fit::Own("calls whose function is a name")
+            } else {
+                Fit::Foreign
+            };
         }
         if role == Role::Tool && message.get_text("function").is_some() {
             return Fit::Own("results that name their function");
@@ -125,7 +130,7 @@ fn role(message: &Object<'_>) -> Option<Role> {
 }
 
 /// Whether the function of a call is its name, as it is here alone.
-pub(super) fn is_call(call: Json<'_>) -> bool {
+pub(super) fn is_call(call: &Object<'_>) -> bool {
     call.get("function").is_some_and(|function| function.kind() == Kind::String)
 }
 

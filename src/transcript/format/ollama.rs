@@ -33,9 +33,14 @@ impl Format for Ollama {
         if !is_known || !is_text {
             return Fit::Foreign;
         }
-        let mut calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).peekable();
+        let mut calls =
+            message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(Object::of).peekable();
         if calls.peek().is_some() {
-            return if calls.all(is_call) { Fit::Own("calls whose arguments are an object") } else { Fit::Foreign };
+            return if calls.all(|call| is_call(&call)) {
+                Fit::Own("calls whose arguments are an object")
+            } else {
+                Fit::Foreign
+            };
         }
         if names_tool(message) {
             return Fit::Own("tool_name");
@@ -94,7 +99,7 @@ impl Format for Ollama {
 }
 
 /// Whether the arguments of a call are an object, and nothing says that it is one of Chat Completions' for all that.
-pub(super) fn is_call(call: Json<'_>) -> bool {
+pub(super) fn is_call(call: &Object<'_>) -> bool {
     (call.get("type").is_none() || call.get("id").is_none())
         && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == Kind::Object)
 }

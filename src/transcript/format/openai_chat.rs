@@ -173,10 +173,10 @@ fn is_of_another_format(message: &Object<'_>) -> bool {
     // Bedrock's blocks have no type.
     let bedrock = |block: Json<'_>| bedrock::BLOCKS.iter().any(|key| block.get(key).is_some());
     let mut untyped = block_types(message).peekable();
-    let foreign_call = |call: Json<'_>| inspect::is_call(call) || ollama::is_call(call);
+    let foreign_call = |call: &Object<'_>| inspect::is_call(call) || ollama::is_call(call) || tau_bench::is_call(call);
     let is_result = message.get_text("role").is_some_and(|role| role.is("tool"));
-    present(message, "tool_calls").is_some_and(|calls| calls.items().any(foreign_call))
-        || tau_bench::is_of_tau2(message)
+    present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| foreign_call(&Object::of(call))))
+        || tau_bench::is_marked(message)
         || is_result && message.get_text("function").is_some()
         || ["parts", "toolInvocations"].iter().any(|key| present(message, key).is_some())
         || block_types(message).any(|(_, kind)| kind.is_some_and(foreign))
@@ -249,17 +249,19 @@ fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
 }
 
 fn tool_call(json: Json<'_>) -> Call<'_> {
-    let id = id(json.get("id"));
-    if let Some(function) = json.get("function").filter(|function| function.kind() == Kind::Object) {
+    let members = Object::of(json);
+    let id = id(members.get("id"));
+    if let Some(function) = members.get("function").filter(|function| function.kind() == Kind::Object) {
         function_call(id, json, function)
-    } else if let Some(custom) = json.get("custom") {
+    } else if let Some(custom) = members.get("custom") {
         call(json, id, custom.get_text("name"), custom.get("input"), CallPlace::List)
     } else {
-        call(json, id, json.get_text("name"), json.get("args"), CallPlace::List)
+        call(json, id, members.get_text("name"), members.get("args"), CallPlace::List)
     }
 }
 
 fn function_call<'a>(id: Option<Text<'a>>, json: Json<'a>, function: Json<'a>) -> Call<'a> {
+    let function = Object::of(function);
     call(json, id, function.get_text("name"), function.get("arguments"), CallPlace::List)
 }
 

@@ -79,9 +79,19 @@ impl Format for TauBench {
 
 /// Whether a message has what only tau2's have: someone for whom a tool is called, or several results.
 pub(super) fn is_of_tau2(message: &Object<'_>) -> bool {
+    is_marked(message)
+        || present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| is_call(&Object::of(call))))
+}
+
+/// The same, but for the calls.
+pub(super) fn is_marked(message: &Object<'_>) -> bool {
     present(message, "requestor").is_some()
         || present(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
-        || present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| call.get("requestor").is_some()))
+}
+
+/// Whether a call says for whom it is.
+pub(super) fn is_call(call: &Object<'_>) -> bool {
+    call.get("requestor").is_some()
 }
 
 #[cfg(test)]

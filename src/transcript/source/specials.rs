@@ -20,15 +20,25 @@ impl<'t> Specials<'t> {
     }
 
     /// The place of the first special byte from `at` on; the end where there is none.
-    pub(super) fn next(&mut self, mut at: usize) -> usize {
+    #[inline(always)]
+    pub(super) fn next(&mut self, at: usize) -> usize {
+        // Mostly it is in the block that was looked at last.
+        match at.checked_sub(self.block).filter(|passed| *passed < BLOCK).map(|passed| self.found >> passed) {
+            Some(left) if left != 0 => at + left.trailing_zeros() as usize,
+            Some(_) => self.further(self.block + BLOCK),
+            None => self.further(at),
+        }
+    }
+
+    /// The same in blocks that are yet to be looked at.
+    #[inline(never)]
+    fn further(&mut self, mut at: usize) -> usize {
         while at < self.bytes.len() {
-            match at.checked_sub(self.block).filter(|passed| *passed < BLOCK) {
-                Some(passed) => match self.found >> passed {
-                    0 => at = self.block + BLOCK,
-                    left => return (at + left.trailing_zeros() as usize).min(self.bytes.len()),
-                },
-                None => self.look(at),
+            self.look(at);
+            if self.found != 0 {
+                return at + self.found.trailing_zeros() as usize;
             }
+            at += BLOCK;
         }
         self.bytes.len()
     }
@@ -36,7 +46,8 @@ impl<'t> Specials<'t> {
     /// Finds what is special in the block from `at` on.
     fn look(&mut self, at: usize) {
         let rest = &self.bytes[at..];
-        let mut last = [b'"'; BLOCK];
+        // Nothing is special behind the end.
+        let mut last = [b' '; BLOCK];
         let block = rest.first_chunk::<BLOCK>().unwrap_or_else(|| {
             last[..rest.len()].copy_from_slice(rest);
             &last
