@@ -66,8 +66,9 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
         .map(|(format, claim)| Candidate { format: *format, claim: *claim, own: None, plain: false, foreign: None })
         .collect();
     let Some(first) = list.values.clone().next() else {
+        // Nothing speaks against any.
         let claimed = candidates.iter().find(|candidate| candidate.claim != Claim::None);
-        return Ok(claimed.or(candidates.first()).map_or(FORMATS[0], |candidate| candidate.format));
+        return Ok(claimed.unwrap_or(&candidates[0]).format);
     };
     // What one message has ruled out is only asked again where nothing is left, to say why.
     look(&mut candidates, list.values.clone(), |candidate| candidate.foreign.is_none());

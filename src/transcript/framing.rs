@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::detect;
 use super::format::{Entry, Format};
-use super::json::{Items, Json, Kind, Object};
+use super::json::{Json, Kind, Object};
 use super::list::{LineCounter, List, is_message};
 use super::source::{Source, SyntaxError};
 use super::{Bound, Message, Note, Transcript};
@@ -105,22 +105,23 @@ pub fn read<'a>(
     lines: Option<Lines>,
 ) -> Result<Document<'a>, ReadError> {
     let source = json.text;
-    let values = json.values();
-    let Some(first) = json.first() else { return Err(ReadError::Empty) };
+    let mut others = json.values();
+    let Some(first) = others.next() else { return Err(ReadError::Empty) };
+    let all = || std::iter::once(first).chain(others.clone());
     if lines == Some(Lines::Conversations) {
-        check_lines(source, values.clone())?;
+        check_lines(source, all())?;
     }
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
-        None => are_messages(values.clone(), from),
+        None => first.kind() == Kind::Object && are_messages(all(), from),
     };
     let transcripts = if as_messages {
-        vec![List { envelope: None, state: None, values, line: None }.read(source, from)?]
+        vec![List { envelope: None, state: None, values: json.values(), line: None }.read(source, from)?]
     } else {
-        let one_of_many = lines.is_some() || values.clone().nth(1).is_some();
+        let one_of_many = lines.is_some() || others.clone().next().is_some();
         let mut line = LineCounter::default();
         let mut transcripts = Vec::new();
-        for value in values {
+        for value in all() {
             let line = one_of_many.then(|| line.at(source, value.span().start));
             match List::find(source, value, line) {
                 Err(_) if one_of_many && is_logged_answer(value) => {}
@@ -146,7 +147,7 @@ pub fn read<'a>(
 }
 
 /// Refuses a conversation that does not end on the line it begins on.
-fn check_lines(source: &str, mut values: Items<'_>) -> Result<(), ReadError> {
+fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> Result<(), ReadError> {
     let Some(value) = values.find(|value| memchr::memchr(b'\n', value.raw().as_bytes()).is_some()) else {
         return Ok(());
     };
@@ -166,15 +167,9 @@ impl<'a> List<'a> {
             })?,
         };
         let entries = format.entries(self.values.clone());
-        let is_message = |index: usize| entries.get(index).is_none_or(|entry| *entry == Entry::Message);
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
-        // For each value that may be a note, the message that it is or stands before.
-        let mut places = Vec::with_capacity(entries.len());
         for (index, json) in self.values.clone().enumerate() {
-            if index < entries.len() {
-                places.push(messages.len());
-            }
             match entries.get(index) {
                 Some(Entry::Note(bound)) => notes.push(Note { json, before: messages.len(), bound: *bound }),
                 _ => {
@@ -184,9 +179,13 @@ impl<'a> List<'a> {
                 }
             }
         }
+        // For each entry, the message that it is; nothing for a note.
+        let mut count = 0..;
+        let places: Vec<Option<usize>> =
+            entries.iter().map(|entry| if *entry == Entry::Message { count.next() } else { None }).collect();
         for note in &mut notes {
             if let Bound::To(value) = note.bound {
-                note.bound = if is_message(value) { Bound::To(places[value]) } else { Bound::Previous };
+                note.bound = places.get(value).copied().flatten().map_or(Bound::Previous, Bound::To);
             }
         }
         Ok(Transcript {
@@ -203,12 +202,9 @@ impl<'a> List<'a> {
     }
 }
 
-/// Whether the values of a file are messages and what stands among them, and not conversations: told by the first that is
-/// one or the other.
-fn are_messages(mut values: Items<'_>, from: Option<&'static dyn Format>) -> bool {
-    if values.clone().next().is_none_or(|first| first.kind() != Kind::Object) {
-        return false;
-    }
+/// Whether the values of a file, which begins with an object, are messages and what stands among them, and not
+/// conversations: told by the first that is one or the other.
+fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'static dyn Format>) -> bool {
     let told = values.find_map(|value| match value.kind() == Kind::Object {
         true if is_message(value) => Some(true),
         true => List::in_object(value, None).map(|_| false),

@@ -171,8 +171,8 @@ impl fmt::Debug for Json<'_> {
     }
 }
 
-/// The elements of an array, or the values of a source, each found when it is asked for; to pass over a long one costs
-/// no more than to pass over a short one.
+/// The elements of an array, or the values of a source, each found when it is asked for. Long ones are passed over by
+/// what is known of where they end, others by a look at each byte.
 #[derive(Debug, Clone)]
 pub struct Items<'a> {
     walk: Walk<'a>,
@@ -452,6 +452,16 @@ mod tests {
             let items: Vec<&str> = one(&array).items().map(|item| item.raw()).collect();
             assert_eq!(items, [text, "7"]);
         }
+    }
+
+    /// Places have two halves.
+    #[test]
+    fn a_value_behind_many_others_is_known_by_its_place() {
+        let many = (1 << 16) + 10;
+        let source = format!("[{}\"\\u00e9\"]", "[],".repeat(many));
+        let last = one(&source).items().last().expect("a string");
+        assert_eq!((last.place(), last.raw()), (many as u32 + 1, "\"\\u00e9\""));
+        assert_eq!(last.text().expect("a string").code_point_count(), 1);
     }
 
     #[test]

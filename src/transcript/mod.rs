@@ -109,7 +109,7 @@ impl Role {
     }
 }
 
-/// One message. There may be a million, so that what few of them have is kept apart, and nothing is held in advance.
+/// One message. There may be a million, so that what many have nothing of is kept apart, and nothing is held in advance.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
     /// The message as it stands in the source.
@@ -128,7 +128,7 @@ pub struct Message<'a> {
     pub earlier: bool,
 }
 
-/// What few messages have.
+/// What many messages have nothing of.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rest<'a> {
     /// The role as it is spelled, where it is none of the known ones.
@@ -147,7 +147,7 @@ impl<'a> Rest<'a> {
         role_name.map(|_| Box::new(Rest { role_name, ..Rest::default() }))
     }
 
-    /// The same for a message, if there is anything of it.
+    /// The same in a box; nothing where all of it is missing.
     pub fn boxed(self) -> Option<Box<Self>> {
         let Rest { role_name, name, total_tokens, provider } = self;
         let is_some = role_name.is_some() || name.is_some() || total_tokens.is_some() || provider.is_some();

@@ -201,7 +201,7 @@ fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
     fields.get("additional_kwargs")?.get(key)
 }
 
-/// What few messages have, in the fields `LangChain` keeps it in.
+/// What else is known of a message, in the fields `LangChain` keeps it in.
 fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<Rest<'a>>> {
     let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
     let rest = Rest {

@@ -100,20 +100,23 @@ impl Format for OpenHands {
             return Err("is neither an action nor an observation".to_owned());
         };
         let mut read = event(json, first);
+        let mut answers = read.answers.into_vec();
+        let mut parts = Vec::new();
         for seen in events.iter().skip(1).filter(|seen| !is_kind(seen, "null")) {
             let text = seen.get_text("content").map_or_else(Content::empty, Content::Text);
             // A pair with a result that nothing called for is what the user ran.
-            let answers = read.calls.first().map(|call| Answer { json: seen.json, id: call.id });
-            read.answers = read.answers.into_iter().chain(answers).collect();
-            let said = std::mem::replace(&mut read.content, Content::empty());
-            let mut parts = match said {
+            answers.extend(read.calls.first().map(|call| Answer { json: seen.json, id: call.id }));
+            parts.push(Part { json: seen.get("content").unwrap_or(seen.json), kind: PartKind::Result(text) });
+        }
+        if !parts.is_empty() {
+            let said = match read.content {
                 Content::Parts(parts) => parts.into_vec(),
                 Content::Text(text) if text.is_empty() => Vec::new(),
                 Content::Text(text) => vec![Part { json: first.json, kind: PartKind::Text(text) }],
             };
-            parts.push(Part { json: seen.get("content").unwrap_or(seen.json), kind: PartKind::Result(text) });
-            read.content = Content::Parts(parts.into());
+            read.content = Content::Parts(said.into_iter().chain(parts).collect());
         }
+        read.answers = answers.into();
         Ok(read)
     }
 

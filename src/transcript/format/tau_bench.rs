@@ -77,13 +77,14 @@ impl Format for TauBench {
     }
 }
 
-/// Whether a message has what only tau2's have: someone for whom a tool is called, or several results.
+/// Whether a message, or one of its calls, has what only tau2's have: someone for whom a tool is called, or several
+/// results.
 pub(super) fn is_of_tau2(message: &Object<'_>) -> bool {
     is_marked(message)
         || present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| is_call(&Object::of(call))))
 }
 
-/// The same, but for the calls.
+/// Whether a message itself, its calls aside, has what only tau2's have.
 pub(super) fn is_marked(message: &Object<'_>) -> bool {
     present(message, "requestor").is_some()
         || present(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)

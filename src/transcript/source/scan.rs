@@ -6,7 +6,7 @@ use super::{Long, Wrong};
 
 /// Bytes from which on a value counts as long. Of a text that is itself short every value is kept; in others what is
 /// shorter is walked over, so that the list stays small beside the text.
-const LONG: usize = 96;
+const LONG: usize = 64;
 
 /// Bytes from which on a text is not short.
 pub(super) const LARGE: usize = 1 << 20;
