@@ -11,9 +11,8 @@ use super::source::{Long, Source};
 use super::text::Text;
 
 /// A valid JSON value at its place in a source text.
-///
-/// There may be millions, so that three numbers are in two: 48 bits of each are an offset, which is more than any memory
-/// has bytes, and the 16 above them are half of the value's place among the long ones, or of [`SHORT`].
+// There may be millions, so that three numbers are in two: 48 bits of each are an offset, which is more than any memory
+// has bytes, and the 16 above them are half of the value's place among the long ones, or of SHORT.
 #[derive(Clone, Copy)]
 pub struct Json<'a> {
     source: &'a Source<'a>,
