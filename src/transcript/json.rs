@@ -4,11 +4,14 @@
 //! finds where values begin and end, and where long ones end is known. Offsets are bytes from the start of the whole
 //! source, which is what an edit needs. It is not a parser, and numbers and strings stay as they are spelled.
 
+mod walk;
+
 use std::fmt;
 use std::ops::Range;
 
-use super::source::{Long, Source};
+use super::source::Source;
 use super::text::Text;
+use walk::Walk;
 
 /// A valid JSON value at its place in a source text.
 // There may be millions, so that three numbers are in two: 48 bits of each are an offset, which is more than any memory
@@ -120,7 +123,7 @@ impl<'a> Json<'a> {
 
     /// Everything in the value from left to right, brackets and scalars, in one pass however deep it is.
     pub fn tokens(&self) -> Tokens<'a> {
-        Tokens { walk: Walk { source: self.source, at: self.start(), end: self.end(), next: self.place() } }
+        Tokens { walk: Walk::over(self) }
     }
 
     /// The member called `key`; the last one where it stands twice, as every JSON reader in use takes it.
@@ -180,12 +183,12 @@ pub struct Items<'a> {
 impl<'a> Items<'a> {
     /// The values that stand in a source from `start` to `end`.
     pub(super) fn of_source(source: &'a Source<'a>, start: usize, end: usize) -> Self {
-        Items { walk: Walk { source, at: start, end, next: 0 } }
+        Items { walk: Walk::of_source(source, start, end) }
     }
 
     /// A value, as the only one.
     pub(super) fn only(value: Json<'a>) -> Self {
-        Items { walk: value.tokens().walk }
+        Items { walk: Walk::over(&value) }
     }
 }
 
@@ -303,109 +306,6 @@ impl<'a> Iterator for Tokens<'a> {
         self.walk.step();
         Some(token)
     }
-}
-
-/// A position inside an array or object, or among the values of a source.
-#[derive(Debug, Clone)]
-struct Walk<'a> {
-    source: &'a Source<'a>,
-    at: usize,
-    end: usize,
-    /// The place among the long values of the first that begins here or further on, or [`SHORT`].
-    next: u32,
-}
-
-impl<'a> Walk<'a> {
-    fn inside(value: &Json<'a>, kind: Kind) -> Self {
-        let (start, end) = (value.start(), value.end());
-        let inside = if value.kind() == kind { start + 1..end - 1 } else { end..end };
-        let next = if value.place() == SHORT { SHORT } else { value.place() + 1 };
-        Walk { source: value.source, at: inside.start, end: inside.end, next }
-    }
-
-    /// The next byte that is no separator.
-    fn peek(&mut self) -> Option<u8> {
-        let bytes = &self.source.text.as_bytes()[..self.end];
-        while matches!(bytes.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') {
-            self.at += 1;
-        }
-        Some(bytes[self.at])
-    }
-
-    /// The long value that begins here.
-    fn long(&self) -> Option<&'a Long> {
-        self.source.long.get(self.next as usize).filter(|long| long.start as usize == self.at)
-    }
-
-    /// The next value.
-    fn value(&mut self) -> Option<Json<'a>> {
-        let first = self.peek()?;
-        let start = self.at;
-        let place = match self.long() {
-            Some(long) => {
-                let place = self.next;
-                self.at = long.end as usize;
-                self.next = if first == b'"' { place + 1 } else { long.more };
-                place
-            }
-            None => {
-                self.at = value_end(&self.source.text.as_bytes()[..self.end], start);
-                SHORT
-            }
-        };
-        Some(Json::at_place(self.source, start..self.at, place))
-    }
-
-    /// Goes over a bracket.
-    fn step(&mut self) {
-        if self.long().is_some() {
-            self.next += 1;
-        }
-        self.at += 1;
-    }
-}
-
-/// Where the value that begins at `start` ends.
-fn value_end(bytes: &[u8], start: usize) -> usize {
-    let mut at = start;
-    let mut depth = 0usize;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b',' | b':' | b' ' | b'\t' | b'\n' | b'\r' | b'}' | b']' if depth == 0 => return at,
-            // Values of a source may stand side by side.
-            b'"' | b'{' | b'[' if depth == 0 && at > start => return at,
-            b'"' => at = string_end(bytes, at),
-            b'{' | b'[' => {
-                depth += 1;
-                at += 1;
-            }
-            b'}' | b']' => {
-                depth -= 1;
-                at += 1;
-            }
-            _ => {
-                at += 1;
-                continue;
-            }
-        }
-        if depth == 0 {
-            return at;
-        }
-    }
-    bytes.len()
-}
-
-/// One past the quote that closes the string opened at `open`.
-fn string_end(bytes: &[u8], open: usize) -> usize {
-    let mut at = open + 1;
-    while let Some(byte) = bytes.get(at) {
-        match byte {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
-        }
-    }
-    bytes.len()
 }
 
 #[cfg(test)]
