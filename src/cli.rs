@@ -65,7 +65,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
         env!("CARGO_PKG_VERSION"),
         names.join(", "),
         FORMATS.len(),
-        models::all().count(),
+        models::count(),
         models::PRICES_OF,
         std::env::consts::ARCH,
         std::env::consts::OS

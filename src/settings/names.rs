@@ -33,17 +33,15 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
 pub(super) fn find_model(name: &str) -> Result<Model> {
     let found = models::find(name).map_err(|not_found| {
         let (why, probably) = match not_found {
-            NotFound::Unknown { near } if near.is_empty() => (
-                "no such model is known; see --list models, or give --context-window and --counter instead".to_owned(),
-                None,
-            ),
-            NotFound::Unknown { near } => (
-                format!(
-                    "no such model is known; near names are {}; or give --context-window and --counter instead",
-                    near.join(", ")
-                ),
-                meant(name, &near),
-            ),
+            NotFound::Unknown => {
+                let near = models::near(name);
+                let seen = match near.as_slice() {
+                    [] => "see --list models,".to_owned(),
+                    names => format!("near names are {};", names.join(", ")),
+                };
+                let why = format!("no such model is known; {seen} or give --context-window and --counter instead");
+                (why, meant(name, &near))
+            }
             NotFound::Several { full } => {
                 let first = full.first().and_then(|name| name.split(' ').next()).map(str::to_owned);
                 let full = full.join(", ");

@@ -65,18 +65,28 @@ impl Model {
 
 /// Every model, in the order of the table.
 pub fn all() -> impl Iterator<Item = Model> {
-    TABLE.lines().skip(1).filter_map(Model::parse)
+    lines().filter_map(Model::parse)
+}
+
+/// How many there are.
+pub fn count() -> usize {
+    lines().count()
+}
+
+/// A line for each.
+fn lines() -> impl Iterator<Item = &'static str> {
+    TABLE.lines().skip(1)
 }
 
 /// The model called `name`, or `provider:name`, or `provider/name`.
 ///
 /// # Errors
-/// Names that come near, the nearest first, where there is none; the providers' full names where several serve a model
-/// of that name and differ in its window.
+/// There is none; or several providers serve a model of that name and differ in its window.
 pub fn find(name: &str) -> Result<Model, NotFound> {
-    let named: Vec<Model> = all().filter(|model| model.name == name || is_full_name(model, name)).collect();
+    // Numbers are read of no other.
+    let named: Vec<Model> = lines().filter(|line| is_called(line, name)).filter_map(Model::parse).collect();
     match named.as_slice() {
-        [] => Err(NotFound::Unknown { near: near(name) }),
+        [] => Err(NotFound::Unknown),
         [one] => Ok(*one),
         [first, rest @ ..] if rest.iter().all(|model| model.context_window == first.context_window) => {
             // Who of them will be asked is not known, so a price is known only where it is everybody's.
@@ -95,11 +105,8 @@ pub fn find(name: &str) -> Result<Model, NotFound> {
 /// Why a name is no model's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotFound {
-    /// No model is called so.
-    Unknown {
-        /// Names that come near, the nearest first.
-        near: Vec<String>,
-    },
+    /// No model is called so; [`near`] names others.
+    Unknown,
     /// Models of several providers are, and their windows differ.
     Several {
         /// The full names, with the windows.
@@ -107,13 +114,16 @@ pub enum NotFound {
     },
 }
 
-fn is_full_name(model: &Model, name: &str) -> bool {
-    name.strip_prefix(model.provider)
-        .and_then(|rest| rest.strip_prefix([':', '/']))
-        .is_some_and(|rest| rest == model.name)
+/// Whether the model of a line has this name, or this full name.
+fn is_called(line: &str, name: &str) -> bool {
+    let mut fields = line.split('\t');
+    let (Some(provider), Some(own)) = (fields.next(), fields.next()) else { return false };
+    let full = || name.strip_prefix(provider).and_then(|rest| rest.strip_prefix([':', '/']));
+    own == name || full() == Some(own)
 }
 
-fn near(name: &str) -> Vec<String> {
+/// Names of models that come near one that is none, the nearest first.
+pub fn near(name: &str) -> Vec<String> {
     const SHOWN: usize = 5;
     const LEAST: f64 = 0.8;
     let wanted = name.rsplit(':').next().unwrap_or(name).to_ascii_lowercase();
@@ -134,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_line_is_a_model() {
-        assert_eq!(all().count(), TABLE.lines().count() - 1);
+        assert_eq!(all().count(), count());
         assert!(all().all(|model| model.context_window > 0));
     }
 
@@ -173,8 +183,9 @@ mod tests {
 
     #[test]
     fn unknown_names_get_near_ones() {
-        let Err(NotFound::Unknown { near }) = find("gpt-4o-mni") else { panic!("there is none") };
-        assert!(near.contains(&"gpt-4o-mini".to_owned()), "{near:?}");
-        assert_eq!(find("zzz"), Err(NotFound::Unknown { near: vec![] }));
+        assert_eq!(find("gpt-4o-mni"), Err(NotFound::Unknown));
+        let near_it = near("gpt-4o-mni");
+        assert!(near_it.contains(&"gpt-4o-mini".to_owned()), "{near_it:?}");
+        assert!(near("zzz").is_empty());
     }
 }
