@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,8 +78,8 @@ pub(super) struct Job<'b> {
     pub(super) turns: Turns,
     failed: AtomicBool,
     state: Mutex<State>,
-    /// Which file it was, before it was read.
-    stamp: Option<Stamp>,
+    /// What it was before it was read.
+    found: Option<Metadata>,
 }
 
 /// Which file something is, how long, and when it was written.
@@ -90,10 +90,9 @@ struct Stamp {
     modified: SystemTime,
 }
 
-fn stamp(path: &Path) -> Option<Stamp> {
-    let metadata = fs::metadata(path).ok()?;
+fn stamp(metadata: &Metadata) -> Option<Stamp> {
     #[cfg(unix)]
-    let file = (std::os::unix::fs::MetadataExt::dev(&metadata), std::os::unix::fs::MetadataExt::ino(&metadata));
+    let file = (std::os::unix::fs::MetadataExt::dev(metadata), std::os::unix::fs::MetadataExt::ino(metadata));
     #[cfg(not(unix))]
     let file = (0, 0);
     Some(Stamp { file, length: metadata.len(), modified: metadata.modified().ok()? })
@@ -124,8 +123,10 @@ impl<'b> Job<'b> {
         let entry = &inputs.entries[at];
         let settings = if inputs.many { settings.of_input(entry.path.as_deref()) } else { Cow::Borrowed(settings) };
         let (failed, state) = (AtomicBool::new(false), Mutex::default());
-        let stamp = entry.path.as_deref().and_then(stamp);
-        Job { at, entry, inputs, settings, turns: Turns::from(at), failed, state, stamp }
+        // Links in a directory are not followed.
+        let look = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        let found = entry.path.as_deref().and_then(|path| look(path).ok());
+        Job { at, entry, inputs, settings, turns: Turns::from(at), failed, state, found }
     }
 
     /// Its name, as reports give it.
@@ -135,7 +136,7 @@ impl<'b> Job<'b> {
 
     /// Whether it was a file of a directory when that was searched, and is a link now.
     pub(super) fn became_a_link(&self) -> bool {
-        !self.entry.named && self.entry.path.as_ref().is_some_and(|path| path.is_symlink())
+        self.found.as_ref().is_some_and(Metadata::is_symlink)
     }
 
     /// Why its result could not take its place, which is known before anything is done.
@@ -253,7 +254,7 @@ impl<'b> Job<'b> {
                 };
                 let path = self.entry.output.as_deref().filter(|_| !self.is_printed());
                 let in_files = matches!(self.settings.destination, Destination::Folder(_) | Destination::InPlace(_));
-                Output::begin(path, compression, self.entry.path.as_deref().filter(|_| in_files))?
+                Output::begin(path, compression, self.found.as_ref().filter(|_| in_files))?
             }
         };
         Ok(state.output.insert(output))
@@ -273,12 +274,14 @@ impl<'b> Job<'b> {
             (Destination::Folder(_), Some((path, place))) => {
                 // Compressed once more, the same text could be other bytes.
                 let output = output.filter(|_| state.changed || state.compression.is_none());
-                self.put(&state, path, place, output, batch.journal.as_ref())?;
+                self.put(&state, (path, self.found.as_ref()), place, output, batch.journal.as_ref())?;
             }
             (Destination::InPlace(suffix), Some((path, place))) if state.changed => {
                 // A link that was put there meanwhile would lead to another file, before or now.
                 let goes_to = output.as_ref().and_then(Output::place).unwrap_or(path);
-                if stamp(path) != self.stamp || stamp(goes_to) != self.stamp {
+                let (now, there) = (fs::metadata(path).ok(), fs::metadata(goes_to).ok());
+                let before = self.found.as_ref().and_then(stamp);
+                if [&now, &there].iter().any(|now| now.as_ref().and_then(stamp) != before) {
                     let message =
                         format!("{} was changed meanwhile, and is left as it is now; run again", path.display());
                     return Err(Failure::unreadable(message).into());
@@ -286,7 +289,7 @@ impl<'b> Job<'b> {
                 if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
                     output::keep_copy(path, &copy)?;
                 }
-                self.put(&state, path, place, output, batch.journal.as_ref())?;
+                self.put(&state, (path, now.as_ref()), place, output, batch.journal.as_ref())?;
             }
             (Destination::InPlace(_), Some((_, place))) => {
                 let hash = state.seen.as_ref().map(Seen::hash).unwrap_or_default();
@@ -303,12 +306,12 @@ impl<'b> Job<'b> {
         Ok(state.fate())
     }
 
-    /// Puts a result, or a copy of what it would be made of, in its place, and notes that it is there. A file that is
-    /// replaced is noted before: nothing would tell afterwards that it was ever another.
+    /// Puts a result, or a copy of the file that it would be made of, in its place, like that file, and notes that it is
+    /// there. A file that is replaced is noted before: nothing would tell afterwards that it was ever another.
     fn put(
         &self,
         state: &State,
-        path: &Path,
+        (path, like): (&Path, Option<&Metadata>),
         place: &Path,
         output: Option<Output>,
         journal: Option<&Journal>,
@@ -329,7 +332,7 @@ impl<'b> Job<'b> {
             if in_place { self.note(state, place, (&read, &written), journal) } else { Ok(()) }
         };
         match output {
-            Some(output) => output.end(Some(path), before)?,
+            Some(output) => output.end(like, before)?,
             None => output::copy(path, place, before)?,
         }
         let noted = if in_place { Ok(()) } else { self.note(state, place, (&read, &written), journal) };

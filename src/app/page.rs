@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
+use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
@@ -183,7 +184,8 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 pub(super) fn write(page: Page, file: &Path, inputs: &Inputs) -> Result<()> {
     let files: Vec<&Path> = inputs.files().collect();
     // Until it is done it is its owner's alone, or whose the first of them is.
-    let mut written = Output::begin(Some(file), None, files.first().copied())?;
+    let first = files.first().and_then(|first| fs::metadata(first).ok());
+    let mut written = Output::begin(Some(file), None, first.as_ref())?;
     written.write(page.draw().as_bytes())?;
     written.end_as_private_as(&files)
 }

@@ -122,14 +122,16 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
     if reading.lines == Some(framing::Lines::Conversations) {
         return Ok(Opened::Lines(Lines { name, compression, reader, unpacked, head, done: 0 }));
     }
-    while reading.lines.is_none() {
+    let mut more = true;
+    while more && reading.lines.is_none() {
         let start = head.len();
-        if reader.read_until(b'\n', &mut head).map_err(damaged)? == 0 {
+        more = read_lines(&mut reader, false, &mut head).map_err(damaged)?;
+        if head.len() == start {
             break;
         }
         lines += 1;
         // One line alone is a document like any other.
-        let mut is_last = || Ok::<_, io::Error>(reader.fill_buf()?.iter().all(u8::is_ascii_whitespace));
+        let mut is_last = || Ok::<_, io::Error>(!more || reader.fill_buf()?.iter().all(u8::is_ascii_whitespace));
         let told = match &head[start..] {
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
             line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::told_by),
@@ -142,11 +144,13 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
             }
         }
     }
-    if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
-        // Grown step by step, the text would be there twice for a while.
-        head.reserve_exact((usize::try_from(length.len()).unwrap_or(0) + 1).saturating_sub(head.len()));
+    if more {
+        if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
+            // Grown step by step, the text would be there twice for a while.
+            head.reserve_exact((usize::try_from(length.len()).unwrap_or(0) + 1).saturating_sub(head.len()));
+        }
+        reader.read_to_end(&mut head).map_err(damaged)?;
     }
-    reader.read_to_end(&mut head).map_err(damaged)?;
     let text = String::from_utf8(head).map_err(|error| {
         let lines = error.as_bytes();
         unreadable(&name, &not_utf8(lines, error.utf8_error().valid_up_to(), 0))
@@ -195,6 +199,25 @@ type Reader = BufReader<Box<dyn Read + Send>>;
 /// Bytes that are read at once, and that short lines are handed on in.
 const AT_ONCE: usize = 1 << 16;
 
+/// Reads on to the end of a line or, with `several`, to the last that has been read already; whether it was there.
+fn read_lines(reader: &mut Reader, several: bool, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    loop {
+        let read = match reader.fill_buf() {
+            Ok([]) => return Ok(false),
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = if several { memchr::memrchr(b'\n', read) } else { memchr::memchr(b'\n', read) };
+        let taken = end.map_or(read.len(), |at| at + 1);
+        bytes.extend_from_slice(&read[..taken]);
+        reader.consume(taken);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
 fn begins_as_json(bytes: &[u8]) -> bool {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
@@ -231,15 +254,8 @@ impl Lines {
     pub fn next(&mut self, several: bool) -> Result<Option<Piece>> {
         let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
         let mut bytes = std::mem::take(&mut self.head);
-        while bytes.last() != Some(&b'\n') {
-            let read = self.reader.fill_buf().map_err(damaged)?;
-            if read.is_empty() {
-                break;
-            }
-            let last = if several { memchr::memrchr(b'\n', read) } else { memchr::memchr(b'\n', read) };
-            let taken = last.map_or(read.len(), |at| at + 1);
-            bytes.extend_from_slice(&read[..taken]);
-            self.reader.consume(taken);
+        if bytes.last() != Some(&b'\n') {
+            read_lines(&mut self.reader, several, &mut bytes).map_err(damaged)?;
         }
         // A line is as much as is held of it at once.
         self.unpacked.begin_again();

@@ -1,6 +1,6 @@
 //! Writing a result: whole or not at all to a file, quietly to a pipe that may be closed.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -84,7 +84,7 @@ impl Output {
     ///
     /// # Errors
     /// No file can be made there.
-    pub fn begin(path: Option<&Path>, compression: Option<Compression>, like: Option<&Path>) -> Result<Self> {
+    pub fn begin(path: Option<&Path>, compression: Option<Compression>, like: Option<&Metadata>) -> Result<Self> {
         let Some(path) = path else { return Ok(Output { way: Way::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
@@ -139,7 +139,7 @@ impl Output {
     ///
     /// # Errors
     /// It cannot; what was there is as it was.
-    pub fn end(self, like: Option<&Path>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+    pub fn end(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
         let ended = || {
             let Way::File(file, packing) = self.way else { return Ok(()) };
             packing.map_or(Ok(()), Packing::end)?;
@@ -156,9 +156,10 @@ impl Output {
 pub fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
-        let file = Unfinished::beside(&target, Some(from))?;
+        let like = fs::metadata(from)?;
+        let file = Unfinished::beside(&target, Some(&like))?;
         fs::copy(from, file.file.path())?;
-        file.replace(Some(from), then)
+        file.replace(Some(&like), then)
     };
     Ok(copied().map_err(|error| unwritable(to, &error))?)
 }
@@ -181,9 +182,10 @@ pub fn check_copy(from: &Path, to: &Path) -> Result<()> {
 pub fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let file = Unfinished::beside(to, Some(from))?;
+            let like = fs::metadata(from)?;
+            let file = Unfinished::beside(to, Some(&like))?;
             fs::copy(from, file.file.path())?;
-            file.finish(Some(from))?;
+            file.finish(Some(&like))?;
             file.put_where_nothing_is()
         }
         Err(error) => Err(error),

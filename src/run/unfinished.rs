@@ -3,7 +3,7 @@
 //! They go with the program if that is interrupted. A program that is killed leaves them behind, and a later run takes them
 //! away: nobody holds the lock on them any longer.
 
-use std::fs::{self, File, FileTimes, OpenOptions};
+use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// No file can be made there.
-    pub fn beside(place: &Path, like: Option<&Path>) -> io::Result<Self> {
+    pub fn beside(place: &Path, like: Option<&Metadata>) -> io::Result<Self> {
         let make = || Temporary::of(|| builder(place, like).tempfile_in(folder(place)));
         let (file, goes) = match make() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -55,10 +55,9 @@ impl Unfinished {
     ///
     /// # Errors
     /// The disk cannot.
-    pub fn finish(&self, like: Option<&Path>) -> io::Result<()> {
+    pub fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
         let file = self.file.as_file();
-        let like = like.and_then(|like| fs::metadata(like).ok());
-        if let Some(metadata) = like.clone().or_else(|| fs::metadata(&self.place).ok()) {
+        if let Some(metadata) = like.cloned().or_else(|| fs::metadata(&self.place).ok()) {
             #[cfg(unix)]
             {
                 use std::os::unix::fs::MetadataExt;
@@ -77,7 +76,7 @@ impl Unfinished {
     ///
     /// # Errors
     /// It cannot; what was there is as it was.
-    pub fn replace(self, like: Option<&Path>, then: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    pub fn replace(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         self.finish(like)?;
         then(self.file.path())?;
         self.file.persist(&self.place).map(drop).map_err(|error| error.error)
@@ -112,13 +111,13 @@ pub fn tidy(folder: &Path) {
 }
 
 /// A file with the mode of any new file, but no more than `like`, or what it takes the place of, has.
-fn builder<'n>(place: &Path, like: Option<&Path>) -> tempfile::Builder<'n, 'n> {
+fn builder<'n>(place: &Path, like: Option<&Metadata>) -> tempfile::Builder<'n, 'n> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(NAME.0).suffix(NAME.1);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let like = like.and_then(|like| fs::metadata(like).ok()).or_else(|| fs::metadata(place).ok());
+        let like = like.cloned().or_else(|| fs::metadata(place).ok());
         let mode = like.map_or(0o666, |like| like.permissions().mode() & 0o666);
         builder.permissions(fs::Permissions::from_mode(mode | 0o600));
     }
@@ -160,10 +159,11 @@ mod tests {
         let place = folder.path().join("a.json");
         fs::write(&place, "private").expect("written");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o600)).expect("a mode");
-        let new = Unfinished::beside(&place, Some(&place)).expect("made");
+        let like = fs::metadata(&place).expect("there");
+        let new = Unfinished::beside(&place, Some(&like)).expect("made");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(new.file.path()), 0o600);
-        new.replace(Some(&place), |_| Ok(())).expect("it takes its place");
+        new.replace(Some(&like), |_| Ok(())).expect("it takes its place");
         assert_eq!(mode(&place), 0o600);
     }
 }
