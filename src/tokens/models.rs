@@ -70,7 +70,8 @@ pub fn all() -> impl Iterator<Item = Model> {
 
 /// How many there are.
 pub fn count() -> usize {
-    lines().count()
+    // Of its lines, the first says what the columns are.
+    memchr::memchr_iter(b'\n', TABLE.as_bytes()).count() - 1
 }
 
 /// A line for each.

@@ -25,6 +25,10 @@ enum Dialect {
 pub trait Sink {
     /// Appends a text.
     fn push_str(&mut self, text: &str);
+    /// Appends a text that is ASCII.
+    fn push_ascii(&mut self, text: &str) {
+        self.push_str(text);
+    }
     /// Appends a character.
     fn push(&mut self, c: char);
 }
@@ -46,6 +50,10 @@ pub struct Chars(pub usize);
 impl Sink for Chars {
     fn push_str(&mut self, text: &str) {
         self.0 += text.chars().count();
+    }
+
+    fn push_ascii(&mut self, text: &str) {
+        self.0 += text.len();
     }
 
     fn push(&mut self, _: char) {
@@ -262,16 +270,16 @@ pub fn string(text: Text<'_>, out: &mut impl Sink) {
 fn characters(text: &str, quote: char, out: &mut impl Sink) {
     // Of most texts all stand as they are, and that is told sooner of the whole than where the first does not.
     if text.bytes().fold(true, |all, byte| all & stands_as_it_is(byte, quote)) {
-        return out.push_str(text);
+        return out.push_ascii(text);
     }
     let mut rest = text;
     while let Some(at) = rest.bytes().position(|byte| !stands_as_it_is(byte, quote)) {
-        out.push_str(&rest[..at]);
+        out.push_ascii(&rest[..at]);
         let mut chars = rest[at..].chars();
         chars.next().into_iter().for_each(|c| escaped(u32::from(c), quote, out));
         rest = chars.as_str();
     }
-    out.push_str(rest);
+    out.push_ascii(rest);
 }
 
 /// Whether a byte is a character of ASCII that is not escaped.
@@ -282,10 +290,10 @@ fn stands_as_it_is(byte: u8, quote: char) -> bool {
 /// Appends a code point as it stands in `repr` of a string.
 fn escaped(point: u32, quote: char, out: &mut impl Sink) {
     match char::from_u32(point) {
-        Some('\n') => out.push_str("\\n"),
-        Some('\r') => out.push_str("\\r"),
-        Some('\t') => out.push_str("\\t"),
-        Some('\\') => out.push_str("\\\\"),
+        Some('\n') => out.push_ascii("\\n"),
+        Some('\r') => out.push_ascii("\\r"),
+        Some('\t') => out.push_ascii("\\t"),
+        Some('\\') => out.push_ascii("\\\\"),
         Some(c) if c == quote => {
             out.push('\\');
             out.push(c);

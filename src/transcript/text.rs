@@ -133,8 +133,10 @@ impl<'a> Text<'a> {
     /// Whether this quote, `'` or `"`, is in the text.
     pub fn has_quote(&self, quote: u8) -> bool {
         // An escape for a quote is spelled with the quote itself, or by number.
+        let number = if quote == b'"' { r"\u0022" } else { r"\u0027" };
         let is_it = |piece: Piece<'_>| matches!(piece, Piece::Escape(point) if point == u32::from(quote));
-        memchr::memchr(quote, self.raw.as_bytes()).is_some() || self.pieces().any(is_it)
+        memchr::memchr(quote, self.raw.as_bytes()).is_some()
+            || self.is_escaped() && self.raw.contains(number) && self.pieces().any(is_it)
     }
 
     /// The string piece by piece: what stands as it is, and what an escape stands for.
@@ -187,22 +189,13 @@ impl Iterator for CodePoints<'_> {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {
-        let first = self.rest.chars().next()?;
-        if first != '\\' || !self.escaped {
-            self.rest = &self.rest[first.len_utf8()..];
-            return Some(u32::from(first));
+        if self.escaped && self.rest.as_bytes().first() == Some(&b'\\') {
+            return Some(self.escape());
         }
-        let Some(high) = unit(self.rest) else {
-            return Some(self.simple_escape());
-        };
-        self.rest = &self.rest[6..];
-        if (0xD800..0xDC00).contains(&high)
-            && let Some(low @ 0xDC00..=0xDFFF) = unit(self.rest)
-        {
-            self.rest = &self.rest[6..];
-            return Some(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00));
-        }
-        Some(high)
+        let mut rest = self.rest.chars();
+        let first = rest.next()?;
+        self.rest = rest.as_str();
+        Some(u32::from(first))
     }
 }
 
@@ -217,20 +210,39 @@ impl<'a> CodePoints<'a> {
         Some(plain)
     }
 
-    /// Takes an escape of two characters.
-    fn simple_escape(&mut self) -> u32 {
-        let mut rest = self.rest.chars();
-        rest.next();
-        let letter = rest.next().unwrap_or('\\');
-        self.rest = rest.as_str();
-        u32::from(match letter {
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            other => other,
-        })
+    /// Takes the escape that comes next.
+    fn escape(&mut self) -> u32 {
+        let simple = match self.rest.as_bytes().get(1) {
+            Some(b'n') => '\n',
+            Some(b't') => '\t',
+            Some(b'r') => '\r',
+            Some(b'b') => '\u{8}',
+            Some(b'f') => '\u{c}',
+            Some(b'"') => '"',
+            Some(b'\\') => '\\',
+            _ => return self.other_escape(),
+        };
+        self.rest = &self.rest[2..];
+        u32::from(simple)
+    }
+
+    /// Takes an escape that names a code unit, or one that stands for its letter.
+    fn other_escape(&mut self) -> u32 {
+        let Some(high) = unit(self.rest) else {
+            let mut rest = self.rest.chars();
+            rest.next();
+            let letter = rest.next().unwrap_or('\\');
+            self.rest = rest.as_str();
+            return u32::from(letter);
+        };
+        self.rest = &self.rest[6..];
+        if (0xD800..0xDC00).contains(&high)
+            && let Some(low @ 0xDC00..=0xDFFF) = unit(self.rest)
+        {
+            self.rest = &self.rest[6..];
+            return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+        }
+        high
     }
 }
 
