@@ -57,6 +57,7 @@ use work::{introduced, message_tokens};
 pub fn run(mut settings: Settings) -> Result<Exit> {
     Said::new(&settings).settings();
     let inputs = inputs::find(&settings)?;
+    settings.many = inputs.many;
     settings.explain = settings.explain.map(|how| if inputs.many { Explain::Table } else { how });
     file::check(&settings, &inputs)?;
     check_places(&settings, &inputs)?;
@@ -323,7 +324,6 @@ fn dry_run(
     answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
-    let several = settings.paths.len() > 1 || settings.paths.iter().any(|path| path.is_dir());
     let mut outcome = Outcome::default();
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
@@ -347,7 +347,7 @@ fn dry_run(
             let summary = shown.map(|shown| shown.summary.as_str());
             outcome.text.push_str(&match settings.json {
                 true => DryRun::new(&source, seen, plan, tally, settings).with(economy, summary).to_line(),
-                false if several => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
+                false if settings.many => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
                 false => format!("{}\n", plan.cutoff),
             });
         });

@@ -118,6 +118,8 @@ pub struct Settings {
     pub emit: Emit,
     /// How conversations are drawn, where they are to be.
     pub explain: Option<Explain>,
+    /// Whether there is or could be more than one input, so that each is named; known when they are found.
+    pub many: bool,
     /// Print what is taken away and put in instead of the result.
     pub diff: bool,
     /// Only print where the cut is.
@@ -304,6 +306,7 @@ impl Settings {
             accept: arguments.accept,
             emit: arguments.emit,
             explain: arguments.explain.then_some(Explain::Picture),
+            many: false,
             diff: arguments.diff,
             dry_run: arguments.dry_run,
             preview,

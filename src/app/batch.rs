@@ -40,7 +40,7 @@ pub(super) struct Batch<'b> {
     cores: Cores,
     feed: Mutex<Feed<'b>>,
     /// Whose turn it is on standard output.
-    turns: Turns,
+    turns: Turns<Brought<'b>>,
     report: Mutex<Report>,
     /// The page that shows what was done, where there is to be one.
     page: Mutex<Option<Page>>,
@@ -71,6 +71,39 @@ enum Task<'b> {
     Open(usize),
     /// Lines with their place among those of the file; nothing at its end.
     Piece(Arc<Job<'b>>, usize, Result<Option<Piece>>),
+}
+
+/// What a piece of an input came to, which is dealt with in its turn.
+pub(super) struct Brought<'b> {
+    job: Arc<Job<'b>>,
+    what: What,
+}
+
+enum What {
+    /// What is made of an input as one.
+    Whole(Result<Outcome>),
+    /// What is made of lines, and whether no others follow.
+    Lines(Vec<Result<Outcome>>, bool),
+    /// There is nothing to be made.
+    Ended(Fate),
+}
+
+impl What {
+    /// Whether it takes so little memory that it can lie about for a while.
+    fn is_small(&self) -> bool {
+        const SMALL: usize = 1 << 16;
+        let is_small = |outcome: &Result<Outcome>| match outcome {
+            Ok(Outcome { text, bytes, archived, .. }) => {
+                text.len() <= SMALL && bytes.is_none() && archived.sections.is_empty() && archived.files.is_empty()
+            }
+            Err(_) => true,
+        };
+        match self {
+            What::Whole(outcome) => is_small(outcome),
+            What::Lines(outcomes, _) => outcomes.iter().all(is_small),
+            What::Ended(_) => true,
+        }
+    }
 }
 
 /// Why there is no result, and what is known of the conversations that it would be made of.
@@ -186,22 +219,23 @@ impl<'b> Batch<'b> {
 
     /// Opens an input, and works on it, unless it is one that others can help with.
     fn open<'s>(&'s self, at: usize, scope: &'s Scope<'s, '_>) {
-        let job = Job::new(self.settings, self.inputs, at);
+        let job = Arc::new(Job::new(self.settings, self.inputs, at));
         let Settings { lines, .. } = *self.settings;
         let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.journal.is_some() };
         if self.is_finished(&job) {
-            return self.end(&job, 0, Fate::Finished);
+            return self.bring(&job, 0, What::Ended(Fate::Finished));
         }
         if job.became_a_link() {
             let why = "it became a link meanwhile, and links in a directory are not followed";
             let error = Failure::unreadable(format!("{} cannot be read: {why}", job.name()));
-            return self.end(&job, 0, Fate::Failed(error.into()));
+            return self.bring(&job, 0, What::Ended(Fate::Failed(error.into())));
         }
         let refused = if self.inputs.home.is_some() { job.refused() } else { None };
         match (input::open(job.entry.path.as_deref(), reading), refused) {
-            (Err(error), _) => self.end(&job, 0, Fate::of(error, &job)),
+            (Err(error), _) => self.bring(&job, 0, What::Ended(Fate::of(error, &job))),
             (Ok((Opened::Other, _)), _) => {
-                self.end(&job, 0, Fate::LeftOut("does not begin as JSON does".to_owned()));
+                let why = "does not begin as JSON does".to_owned();
+                self.bring(&job, 0, What::Ended(Fate::LeftOut(why)));
             }
             (Ok((Opened::Whole(input), seen)), refused) => {
                 job.opened(input.compression, seen);
@@ -210,20 +244,17 @@ impl<'b> Batch<'b> {
                     Some(error) => Err(error),
                     None => self.computed(&job, &input).map_err(|failed| failed.kept_in(&job)),
                 };
-                self.in_turn(&job, 0, true, || {
-                    let fate = outcome.and_then(|outcome| job.write_whole(self, outcome));
-                    self.close(&job, fate.unwrap_or_else(|error| Fate::of(error, &job)));
-                });
+                self.bring(&job, 0, What::Whole(outcome));
             }
             // Whether any line is changed is not known before; at the end nothing is written over.
             (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.embedded() => {
-                self.end(&job, 0, Fate::of(error, &job))
+                self.bring(&job, 0, What::Ended(Fate::of(error, &job)))
             }
             (Ok((Opened::Lines(lines), seen)), _) => {
                 job.opened(lines.compression, seen);
                 let mut feed = locked(&self.feed);
                 let place = feed.streams.partition_point(|stream| stream.job.at < at);
-                feed.streams.insert(place, Stream { job: Arc::new(job), lines, next: 0 });
+                feed.streams.insert(place, Stream { job, lines, next: 0 });
                 drop(feed);
                 self.hire(scope, usize::MAX);
             }
@@ -237,7 +268,7 @@ impl<'b> Batch<'b> {
     }
 
     /// Works on lines of an input.
-    fn piece(&self, job: &Job<'b>, place: usize, lines: Result<Option<Piece>>) {
+    fn piece(&self, job: &Arc<Job<'b>>, place: usize, lines: Result<Option<Piece>>) {
         let is_last = !matches!(lines, Ok(Some(_)));
         let outcomes: Vec<Result<Outcome>> = match lines {
             Ok(Some(Piece::Lines(lines))) if !job.has_failed() => self.of_lines(job, lines),
@@ -251,18 +282,7 @@ impl<'b> Batch<'b> {
         if outcomes.iter().any(Result::is_err) {
             job.fail();
         }
-        self.in_turn(job, place, is_last, || {
-            for outcome in outcomes {
-                if !job.write_lines(self, outcome) {
-                    // Whoever waits for a line to come would wait for ever.
-                    interrupt::leave(Exit::Success);
-                }
-            }
-            if is_last {
-                let fate = job.finish(self).unwrap_or_else(|error| Fate::of(error, job));
-                self.close(job, fate);
-            }
-        });
+        self.bring(job, place, What::Lines(outcomes, is_last));
     }
 
     /// What is made of lines: of all together or, where one of them is bad, of each up to that.
@@ -323,15 +343,35 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// Does something when it is the turn of a piece of an input.
-    fn in_turn(&self, job: &Job<'b>, place: usize, last: bool, work: impl FnOnce()) {
+    /// Has what a piece of an input came to dealt with when it is its turn.
+    fn bring(&self, job: &Arc<Job<'b>>, place: usize, what: What) {
         let turns = if self.settings.only_looks() { &self.turns } else { &job.turns };
-        turns.at((job.at, place), last, work);
+        let is_last = !matches!(what, What::Lines(_, false));
+        // What is paid for is not to be more than is waited for.
+        let can_be_left = self.takes_several() && what.is_small();
+        let brought = Brought { job: Arc::clone(job), what };
+        turns.bring((job.at, place), is_last, brought, can_be_left, |brought| self.deal(brought));
     }
 
-    /// Ends an input in its turn.
-    fn end(&self, job: &Job<'b>, place: usize, fate: Fate) {
-        self.in_turn(job, place, true, || self.close(job, fate));
+    /// Writes the result of a piece whose turn it is.
+    fn deal(&self, Brought { job, what }: Brought<'b>) {
+        let fate = match what {
+            What::Ended(fate) => Ok(fate),
+            What::Whole(outcome) => outcome.and_then(|outcome| job.write_whole(self, outcome)),
+            What::Lines(outcomes, is_last) => {
+                for outcome in outcomes {
+                    if !job.write_lines(self, outcome) {
+                        // Whoever waits for a line to come would wait for ever.
+                        interrupt::leave(Exit::Success);
+                    }
+                }
+                if !is_last {
+                    return;
+                }
+                job.finish(self)
+            }
+        };
+        self.close(&job, fate.unwrap_or_else(|error| Fate::of(error, &job)));
     }
 
     /// Counts, says and reports what became of an input.

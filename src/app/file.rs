@@ -24,7 +24,7 @@ use crate::run::report::{Conversation, Status};
 use crate::run::turns::Turns;
 use crate::settings::{Destination, Settings};
 
-use super::batch::{Batch, NOWHERE};
+use super::batch::{Batch, Brought, NOWHERE};
 use super::{Outcome, archive};
 
 /// What became of an input.
@@ -75,7 +75,7 @@ pub(super) struct Job<'b> {
     /// The settings for this input.
     pub(super) settings: Cow<'b, Settings>,
     /// Whose turn it is among its lines.
-    pub(super) turns: Turns,
+    pub(super) turns: Turns<Brought<'b>>,
     failed: AtomicBool,
     state: Mutex<State>,
     /// What it was before it was read.

@@ -1,5 +1,6 @@
 //! Who works when: a core for each that computes, and results in the order of what they are made of.
 
+use std::collections::BTreeMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::summary::{Answers, Bill, NoAnswer, Reply, Request};
@@ -21,14 +22,21 @@ pub fn of_machine() -> usize {
 pub struct Cores {
     /// How many there are.
     most: fn() -> usize,
-    taken: Mutex<usize>,
+    state: Mutex<Taken>,
     freed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    cores: usize,
+    /// How many wait for one.
+    waiting: usize,
 }
 
 impl Cores {
     /// Those of the machine, all free.
     pub fn of_machine() -> Self {
-        Cores { most: of_machine, taken: Mutex::new(0), freed: Condvar::new() }
+        Cores { most: of_machine, state: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Does something while holding a core.
@@ -38,14 +46,22 @@ impl Cores {
     }
 
     fn take(&self) {
-        let none_is_free = |taken: &mut usize| *taken > 0 && *taken >= (self.most)();
-        let waited = self.freed.wait_while(locked(&self.taken), none_is_free);
-        *waited.unwrap_or_else(PoisonError::into_inner) += 1;
+        let mut state = locked(&self.state);
+        while state.cores > 0 && state.cores >= (self.most)() {
+            state.waiting += 1;
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+        state.cores += 1;
     }
 
     fn give(&self) {
-        *locked(&self.taken) -= 1;
-        self.freed.notify_one();
+        let mut state = locked(&self.state);
+        state.cores -= 1;
+        // To wake nobody takes the system's time as well.
+        if state.waiting > 0 {
+            self.freed.notify_one();
+        }
     }
 }
 
@@ -95,39 +111,81 @@ impl Answers for Aside<'_> {
 /// The place of a piece among all: its input, and its place in that.
 pub type Place = (usize, usize);
 
-/// Whose turn it is.
-#[derive(Debug, Default)]
-pub struct Turns {
-    now: Mutex<Place>,
+/// What pieces come to, dealt with one after the other in the order of the pieces.
+#[derive(Debug)]
+pub struct Turns<T> {
+    order: Mutex<Order<T>>,
     changed: Condvar,
 }
 
-impl Turns {
+#[derive(Debug)]
+struct Order<T> {
+    /// Whose turn it is.
+    now: Place,
+    /// What was left before its turn, with the place whose turn is next.
+    left: BTreeMap<Place, (Place, T)>,
+    /// How many wait.
+    waiting: usize,
+}
+
+/// How many pieces are left at most: they are held in memory.
+const MOST_LEFT: usize = 16;
+
+impl<T> Turns<T> {
     /// Beginning with the first piece of an input.
     pub fn from(input: usize) -> Self {
-        Turns { now: Mutex::new((input, 0)), changed: Condvar::new() }
+        let order = Order { now: (input, 0), left: BTreeMap::new(), waiting: 0 };
+        Turns { order: Mutex::new(order), changed: Condvar::new() }
     }
 
-    /// Waits for the turn of a piece, and does what is to be done in it. `last` says that no other piece of the input
-    /// follows.
-    pub fn at<T>(&self, place: Place, last: bool, work: impl FnOnce() -> T) -> T {
+    /// Brings what a piece came to. In its turn `deal` is called with it, and then with what others have left whose turns
+    /// follow. Before its turn it is left for those to deal with who have the turns before it, where it `can_be_left`, and
+    /// else waited for. `last` says that no other piece of the input follows.
+    pub fn bring(&self, place: Place, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
         let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
-        drop(self.changed.wait_while(locked(&self.now), |now| *now != place));
-        let _passed_on = Passed { turns: self, next };
-        work()
+        let mut order = locked(&self.order);
+        if can_be_left && order.now != place && order.left.len() < MOST_LEFT {
+            order.left.insert(place, (next, what));
+            return;
+        }
+        let mut own = Some((next, what));
+        loop {
+            let now = order.now;
+            let turn = if now == place { own.take() } else { order.left.remove(&now) };
+            order = match turn {
+                Some((next, what)) => {
+                    drop(order);
+                    let passed_on = Passed { turns: self, next };
+                    deal(what);
+                    drop(passed_on);
+                    locked(&self.order)
+                }
+                None if own.is_none() => return,
+                None => {
+                    order.waiting += 1;
+                    let mut order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
+                    order.waiting -= 1;
+                    order
+                }
+            };
+        }
     }
 }
 
 /// A turn that is passed on, also where the work panics.
-struct Passed<'t> {
-    turns: &'t Turns,
+struct Passed<'t, T> {
+    turns: &'t Turns<T>,
     next: Place,
 }
 
-impl Drop for Passed<'_> {
+impl<T> Drop for Passed<'_, T> {
     fn drop(&mut self) {
-        *locked(&self.turns.now) = self.next;
-        self.turns.changed.notify_all();
+        let mut order = locked(&self.turns.order);
+        order.now = self.next;
+        // To wake nobody takes the system's time as well.
+        if order.waiting > 0 {
+            self.turns.changed.notify_all();
+        }
     }
 }
 
@@ -139,16 +197,54 @@ mod tests {
 
     #[test]
     fn pieces_come_in_order_whoever_has_them() {
+        const PLACES: [(usize, usize); 5] = [(1, 0), (0, 2), (0, 0), (1, 1), (0, 1)];
+        const IN_ORDER: [(usize, usize); 5] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)];
+        for can_be_left in [false, true] {
+            let turns = Turns::from(0);
+            let told = Mutex::new(Vec::new());
+            thread::scope(|scope| {
+                for place in PLACES {
+                    let (turns, told) = (&turns, &told);
+                    let last = place.1 == 2 || place == (1, 1);
+                    scope.spawn(move || {
+                        turns.bring(place, last, place, can_be_left, |place| locked(told).push(place));
+                    });
+                }
+            });
+            assert_eq!(*locked(&told), IN_ORDER);
+        }
+    }
+
+    #[test]
+    fn what_is_left_is_dealt_with_by_others_and_is_not_much() {
         let turns = Turns::from(0);
         let told = Mutex::new(Vec::new());
-        let places = [(1, 0), (0, 2), (0, 0), (1, 1), (0, 1)];
+        let bring = |piece: usize| turns.bring((0, piece), false, piece, true, |piece| locked(&told).push(piece));
+        (1..=MOST_LEFT).rev().for_each(bring);
+        assert!(locked(&told).is_empty());
         thread::scope(|scope| {
-            for place in places {
-                let (turns, told) = (&turns, &told);
-                scope.spawn(move || turns.at(place, place.1 == 2 || place == (1, 1), || locked(told).push(place)));
+            let one_too_many = scope.spawn(|| bring(MOST_LEFT + 1));
+            while locked(&turns.order).waiting == 0 {
+                thread::yield_now();
             }
+            assert!(!one_too_many.is_finished() && locked(&told).is_empty());
+            bring(0);
         });
-        assert_eq!(*locked(&told), [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]);
+        assert_eq!(*locked(&told), (0..=MOST_LEFT + 1).collect::<Vec<_>>());
+    }
+
+    /// Nobody waits for ever for a turn that nobody has any longer.
+    #[test]
+    fn a_turn_is_passed_on_by_one_that_panics() {
+        let turns = Turns::from(0);
+        let told = Mutex::new(Vec::new());
+        let deal = |piece: usize| if piece == 0 { panic!("on purpose") } else { locked(&told).push(piece) };
+        turns.bring((0, 1), false, 1, true, deal);
+        thread::scope(|scope| {
+            scope.spawn(|| turns.bring((0, 2), false, 2, false, deal));
+            assert!(scope.spawn(|| turns.bring((0, 0), false, 0, true, deal)).join().is_err());
+        });
+        assert_eq!(*locked(&told), [1, 2]);
     }
 
     #[test]
@@ -170,6 +266,6 @@ mod tests {
             }
         });
         assert!(*locked(&most) <= 2);
-        assert_eq!(*locked(&cores.taken), 0);
+        assert_eq!(locked(&cores.state).cores, 0);
     }
 }
