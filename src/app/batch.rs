@@ -194,17 +194,19 @@ impl<'b> Batch<'b> {
     }
 
     fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
-        while let Some(task) = self.next() {
+        let mut buffer = Vec::new();
+        while let Some(task) = self.next(std::mem::take(&mut buffer)) {
             match task {
                 Task::Open(at) => self.open(at, scope),
-                Task::Piece(job, place, lines) => self.piece(&job, place, lines),
+                Task::Piece(job, place, lines) => buffer = self.piece(&job, place, lines),
             }
         }
     }
 
-    fn next(&self) -> Option<Task<'b>> {
+    /// What is to be done next. Lines are read into `buffer`.
+    fn next(&self, buffer: Vec<u8>) -> Option<Task<'b>> {
         let mut feed = locked(&self.feed);
-        let task = feed.next(self.takes_several());
+        let task = feed.next(self.takes_several(), buffer);
         if task.is_none() {
             feed.workers -= 1;
         }
@@ -267,11 +269,16 @@ impl<'b> Batch<'b> {
         journal.zip(places).is_some_and(|(journal, (path, output))| journal.has(path, output))
     }
 
-    /// Works on lines of an input.
-    fn piece(&self, job: &Arc<Job<'b>>, place: usize, lines: Result<Option<Piece>>) {
+    /// Works on lines of an input, and gives back the buffer that they were read into.
+    fn piece(&self, job: &Arc<Job<'b>>, place: usize, lines: Result<Option<Piece>>) -> Vec<u8> {
         let is_last = !matches!(lines, Ok(Some(_)));
+        let mut buffer = Vec::new();
         let outcomes: Vec<Result<Outcome>> = match lines {
-            Ok(Some(Piece::Lines(lines))) if !job.has_failed() => self.of_lines(job, lines),
+            Ok(Some(Piece::Lines(lines))) if !job.has_failed() => {
+                let outcomes = self.of_lines(job, &lines);
+                buffer = lines.text.into_bytes();
+                outcomes
+            }
             Ok(Some(Piece::Bad(bytes, failure))) if !job.has_failed() => {
                 let failed = Failed { error: failure.into(), conversations: Vec::new() };
                 vec![self.passed_through(&job.name(), bytes, failed).map_err(|failed| failed.kept_in(job))]
@@ -283,28 +290,33 @@ impl<'b> Batch<'b> {
             job.fail();
         }
         self.bring(job, place, What::Lines(outcomes, is_last));
+        buffer
     }
 
     /// What is made of lines: of all together or, where one of them is bad, of each up to that.
-    fn of_lines(&self, job: &Job<'b>, lines: Input) -> Vec<Result<Outcome>> {
+    fn of_lines(&self, job: &Job<'b>, lines: &Input) -> Vec<Result<Outcome>> {
         if lines.text.trim_ascii().is_empty() {
-            return vec![Ok(Outcome::unchanged(lines.text))];
+            return vec![Ok(Outcome::unchanged(lines.text.clone()))];
         }
         let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
         if is_one {
-            let outcome = self.computed(job, &lines);
+            let outcome = self.computed(job, lines);
             return vec![outcome.or_else(|failed| {
                 let name = format!("{}:{}", lines.name, lines.lines_before + 1);
-                self.passed_through(&name, lines.text.into_bytes(), failed).map_err(|failed| failed.kept_in(job))
+                self.passed_through(&name, lines.text.clone().into_bytes(), failed)
+                    .map_err(|failed| failed.kept_in(job))
             })];
         }
-        match self.computed(job, &lines) {
+        match self.computed(job, lines) {
             Ok(outcome) => vec![Ok(outcome)],
             Err(_) => {
                 let mut outcomes = Vec::new();
                 for (at, text) in lines.text.split_inclusive('\n').enumerate() {
-                    let line = Input { text: text.to_owned(), lines_before: lines.lines_before + at, ..lines.clone() };
-                    outcomes.extend(self.of_lines(job, line));
+                    let lines_before = lines.lines_before + at;
+                    let Input { name, as_lines, compression, .. } = lines;
+                    let (name, text) = (name.clone(), text.to_owned());
+                    let line = Input { name, text, as_lines: *as_lines, lines_before, compression: *compression };
+                    outcomes.extend(self.of_lines(job, &line));
                     if outcomes.last().is_some_and(Result::is_err) {
                         break;
                     }
@@ -413,11 +425,11 @@ impl<'b> Batch<'b> {
 
 impl<'b> Feed<'b> {
     /// The next line of what is being read, or else the next input.
-    fn next(&mut self, several: bool) -> Option<Task<'b>> {
+    fn next(&mut self, several: bool, buffer: Vec<u8>) -> Option<Task<'b>> {
         if let Some(stream) = self.streams.front_mut() {
             let (job, place) = (Arc::clone(&stream.job), stream.next);
             stream.next += 1;
-            let lines = if job.has_failed() { Ok(None) } else { stream.lines.next(several) };
+            let lines = if job.has_failed() { Ok(None) } else { stream.lines.next(several, buffer) };
             if !matches!(lines, Ok(Some(_))) {
                 self.streams.pop_front();
             }

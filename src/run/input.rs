@@ -247,13 +247,15 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// The next line, or with `several` as many as have been read already and are short; nothing at the end.
+    /// The next line, or with `several` as many as have been read already and are short; nothing at the end. They are
+    /// read into `buffer`, whatever was in it.
     ///
     /// # Errors
     /// It cannot be read, or is damaged.
-    pub fn next(&mut self, several: bool) -> Result<Option<Piece>> {
+    pub fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<Piece>> {
         let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
-        let mut bytes = std::mem::take(&mut self.head);
+        buffer.clear();
+        let mut bytes = if self.head.is_empty() { buffer } else { std::mem::take(&mut self.head) };
         if bytes.last() != Some(&b'\n') {
             read_lines(&mut self.reader, several, &mut bytes).map_err(damaged)?;
         }
