@@ -27,6 +27,22 @@ impl Hasher {
 
     /// The hash of all of them.
     pub fn end(self) -> String {
-        self.0.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]].map(char::from);
+        self.0.finish().as_ref().iter().flat_map(digits).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Made with `printf tcompact | sha256sum`.
+    #[test]
+    fn digits_are_those_of_sha256sum() {
+        assert_eq!(sha256(b"tcompact"), "aa62a8ca9be9cf1bab0433e3b9a134efdc4e6bba8aa9519860b438f7621cac76");
+        let mut hasher = Hasher::default();
+        [b"tcom".as_slice(), b"", b"pact"].into_iter().for_each(|bytes| hasher.add(bytes));
+        assert_eq!(hasher.end(), sha256(b"tcompact"));
     }
 }

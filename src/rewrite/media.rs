@@ -9,6 +9,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::json;
 
+use crate::hash::sha256;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::{Content, Message, Role, Transcript};
 
@@ -143,12 +144,6 @@ impl Data {
             _ => json!({"type": "text", "text": format!("<file url=\"{path}\" />")}),
         }
     }
-}
-
-/// The SHA-256 of some bytes, in hexadecimal digits.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    let hash = ring::digest::digest(&ring::digest::SHA256, bytes);
-    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Decodes as Python does by default: characters of no meaning are passed over, and the padding must be right.

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
+use crate::hash::sha256;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, Content, Message, Role, Transcript};
 
 use super::Edit;
-use super::media::sha256;
 
 /// Characters of a read file that stay.
 const READ_STAYS: usize = 4_000;

@@ -58,13 +58,19 @@ impl Unfinished {
     pub fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
         let file = self.file.as_file();
         if let Some(metadata) = like.cloned().or_else(|| fs::metadata(&self.place).ok()) {
+            let own = file.metadata()?;
             #[cfg(unix)]
             {
                 use std::os::unix::fs::MetadataExt;
-                // Only the owner of the machine can give files away.
-                let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
+                let owner = |of: &Metadata| (of.uid(), of.gid());
+                if owner(&own) != owner(&metadata) {
+                    // Only the owner of the machine can give files away.
+                    let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
+                }
             }
-            file.set_permissions(metadata.permissions())?;
+            if own.permissions() != metadata.permissions() {
+                file.set_permissions(metadata.permissions())?;
+            }
         }
         if let Some((modified, accessed)) = like.and_then(|like| like.modified().ok().zip(like.accessed().ok())) {
             file.set_times(FileTimes::new().set_modified(modified).set_accessed(accessed))?;

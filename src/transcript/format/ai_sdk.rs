@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::hash::sha256;
+
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
@@ -173,10 +175,9 @@ impl Format for AiSdk {
 /// An id for a message, the same whenever the same is written at the same place: letters and digits as the SDK's own
 /// ids have them.
 fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
-    const DIGITS: usize = 8;
+    const DIGITS: usize = 16;
     let text = format!("{text}\n{}", neighbour.map_or("", |neighbour| neighbour.raw()));
-    let hash = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
-    hash.as_ref().iter().take(DIGITS).map(|byte| format!("{byte:02x}")).collect()
+    sha256(text.as_bytes())[..DIGITS].to_owned()
 }
 
 fn role(message: &Object<'_>) -> Option<Role> {

@@ -30,6 +30,8 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 
+use crate::hash::Hasher;
+
 use super::json::{Items, Json, Kind, Object};
 use super::order::{Order, Results};
 use super::source::Source;
@@ -387,9 +389,9 @@ fn bound_to_thoughts(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
 
 /// Digits made of some texts, the same for the same ones, where a format wants an id.
 fn digest(texts: &[&str]) -> String {
-    let mut context = ring::digest::Context::new(&ring::digest::SHA256);
-    texts.iter().for_each(|text| context.update(text.as_bytes()));
-    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut hasher = Hasher::default();
+    texts.iter().for_each(|text| hasher.add(text.as_bytes()));
+    hasher.end()
 }
 
 /// A value as text to be read: the text that is all it has to say, or the value as it is spelled.
