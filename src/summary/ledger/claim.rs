@@ -17,7 +17,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use super::cues::{self, Cue};
+use super::cues::{self, PlacedCue};
 use super::literals::{Class, literals};
 use super::numbers::is_unit;
 
@@ -71,7 +71,7 @@ impl Claim {
             forbids: cues::FORBIDS.is_in(sentence),
             ..Claim::default()
         };
-        let named = |cue: &Cue| Some(words(&sentence[cue.group(sentence)?.1?]));
+        let named = |cue: &PlacedCue| Some(words(&sentence[cue.group(sentence)?.1?]));
         if claim.changes || claim.forbids {
             claim.former.extend(named(&cues::FORMER).filter(|words| !words.is_empty()));
         }

@@ -4,14 +4,42 @@
 //! that are ranked.
 
 use std::ops::Range;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::LazyLock;
 
+use regex_automata::Input;
+use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::meta::{Config, Regex};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
+use regex_automata::util::pool::Pool;
 
-/// A cue: a pattern for words, whatever their case.
-pub(in crate::summary) struct Cue(LazyLock<Option<Regex>>);
+/// A cue of which only whether it is there is asked: a pattern for words, whatever their case.
+pub(in crate::summary) struct Cue(LazyLock<Option<Automaton>>);
 
 impl Cue {
+    fn built(pattern: &str) -> Option<Automaton> {
+        let nfa = thompson::Config::new().which_captures(WhichCaptures::None);
+        let dfa = DFA::builder().thompson(nfa).build(&spelled_out(pattern)).ok()?;
+        let of_cache = dfa.clone();
+        Some(Automaton { dfa, caches: Pool::new(Box::new(move || of_cache.create_cache())) })
+    }
+
+    /// Whether a text has it.
+    pub(in crate::summary) fn is_in(&self, text: &str) -> bool {
+        self.0.as_ref().is_some_and(|automaton| automaton.accepts(&text.to_ascii_lowercase()))
+    }
+}
+
+/// A cue of which the place is asked, too.
+pub(in crate::summary) struct PlacedCue(LazyLock<Option<Regex>>);
+
+impl PlacedCue {
+    fn built(pattern: &str) -> Option<Regex> {
+        // What it could begin with takes longer to find out than it saves.
+        let config = Config::new().auto_prefilter(false);
+        Regex::builder().configure(config).build(&spelled_out(pattern)).ok()
+    }
+
     /// Whether a text has it.
     pub(in crate::summary) fn is_in(&self, text: &str) -> bool {
         self.0.as_ref().is_some_and(|pattern| pattern.is_match(&text.to_ascii_lowercase()))
@@ -39,14 +67,26 @@ impl Cue {
     }
 }
 
-/// Builds a pattern in a short time, since most histories are short, too: a pattern of small letters is built sooner than
-/// one of both, and so it is without a look at what it could begin with.
-fn compiled(pattern: &str) -> Option<Regex> {
-    let config = Config::new().auto_prefilter(false);
+/// What tells whether a pattern is in a text, and not where. It is built in half the time that a regular expression takes,
+/// and most histories are so short that patterns take longer to build than to look for.
+struct Automaton {
+    dfa: DFA,
+    caches: Pool<Cache, Box<dyn Fn() -> Cache + Send + Sync + UnwindSafe + RefUnwindSafe>>,
+}
+
+impl Automaton {
+    fn accepts(&self, text: &str) -> bool {
+        // It never gives up: it is not told to.
+        let found = self.dfa.try_search_fwd(&mut self.caches.get(), &Input::new(text).earliest(true));
+        found.is_ok_and(|found| found.is_some())
+    }
+}
+
+/// A pattern with classes that are built in a short time; one of small letters alone is built sooner than one of both.
+fn spelled_out(pattern: &str) -> String {
     // Words end where ASCII's letters do: where any script's do takes long to find.
     let classes = [(r"\b", r"(?-u:\b)"), (r"\w", WORD)];
-    let pattern = classes.iter().fold(pattern.to_owned(), |pattern, (short, class)| pattern.replace(short, class));
-    Regex::builder().configure(config).build(&pattern).ok()
+    classes.iter().fold(pattern.to_owned(), |pattern, (short, class)| pattern.replace(short, class))
 }
 
 /// Letters and digits of any script, with some of the marks between them: the class of Unicode has seven hundred ranges,
@@ -57,56 +97,56 @@ const WORD: &str = concat!(
     r"\u{ff10}-\u{ff19}\u{ff21}-\u{ff3a}\u{ff3f}\u{ff41}-\u{ff5a}\u{ff66}-\u{ffdc}\u{10000}-\u{1efff}\u{20000}-\u{3ffff}]",
 );
 
-macro_rules! cue {
-    ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {
-        $($(#[$doc])* pub(in crate::summary) static $name: Cue = Cue(LazyLock::new(|| compiled($pattern)));)*
+macro_rules! cues {
+    ($($(#[$doc:meta])* $name:ident: $kind:ident = $pattern:expr;)*) => {
+        $($(#[$doc])* pub(in crate::summary) static $name: $kind = $kind(LazyLock::new(|| $kind::built($pattern)));)*
 
         #[cfg(test)]
         const PATTERNS: &[&str] = &[$($pattern),*];
     };
 }
 
-cue! {
+cues! {
     /// A standing rule or a limit.
-    RULES = r"\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer[a-z]*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
+    RULES: Cue = r"\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer[a-z]*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
     /// Somebody wants something.
-    GOALS = r"\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
+    GOALS: Cue = r"\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
     /// A person has not got something, or does not know it: what is negated there is no rule.
-    LACKS = r"^(?:(?:unfortunately|sorry|no|and|but|well|actually|i['’]m (?:so )?sorry|i am sorry)\b[,.]?\s+)*i (?:do not|don['’]?t|did not|didn['’]?t) (?:really |actually |currently )?(?:have|remember|know|recall|see|think|mind|understand|care)\b|^我(?:不知道|没有|不记得|忘了)";
+    LACKS: Cue = r"^(?:(?:unfortunately|sorry|no|and|but|well|actually|i['’]m (?:so )?sorry|i am sorry)\b[,.]?\s+)*i (?:do not|don['’]?t|did not|didn['’]?t) (?:really |actually |currently )?(?:have|remember|know|recall|see|think|mind|understand|care)\b|^我(?:不知道|没有|不记得|忘了)";
     /// Something was decided, or found to be the reason.
-    DECISIONS = r"\b(?:decid[a-z]+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
+    DECISIONS: Cue = r"\b(?:decid[a-z]+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
     /// Something is done.
-    DONE = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
+    DONE: Cue = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
-    AHEAD = r"\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending)\b|接下来|下一步|待办|还需|尚未|然后我";
+    AHEAD: Cue = r"\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending)\b|接下来|下一步|待办|还需|尚未|然后我";
     /// Something went wrong.
-    WRONG = r"\b(?:error|errors|failed|fails|failing|failure|panicked|exception|traceback|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|timed? ?out|refused)\b|错误|失败|无法";
+    WRONG: Cue = r"\b(?:error|errors|failed|fails|failing|failure|panicked|exception|traceback|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|timed? ?out|refused)\b|错误|失败|无法";
     /// A line of output that tells how something ended.
-    ENDINGS = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
+    ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
     /// A program's words for its exit status; the number is the group that matched.
-    STATUS = r#"<returncode>(-?[0-9]+)|<exit_code>(-?[0-9]+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?[0-9]+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?[0-9]+)|^\[exit ([0-9]+)"#;
+    STATUS: PlacedCue = r#"<returncode>(-?[0-9]+)|<exit_code>(-?[0-9]+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?[0-9]+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?[0-9]+)|^\[exit ([0-9]+)"#;
     /// What was said before holds no longer.
-    CHANGES = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
+    CHANGES: Cue = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
     /// The opening of a sentence that goes on to something else, and changes nothing.
-    GOES_ON = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
+    GOES_ON: PlacedCue = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
     /// The opening of a sentence about what the one before it names.
-    REFERS = r"^(?:they|it|these|those|this|that|he|she)\b";
+    REFERS: Cue = r"^(?:they|it|these|those|this|that|he|she)\b";
     /// What is said by it has no name: it is about what was said last.
-    THAT = r"\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
+    THAT: Cue = r"\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
     /// What holds no longer, by name: after `instead of`, `rather than`, `no longer`, `not … but`, `from … to`.
-    FORMER = r"\b(?:instead of|rather than|no longer|stop using|drop|replace|forget(?: about)?|not)\s+(?:use |using |the )?([\w./-]+(?: [\w./-]+)?)(?:\s+(?:but|with|for|in|as|on|any ?more)\b|[,.;!]|$)|\bfrom\s+([\w./$-]+(?: [\w./-]+)?)\s+(?:to|into)\b|(?:不再(?:使用|用)?|而不是|不用|从)([^，。；,.;到改]{1,12})";
+    FORMER: PlacedCue = r"\b(?:instead of|rather than|no longer|stop using|drop|replace|forget(?: about)?|not)\s+(?:use |using |the )?([\w./-]+(?: [\w./-]+)?)(?:\s+(?:but|with|for|in|as|on|any ?more)\b|[,.;!]|$)|\bfrom\s+([\w./$-]+(?: [\w./-]+)?)\s+(?:to|into)\b|(?:不再(?:使用|用)?|而不是|不用|从)([^，。；,.;到改]{1,12})";
     /// A word for choosing among things of a kind.
-    CHOICES = r"\b(?:use|using|go with|going with|choose|chose|pick|try|prefer|stick (?:to|with)|switch(?:ed)? to|write (?:it )?in|target|deploy (?:to|on)|book|take)\s+(?:the )?([\w./+-]+(?: [\w./+-]+)??)(?:\s+(?:instead|rather|for|to|in|as|on|with|because|so|now|here|from|by|when|and)\b|[,.;!-]|$)|(?:使用|采用|改用|换成|选择|用)([^，。；,.;来做]{1,10})";
+    CHOICES: PlacedCue = r"\b(?:use|using|go with|going with|choose|chose|pick|try|prefer|stick (?:to|with)|switch(?:ed)? to|write (?:it )?in|target|deploy (?:to|on)|book|take)\s+(?:the )?([\w./+-]+(?: [\w./+-]+)??)(?:\s+(?:instead|rather|for|to|in|as|on|with|because|so|now|here|from|by|when|and)\b|[,.;!-]|$)|(?:使用|采用|改用|换成|选择|用)([^，。；,.;来做]{1,10})";
     /// It forbids.
-    FORBIDS = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
+    FORBIDS: Cue = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
     /// The model says what it is about to do, or offers to.
-    TALK = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
+    TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
     /// A person thanks, or takes leave.
-    THANKS = r"^(?:thank|thanks|bye|goodbye|have a (?:great|good|nice)|that(?:['’]s| is) (?:all|it|great|perfect)|i appreciate|i understand|no problem|谢谢|再见)[^0-9]{0,60}$";
+    THANKS: Cue = r"^(?:thank|thanks|bye|goodbye|have a (?:great|good|nice)|that(?:['’]s| is) (?:all|it|great|perfect)|i appreciate|i understand|no problem|谢谢|再见)[^0-9]{0,60}$";
     /// A sentence of nothing but that, perhaps behind the name of who speaks.
-    FILLERS = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
+    FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
     /// A sentence that only keeps the talk going.
-    CHATTER = r"^(?:(?:ok(?:ay)?|sure|great|thanks?|thank you(?: (?:so|very) much)?|good|perfect|excellent|absolutely|yes|no|hi|hello|hey|alright|got it|understood|sounds good|certainly|of course|awesome|wonderful|好的|谢谢|你好)(?:\s+(?:there|again))?[,.!，。！]+\s*)+";
+    CHATTER: PlacedCue = r"^(?:(?:ok(?:ay)?|sure|great|thanks?|thank you(?: (?:so|very) much)?|good|perfect|excellent|absolutely|yes|no|hi|hello|hey|alright|got it|understood|sounds good|certainly|of course|awesome|wonderful|好的|谢谢|你好)(?:\s+(?:there|again))?[,.!，。！]+\s*)+";
 }
 
 #[cfg(test)]
@@ -116,8 +156,27 @@ mod tests {
     #[test]
     fn all_patterns_are_patterns() {
         for pattern in PATTERNS {
-            assert!(compiled(pattern).is_some(), "{pattern}");
+            assert!(Cue::built(pattern).is_some() && PlacedCue::built(pattern).is_some(), "{pattern}");
             assert!(!pattern.contains(|c: char| c.is_ascii_uppercase()), "no text has capitals: {pattern}");
+        }
+    }
+
+    #[test]
+    fn a_cue_is_in_a_text_where_it_has_a_place() {
+        let texts = [
+            "Never touch it, thanks!",
+            "i do not know. 请用 redis instead of memcached",
+            "error: exit status 3\nFAIL\n\"exitCode\": 1",
+            "Um, ok. Now let me look at Ольга's файл, 改成700",
+            "thank you so much, that is all",
+            "",
+            "\u{fffd}…—",
+        ];
+        for pattern in PATTERNS {
+            let (automaton, regex) = (Cue::built(pattern).expect("built"), PlacedCue::built(pattern).expect("built"));
+            for text in texts.map(str::to_ascii_lowercase) {
+                assert_eq!(automaton.accepts(&text), regex.is_match(&text), "{pattern} in {text}");
+            }
         }
     }
 
