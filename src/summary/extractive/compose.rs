@@ -103,7 +103,7 @@ fn joined(line: &Line, pieces: &[Placed<'_>], named: &mut HashSet<u64>, plain: b
 }
 
 fn texts(pieces: &[Placed<'_>], between: &str) -> String {
-    pieces.iter().map(|(_, piece)| piece.text.as_str()).collect::<Vec<_>>().join(between)
+    pieces.iter().map(|(_, piece)| &*piece.text).collect::<Vec<_>>().join(between)
 }
 
 /// Sentences and clauses one after another; a clause whose neighbour was not taken stands by itself.
@@ -112,7 +112,7 @@ fn sentences(pieces: &[Placed<'_>]) -> String {
     for (place, (at, piece)) in pieces.iter().enumerate() {
         let follows = place > 0 && pieces[place - 1].0 + 1 == *at;
         let next_follows = pieces.get(place + 1).is_some_and(|(next, _)| at + 1 == *next);
-        let mut said = piece.text.as_str();
+        let mut said = &*piece.text;
         if !follows {
             said = ["and ", "but "].iter().find_map(|joint| said.strip_prefix(joint)).unwrap_or(said);
         }

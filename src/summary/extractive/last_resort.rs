@@ -10,7 +10,7 @@ use super::notes::{Notes, Section};
 
 /// As much of the weightiest note, or else of any text, as fits.
 pub(super) fn first_words(notes: &Notes, messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
-    let best = notes.pieces.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|piece| piece.text.clone());
+    let best = notes.pieces.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|piece| piece.text.to_string());
     let text = best
         .or_else(|| messages.iter().find_map(|message| any_text(message)))
         .or_else(|| tools_called(messages, counter, limit))

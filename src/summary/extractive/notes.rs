@@ -91,25 +91,25 @@ pub(super) struct Said {
     pub(super) literal: bool,
 }
 
-/// Part of a line.
+/// Part of a line. A long history has thousands, so that none has room to spare.
 #[derive(Debug)]
 pub(super) struct Piece {
     pub(super) line: usize,
     /// The text, of a value without its name.
-    pub(super) text: String,
-    pub(super) cell: Option<Cell>,
+    pub(super) text: Box<str>,
+    pub(super) cell: Option<Box<Cell>>,
     /// What the tool was called with that brought it.
-    pub(super) call: String,
+    pub(super) call: Box<str>,
     /// Whether the value says by itself what it is.
     pub(super) evident: bool,
     /// Whether it stands without its name.
     pub(super) nameless: bool,
     /// What it needs to stand.
-    pub(super) openers: Vec<usize>,
+    pub(super) openers: Box<[usize]>,
     pub(super) kind: Kind,
     pub(super) speaker: Speaker,
     pub(super) weight: f64,
-    pub(super) says: Vec<Said>,
+    pub(super) says: Box<[Said]>,
     /// Whether it is told only where there is room left.
     pub(super) spare: bool,
 }
@@ -164,17 +164,17 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
         let (kind, speaker) = (entry.kind, found.speaker);
         notes.pieces.push(Piece {
             line,
-            text,
+            text: text.into(),
             kind,
             speaker,
             weight,
-            says,
-            cell: found.cell,
-            call,
+            says: says.into(),
+            cell: found.cell.map(Box::new),
+            call: call.into(),
             evident,
             nameless,
             spare: found.spare,
-            openers: Vec::new(),
+            openers: Box::default(),
         });
         notes.open_last(&mut openers);
     }
@@ -231,7 +231,7 @@ impl Notes {
                 needed.push((name_of(piece, cell), format!("{}=", cell.key)));
             }
         }
-        for (what, text) in needed {
+        let opener = |(what, text): (u64, String)| {
             let opener = *known.entry(what).or_insert_with(|| {
                 let says =
                     literals(&text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect();
@@ -239,15 +239,16 @@ impl Notes {
                 self.openers.len() - 1
             });
             self.openers[opener].pieces.push(at);
-            self.pieces[at].openers.push(opener);
-        }
+            opener
+        };
+        self.pieces[at].openers = needed.into_iter().map(opener).collect();
     }
 }
 
 /// By what the name of a value is known that need not be said again: for texts the tool's, for numbers the call's. Days
 /// and numbers in quotes are named once for all objects of a tool.
 pub(super) fn name_of(piece: &Piece, cell: &Cell) -> u64 {
-    let call = if cell.bare { piece.call.as_str() } else { "" };
+    let call = if cell.bare { &*piece.call } else { "" };
     let group = if cell.bare || !is_whole(cell, |class| class == Class::Number) { cell.group.as_str() } else { "" };
     hash(&(4, piece.line, call, group, cell.key.as_str()))
 }
@@ -255,7 +256,7 @@ pub(super) fn name_of(piece: &Piece, cell: &Cell) -> u64 {
 /// By what the name of a list or object is known: of values that say themselves what they are the tool's, of others the
 /// call's.
 pub(super) fn label_of(piece: &Piece, cell: &Cell) -> u64 {
-    let call = if piece.evident { "" } else { piece.call.as_str() };
+    let call = if piece.evident { "" } else { &*piece.call };
     hash(&(3, piece.line, call, cell.group.as_str()))
 }
 
@@ -388,7 +389,7 @@ impl Mentions {
     }
 
     /// The names that matter most, with the calls that brought them last.
-    fn names(&mut self, turns: &[Turn<'_>]) -> Vec<Found> {
+    fn names<'t>(&mut self, turns: &'t [Turn<'_>]) -> impl Iterator<Item = Found> + use<'t> {
         const MOST: usize = 2_048;
         let names = std::mem::take(&mut self.names).into_iter();
         let weighed = names.map(|(what, named)| (self.of.get(&what).map_or(0.0, Mention::matters), named));
@@ -396,14 +397,18 @@ impl Mentions {
         weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         weighed.truncate(MOST);
         weighed.sort_by_key(|(_, (_, home))| *home);
-        let mut found = Vec::with_capacity(weighed.len());
-        for in_call in weighed.chunk_by(|a, b| a.1.1 == b.1.1) {
-            let Some((_, (_, (turn, call)))) = in_call.first() else { continue };
-            let turn = &turns[*turn];
-            let place = homes::place(&turn.calls[*call]);
-            found.extend(in_call.iter().map(|(_, (name, _))| homes::in_place(&place, name, turn.index)));
-        }
-        found
+        // One call brings several.
+        let mut last = None;
+        weighed.into_iter().map(move |(_, (name, home))| {
+            let turn = &turns[home.0];
+            let place = match last.take() {
+                Some((known, place)) if known == home => place,
+                _ => homes::place(&turn.calls[home.1]),
+            };
+            let found = homes::in_place(&place, &name, turn.index);
+            last = Some((home, place));
+            found
+        })
     }
 
     fn add(&mut self, what: u64, voice: f64, position: f64) {
