@@ -195,16 +195,15 @@ impl<'n> Choice<'n> {
         let cost = self.shared_cost(at);
         let (mut literals, mut words, mut new, mut all) = (0.0, 0.0, 0.0, 0.0f64);
         for said in &piece.says {
-            let matters = self.notes.matters.get(&said.what).copied().unwrap_or(1.0);
             let is_new = !self.held.contains(&said.what);
             match said.literal {
-                true if is_new => literals += matters,
+                true if is_new => literals += said.matters,
                 true => {}
                 false => {
                     all += 1.0;
                     if is_new {
                         new += 1.0;
-                        words += matters.sqrt();
+                        words += said.matters.sqrt();
                     }
                 }
             }

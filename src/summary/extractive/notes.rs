@@ -84,10 +84,12 @@ pub(super) struct Opener {
 }
 
 /// What is said by a piece: something that a summary holds or does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Said {
     /// A literal, a value or a word, as a hash.
     pub(super) what: u64,
+    /// How much it matters that it is held.
+    pub(super) matters: f64,
     pub(super) literal: bool,
 }
 
@@ -120,8 +122,6 @@ pub(super) struct Notes {
     pub(super) lines: Vec<Line>,
     pub(super) pieces: Vec<Piece>,
     pub(super) openers: Vec<Opener>,
-    /// How much it matters that a literal or a word is held.
-    pub(super) matters: ByHash<f64>,
     /// Whether lines stand without headings and marks, for which there is no room.
     pub(super) plain: bool,
 }
@@ -178,7 +178,7 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
         });
         notes.open_last(&mut openers);
     }
-    notes.matters = mentions.weigh();
+    mentions.weigh(&mut notes.pieces);
     notes
 }
 
@@ -292,7 +292,7 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     // A piece says little, so that nothing needs to be looked up.
     let mut push = |what: u64, literal: bool| {
         if all.iter().all(|said| said.what != what) {
-            all.push(Said { what, literal });
+            all.push(Said { what, matters: 1.0, literal });
         }
     };
     if let Some(cell) = &found.cell {
@@ -426,8 +426,13 @@ impl Mentions {
         }
     }
 
-    fn weigh(self) -> ByHash<f64> {
-        self.of.into_iter().map(|(what, mention)| (what, mention.matters())).collect()
+    /// Tells of all that is said how much it matters.
+    fn weigh(&self, pieces: &mut [Piece]) {
+        for said in pieces.iter_mut().flat_map(|piece| &mut piece.says) {
+            if let Some(mention) = self.of.get(&said.what) {
+                said.matters = mention.matters();
+            }
+        }
     }
 }
 
