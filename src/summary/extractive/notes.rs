@@ -212,38 +212,43 @@ fn tells_itself(cell: &Cell) -> bool {
 impl Notes {
     /// Finds out what the piece that was added last needs to stand, in the ways that `compose` writes it.
     fn open_last(&mut self, known: &mut ByHash<usize>) {
-        let Some(at) = self.pieces.len().checked_sub(1) else { return };
-        let piece = &self.pieces[at];
-        let line = &self.lines[piece.line];
-        let mut needed = vec![
-            (hash(&(0, line.section)), format!("{}\n\n", heading(line.section, self.plain))),
-            (hash(&(1, piece.line)), format!("{}\n", opening(line, self.plain))),
-        ];
+        let Notes { lines, pieces, openers, plain } = self;
+        let Some(at) = pieces.len().checked_sub(1) else { return };
+        let piece = &pieces[at];
+        let line = &lines[piece.line];
+        let mut needed = Vec::with_capacity(MOST_OPENERS);
+        // Most is known from pieces before, and is not written again.
+        let mut need = |what: u64, text: &dyn Fn() -> String| {
+            let opener = *known.entry(what).or_insert_with(|| {
+                let text = text();
+                let says =
+                    literals(&text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect();
+                openers.push(Opener { text, pieces: Vec::new(), says });
+                openers.len() - 1
+            });
+            openers[opener].pieces.push(at);
+            needed.push(opener);
+        };
+        need(hash(&(0, line.section)), &|| format!("{}\n\n", heading(line.section, *plain)));
+        need(hash(&(1, piece.line)), &|| format!("{}\n", opening(line, *plain)));
         if !piece.call.is_empty() {
-            needed.push((hash(&(2, piece.line, &piece.call)), format!("{} ", nested(&piece.call, self.plain))));
+            need(hash(&(2, piece.line, &piece.call)), &|| format!("{} ", nested(&piece.call, *plain)));
         }
         if let Some(cell) = &piece.cell {
             let label = label(cell);
             if !label.is_empty() {
-                needed.push((label_of(piece, cell), format!("{label}: ")));
+                need(label_of(piece, cell), &|| format!("{label}: "));
             }
             if !piece.nameless && !cell.key.is_empty() {
-                needed.push((name_of(piece, cell), format!("{}=", cell.key)));
+                need(name_of(piece, cell), &|| format!("{}=", cell.key));
             }
         }
-        let opener = |(what, text): (u64, String)| {
-            let opener = *known.entry(what).or_insert_with(|| {
-                let says =
-                    literals(&text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect();
-                self.openers.push(Opener { text, pieces: Vec::new(), says });
-                self.openers.len() - 1
-            });
-            self.openers[opener].pieces.push(at);
-            opener
-        };
-        self.pieces[at].openers = needed.into_iter().map(opener).collect();
+        pieces[at].openers = needed.into();
     }
 }
+
+/// What a piece can need to stand, at most: a heading, the opening of its line, its call, its list and its name.
+const MOST_OPENERS: usize = 5;
 
 /// By what the name of a value is known that need not be said again: for texts the tool's, for numbers the call's. Days
 /// and numbers in quotes are named once for all objects of a tool.
