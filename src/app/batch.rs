@@ -1,9 +1,10 @@
 //! All inputs of a run, several at once: each goes its own way, and one that fails stops no other.
 //!
-//! Workers take what is next from the feed: an input, or a line of one that holds a conversation a line. They compute
-//! while they hold a core, and write when it is their turn: results that go to standard output come in the order of the
-//! inputs, and lines in the order of their file.
+//! Workers take what is next from the feed: an input, or lines of one that holds a conversation a line. They compute while
+//! they hold a core. What comes of it is written in its turn, by them or by whoever had the turn before: results that go
+//! to standard output come in the order of the inputs, and lines in the order of their file.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +28,7 @@ use crate::run::turns::{Aside, Cores, Turns, locked};
 use crate::settings::Settings;
 
 use super::file::{Fate, Job};
-use super::{Outcome, changes, made, page};
+use super::{Archived, Outcome, changes, made, page};
 
 /// Where the result goes of what is not read.
 pub(super) const NOWHERE: &str = "nowhere";
@@ -39,7 +40,7 @@ pub(super) struct Batch<'b> {
     pub(super) journal: Option<Journal>,
     cores: Cores,
     feed: Mutex<Feed<'b>>,
-    /// Whose turn it is on standard output.
+    /// What is to go to standard output, in order.
     turns: Turns<Brought<'b>>,
     report: Mutex<Report>,
     /// The page that shows what was done, where there is to be one.
@@ -92,17 +93,18 @@ impl What {
     /// Whether it takes so little memory that it can lie about for a while.
     fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
-        let is_small = |outcome: &Result<Outcome>| match outcome {
-            Ok(Outcome { text, bytes, archived, .. }) => {
-                text.len() <= SMALL && bytes.is_none() && archived.sections.is_empty() && archived.files.is_empty()
-            }
-            Err(_) => true,
+        let outcomes = match self {
+            What::Whole(outcome) => std::slice::from_ref(outcome),
+            What::Lines(outcomes, _) => outcomes,
+            What::Ended(_) => &[],
         };
-        match self {
-            What::Whole(outcome) => is_small(outcome),
-            What::Lines(outcomes, _) => outcomes.iter().all(is_small),
-            What::Ended(_) => true,
-        }
+        let made = || outcomes.iter().flatten();
+        let length = |one: &Outcome| one.text.len() + one.bytes.as_ref().map_or(0, Vec::len);
+        let has_more = |one: &Outcome| {
+            let Archived { sections, files } = &one.archived;
+            !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
+        };
+        made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
     }
 }
 
@@ -274,20 +276,20 @@ impl<'b> Batch<'b> {
         let is_last = !matches!(lines, Ok(Some(_)));
         let mut buffer = Vec::new();
         let outcomes: Vec<Result<Outcome>> = match lines {
-            Ok(Some(Piece::Lines(lines))) if !job.has_failed() => {
+            Ok(Some(Piece::Lines(lines))) if !job.failed.is_before(place) => {
                 let outcomes = self.of_lines(job, &lines);
                 buffer = lines.text.into_bytes();
                 outcomes
             }
-            Ok(Some(Piece::Bad(bytes, failure))) if !job.has_failed() => {
+            Ok(Some(Piece::Bad(bytes, failure))) if !job.failed.is_before(place) => {
                 let failed = Failed { error: failure.into(), conversations: Vec::new() };
-                vec![self.passed_through(&job.name(), bytes, failed).map_err(|failed| failed.kept_in(job))]
+                vec![self.passed_through(&job.name(), Cow::Owned(bytes), failed).map_err(|failed| failed.kept_in(job))]
             }
             Ok(_) => Vec::new(),
             Err(error) => vec![Err(error)],
         };
         if outcomes.iter().any(Result::is_err) {
-            job.fail();
+            job.failed.note(place);
         }
         self.bring(job, place, What::Lines(outcomes, is_last));
         buffer
@@ -303,7 +305,7 @@ impl<'b> Batch<'b> {
             let outcome = self.computed(job, lines);
             return vec![outcome.or_else(|failed| {
                 let name = format!("{}:{}", lines.name, lines.lines_before + 1);
-                self.passed_through(&name, lines.text.clone().into_bytes(), failed)
+                self.passed_through(&name, Cow::Borrowed(lines.text.as_bytes()), failed)
                     .map_err(|failed| failed.kept_in(job))
             })];
         }
@@ -327,7 +329,7 @@ impl<'b> Batch<'b> {
     }
 
     /// A bad line goes on as it is, where that is wanted of what fails.
-    fn passed_through(&self, name: &str, line: Vec<u8>, failed: Failed) -> Result<Outcome, Failed> {
+    fn passed_through(&self, name: &str, line: Cow<'_, [u8]>, failed: Failed) -> Result<Outcome, Failed> {
         let passes = self.settings.on_error == OnError::Passthrough && !self.settings.only_looks();
         let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
         if !passes || !is_bad {
@@ -336,7 +338,7 @@ impl<'b> Batch<'b> {
         let error = failed.error.to_string();
         Said::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
         let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
-        Ok(Outcome { conversations, bytes: Some(line), ..Outcome::default() })
+        Ok(Outcome { conversations, bytes: Some(line.into_owned()), ..Outcome::default() })
     }
 
     /// Makes a result while holding a core, except for the time that a summarizer takes.
@@ -429,7 +431,7 @@ impl<'b> Feed<'b> {
         if let Some(stream) = self.streams.front_mut() {
             let (job, place) = (Arc::clone(&stream.job), stream.next);
             stream.next += 1;
-            let lines = if job.has_failed() { Ok(None) } else { stream.lines.next(several, buffer) };
+            let lines = if job.failed.is_before(place) { Ok(None) } else { stream.lines.next(several, buffer) };
             if !matches!(lines, Ok(Some(_))) {
                 self.streams.pop_front();
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -21,7 +21,7 @@ use crate::run::output::{self, Output};
 use crate::run::page;
 use crate::run::progress::Totals;
 use crate::run::report::{Conversation, Status};
-use crate::run::turns::Turns;
+use crate::run::turns::{FirstFailed, Turns};
 use crate::settings::{Destination, Settings};
 
 use super::batch::{Batch, Brought, NOWHERE};
@@ -74,9 +74,10 @@ pub(super) struct Job<'b> {
     inputs: &'b Inputs,
     /// The settings for this input.
     pub(super) settings: Cow<'b, Settings>,
-    /// Whose turn it is among its lines.
+    /// What comes of its lines, in order.
     pub(super) turns: Turns<Brought<'b>>,
-    failed: AtomicBool,
+    /// Its first lines that failed; those behind them are left alone.
+    pub(super) failed: FirstFailed,
     state: Mutex<State>,
     /// What it was before it was read.
     found: Option<Metadata>,
@@ -122,7 +123,7 @@ impl<'b> Job<'b> {
     pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, at: usize) -> Self {
         let entry = &inputs.entries[at];
         let settings = if inputs.many { settings.of_input(entry.path.as_deref()) } else { Cow::Borrowed(settings) };
-        let (failed, state) = (AtomicBool::new(false), Mutex::default());
+        let (failed, state) = (FirstFailed::default(), Mutex::default());
         // Links in a directory are not followed.
         let look = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
         let found = entry.path.as_deref().and_then(|path| look(path).ok());
@@ -169,15 +170,6 @@ impl<'b> Job<'b> {
         (state.compression, state.seen) = (compression, seen);
     }
 
-    /// Has the rest of it left alone.
-    pub(super) fn fail(&self) {
-        self.failed.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -222,7 +214,8 @@ impl<'b> Job<'b> {
             Ok(read)
         });
         written.unwrap_or_else(|error| {
-            self.fail();
+            // Those before it are written.
+            self.failed.note(0);
             state.failure = Some(error);
             true
         })
@@ -274,7 +267,8 @@ impl<'b> Job<'b> {
             (Destination::Folder(_), Some((path, place))) => {
                 // Compressed once more, the same text could be other bytes.
                 let output = output.filter(|_| state.changed || state.compression.is_none());
-                self.put(&state, (path, self.found.as_ref()), place, output, batch.journal.as_ref())?;
+                let now = fs::metadata(path).ok();
+                self.put(&state, (path, now.as_ref()), place, output, batch.journal.as_ref())?;
             }
             (Destination::InPlace(suffix), Some((path, place))) if state.changed => {
                 // A link that was put there meanwhile would lead to another file, before or now.

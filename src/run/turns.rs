@@ -1,6 +1,7 @@
 //! Who works when: a core for each that computes, and results in the order of what they are made of.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use crate::summary::{Answers, Bill, NoAnswer, Reply, Request};
@@ -140,7 +141,8 @@ impl<T> Turns<T> {
 
     /// Brings what a piece came to. In its turn `deal` is called with it, and then with what others have left whose turns
     /// follow. Before its turn it is left for those to deal with who have the turns before it, where it `can_be_left`, and
-    /// else waited for. `last` says that no other piece of the input follows.
+    /// else waited for. `last` says that no other piece of the input follows. Should `deal` panic, what is left stays until
+    /// somebody brings more or waits.
     pub fn bring(&self, place: Place, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
         let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
         let mut order = locked(&self.order);
@@ -169,6 +171,28 @@ impl<T> Turns<T> {
                 }
             };
         }
+    }
+}
+
+/// The first piece of an input that failed. What stands before it is worked on all the same, whoever was faster.
+#[derive(Debug)]
+pub struct FirstFailed(AtomicUsize);
+
+impl Default for FirstFailed {
+    fn default() -> Self {
+        FirstFailed(AtomicUsize::new(usize::MAX))
+    }
+}
+
+impl FirstFailed {
+    /// Notes that a piece failed.
+    pub fn note(&self, piece: usize) {
+        self.0.fetch_min(piece, Ordering::Relaxed);
+    }
+
+    /// Whether a piece failed that stands before this one.
+    pub fn is_before(&self, piece: usize) -> bool {
+        self.0.load(Ordering::Relaxed) < piece
     }
 }
 
@@ -245,6 +269,14 @@ mod tests {
             assert!(scope.spawn(|| turns.bring((0, 0), false, 0, true, deal)).join().is_err());
         });
         assert_eq!(*locked(&told), [1, 2]);
+    }
+
+    #[test]
+    fn only_what_stands_behind_a_failure_is_left_out() {
+        let failed = FirstFailed::default();
+        assert!(!failed.is_before(usize::MAX));
+        [5, 3, 4].into_iter().for_each(|piece| failed.note(piece));
+        assert_eq!([2, 3, 4, 9].map(|piece| failed.is_before(piece)), [false, false, true, true]);
     }
 
     #[test]

@@ -76,6 +76,26 @@ fn a_bad_line_stops_the_stream_with_its_number() {
     assert_fails(&told, 1, &["line 1"]);
 }
 
+/// However many work on it, whoever is faster.
+#[test]
+fn of_several_bad_lines_the_first_stops_the_stream() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = path(folder.path(), "bad.jsonl");
+    let filling = lines(0..100);
+    let source = [filling.as_bytes(), b"\xc3\n", filling.as_bytes(), b"\xff\n\xff\n"].concat();
+    fs::write(&file, source).expect("written");
+    let told = |jobs: &str| {
+        let run = with(&["-n", "--jobs", jobs, &file]);
+        (run.code, run.stdout.lines().count(), run.stderr)
+    };
+    let alone = told("1");
+    assert_eq!((alone.0, alone.1), (7, 100), "{alone:?}");
+    assert!(alone.2.contains("line 101 column 1"), "{alone:?}");
+    for _ in 0..20 {
+        assert_eq!(told("4"), alone);
+    }
+}
+
 #[test]
 fn a_bad_line_goes_through_where_that_is_wanted() {
     let folder = tempfile::tempdir().expect("a folder");

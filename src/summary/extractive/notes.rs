@@ -216,7 +216,7 @@ impl Notes {
         let Some(at) = pieces.len().checked_sub(1) else { return };
         let piece = &pieces[at];
         let line = &lines[piece.line];
-        let mut needed = Vec::with_capacity(MOST_OPENERS);
+        let mut needed = Vec::new();
         // Most is known from pieces before, and is not written again.
         let mut need = |what: u64, text: &dyn Fn() -> String| {
             let opener = *known.entry(what).or_insert_with(|| {
@@ -246,9 +246,6 @@ impl Notes {
         pieces[at].openers = needed.into();
     }
 }
-
-/// What a piece can need to stand, at most: a heading, the opening of its line, its call, its list and its name.
-const MOST_OPENERS: usize = 5;
 
 /// By what the name of a value is known that need not be said again: for texts the tool's, for numbers the call's. Days
 /// and numbers in quotes are named once for all objects of a tool.
