@@ -7,6 +7,7 @@
 mod choose;
 mod compose;
 mod last_resort;
+mod mentions;
 mod notes;
 
 use crate::tokens::Counter;
