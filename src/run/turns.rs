@@ -248,11 +248,13 @@ mod tests {
         assert!(locked(&told).is_empty());
         thread::scope(|scope| {
             let one_too_many = scope.spawn(|| bring(MOST_LEFT + 1));
-            while locked(&turns.order).waiting == 0 {
+            while locked(&turns.order).waiting == 0 && !one_too_many.is_finished() {
                 thread::yield_now();
             }
-            assert!(!one_too_many.is_finished() && locked(&told).is_empty());
+            // A test that fails here must not wait for ever.
+            let waits = !one_too_many.is_finished() && locked(&told).is_empty();
             bring(0);
+            assert!(waits);
         });
         assert_eq!(*locked(&told), (0..=MOST_LEFT + 1).collect::<Vec<_>>());
     }
