@@ -3,7 +3,6 @@
 
 use crate::cli::Accept;
 use crate::exit::Exit;
-use crate::plan::pairs::Pairing;
 use crate::run::input::plain;
 use crate::run::said::Said;
 use crate::summary::cache::Kept;
@@ -93,8 +92,8 @@ impl Work<'_, '_> {
     /// Has messages summarized: at once where they fit, or else in order, each part with the notes on those before it.
     /// A provider that finds a part too long is sent a smaller one.
     pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
-        let pairing = Pairing::of(&self.history.messages);
-        let bonds: Vec<(usize, usize)> = self.history.bonds.iter().chain(&pairing.bonds).copied().collect();
+        let bonds: Vec<(usize, usize)> =
+            self.history.bonds.iter().chain(&self.history.pairing.bonds).copied().collect();
         let groups = together(indices, &bonds);
         let mut rest = &groups[..];
         let mut room = self.room()?;

@@ -6,10 +6,9 @@
 use std::fmt;
 
 use crate::transcript::order::{Results, Turn, results_come_late};
+use crate::transcript::pairing::{Part, results};
 use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
-
-use super::pairs::{Pairing, Part};
 
 /// A rule that is broken, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,10 +77,9 @@ impl fmt::Display for Breach {
 /// assert_eq!(found[0].to_string(), "a result (a) without a call: every result must answer a call before it");
 /// ```
 pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
-    let messages = transcript.messages.as_slice();
     let mut found = match transcript.order.results {
         Results::Unchecked => Vec::new(),
-        wanted => of_pairs(messages, wanted),
+        wanted => of_pairs(transcript, wanted),
     };
     found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, Rule::Orphan(_))));
     found.extend(of_turns(transcript));
@@ -92,13 +90,13 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
 }
 
 /// Breaches of the rules for calls and results.
-fn of_pairs(messages: &[Message<'_>], wanted: Results) -> Vec<Breach> {
-    let (pairing, results) = Pairing::with_results(messages);
+fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
+    let messages = transcript.messages.as_slice();
     let between = last_between(messages, wanted);
     let written = |id: Option<Text<'_>>| id.map(|id| id.decode().into_owned());
     let answer = |part: Part| written(messages[part.message].answers[part.index].id);
     let mut found = Vec::new();
-    for one in results {
+    for one in results(messages) {
         let result = one.result;
         let rule = match one.call {
             None => Rule::Orphan(result),
@@ -111,7 +109,7 @@ fn of_pairs(messages: &[Message<'_>], wanted: Results) -> Vec<Breach> {
         found.push(Breach { message: result.message, rule, id: answer(result) });
     }
     let goes_on = last_spoken(messages, wanted);
-    for &call in pairing.unanswered.iter().filter(|call| call.message < goes_on) {
+    for &call in transcript.pairing.unanswered.iter().filter(|call| call.message < goes_on) {
         let id = written(call.call_of(messages).id);
         found.push(Breach { message: call.message, rule: Rule::Unanswered(call), id });
     }

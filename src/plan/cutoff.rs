@@ -2,8 +2,9 @@
 
 use crate::transcript::Transcript;
 use crate::transcript::order::Turn;
+use crate::transcript::pairing::Pairing;
 
-use super::pairs::{Pairing, Pairs};
+use super::pairs::Pairs;
 use super::size::Size;
 use super::{Weight, is_turn, langchain};
 
@@ -35,19 +36,14 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
 }
 
 /// The cut that a rule for pairs makes of the one that is wanted, and why it is another; 0 where there is none.
-pub(super) fn safe(
-    transcript: &Transcript<'_>,
-    pairing: &Pairing,
-    wanted: usize,
-    pairs: Pairs,
-) -> (usize, Option<String>) {
+pub(super) fn safe(transcript: &Transcript<'_>, wanted: usize, pairs: Pairs) -> (usize, Option<String>) {
     let messages = transcript.messages.as_slice();
     let cut = match pairs {
-        Pairs::Strict => return strict(transcript, pairing, wanted),
+        Pairs::Strict => return strict(transcript, wanted),
         Pairs::LangChain => langchain::back_to_the_call(messages, wanted),
         Pairs::Window(window) => langchain::back_to_a_whole_window(messages, wanted, window),
     };
-    (cut, (cut != wanted).then(|| why_not(pairing, wanted)))
+    (cut, (cut != wanted).then(|| why_not(&transcript.pairing, wanted)))
 }
 
 fn why_not(pairing: &Pairing, wanted: usize) -> String {
@@ -65,8 +61,8 @@ fn why_not(pairing: &Pairing, wanted: usize) -> String {
 ///
 /// Messages at the cut that are nothing but orphaned results go with what is summarized. For every other reason the cut
 /// moves towards the beginning, so that more is kept than was asked for, and never less.
-fn strict(transcript: &Transcript<'_>, pairing: &Pairing, wanted: usize) -> (usize, Option<String>) {
-    let messages = transcript.messages.as_slice();
+fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>) {
+    let (messages, pairing) = (transcript.messages.as_slice(), &transcript.pairing);
     if wanted >= messages.len() {
         return (wanted, None);
     }

@@ -21,7 +21,7 @@ use crate::transcript::order::Turn;
 use crate::transcript::{Bound, Message, Note, Transcript};
 
 use carried::{Carried, carried};
-use pairs::{Pairing, Pairs};
+use pairs::Pairs;
 use pins::Pin;
 use size::Size;
 
@@ -218,8 +218,8 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
         return plan.nothing(format!("the whole conversation is within --keep {}", policy.keep));
     };
     plan.wanted = wanted;
-    let pairing = Pairing::of(messages);
-    let (cut, moved_because) = cutoff::safe(transcript, &pairing, wanted, policy.pairs);
+    let pairing = &transcript.pairing;
+    let (cut, moved_because) = cutoff::safe(transcript, wanted, policy.pairs);
     if cut <= first {
         let why = moved_because.unwrap_or_else(|| "nothing stands before the cut".to_owned());
         return plan.nothing(format!("there is no safe cut: {why}, and so on to the beginning"));
@@ -229,7 +229,7 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
     plan.parted = pairing.parted(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
     plan.carried = weight.carried();
-    plan.pinned = pins::pinned(transcript, policy, &pairing, plan.carried, cut);
+    plan.pinned = pins::pinned(transcript, policy, plan.carried, cut);
     plan.before_summary = match policy.rules.carries {
         // As the system that carries it shows it to its model: behind the standing instructions, before all else.
         true => plan.pinned.iter().take_while(|&&index| messages[index].role.is_system()).count(),

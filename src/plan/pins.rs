@@ -11,7 +11,6 @@ use crate::slip::{Slip, nearest};
 
 use super::Policy;
 use super::carried::is_named;
-use super::pairs::Pairing;
 
 /// A rule by which messages stay.
 #[derive(Debug, Clone)]
@@ -99,7 +98,6 @@ fn is_reminder(message: &Message<'_>) -> bool {
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &Policy,
-    pairing: &Pairing,
     carried: Option<usize>,
     cutoff: usize,
 ) -> Vec<usize> {
@@ -116,14 +114,14 @@ pub(super) fn pinned(
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
     let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
     let joined = joined_to_the_next(&transcript.bonds, cutoff);
-    let pairs = pairing.bonds.iter().copied().filter(|(_, result)| *result < cutoff);
+    let pairs = transcript.pairing.bonds.iter().copied().filter(|(_, result)| *result < cutoff);
     let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
     // Mostly nothing stays but standing instructions, which belong with no other message.
     let matters = pairs.clone().any(|(one, other)| stays[one] || stays[other]);
     let others = Others::of(if matters { pairs.collect() } else { Vec::new() });
     spread(true, &mut stays, &others, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
     // A call that nothing answers may be the last thing said, and not stand before a summary.
-    let unanswered = pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
+    let unanswered = transcript.pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
     let cannot: Vec<usize> = unanswered.chain((0..cutoff).filter(|&index| !can(index))).collect();
     spread(false, &mut stays, &others, |stays| {
         let pinned: Vec<usize> = cannot.into_iter().filter(|&index| stays[index]).collect();

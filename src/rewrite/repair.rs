@@ -9,10 +9,10 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::plan::pairs::Part;
 use crate::transcript::format::{PARTS, Place, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::order::{Order, Results, Turn};
+use crate::transcript::pairing::Part;
 use crate::transcript::{Content, Message, PartKind, Role, Transcript};
 
 use super::{Edit, Style, elements};

@@ -9,6 +9,7 @@ use super::detect;
 use super::format::{Entry, Format};
 use super::json::{Json, Kind, Object};
 use super::list::{LineCounter, List, is_message};
+use super::pairing::Finder;
 use super::source::{Source, SyntaxError};
 use super::{Bound, Message, Note, Transcript};
 
@@ -169,6 +170,7 @@ impl<'a> List<'a> {
         let entries = format.entries(self.values.clone());
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
+        let mut pairs = Finder::default();
         for (index, json) in self.values.clone().enumerate() {
             match entries.get(index) {
                 Some(Entry::Note(bound)) => notes.push(Note { json, before: messages.len(), bound: *bound }),
@@ -176,6 +178,7 @@ impl<'a> List<'a> {
                     messages.push(format.message(&Object::of(json)).map_err(|what| {
                         no_transcript(source, json, format!("as {}, message {} {what}", format.name(), messages.len()))
                     })?);
+                    pairs.go_on(&messages, messages.len() - 1, drop);
                 }
             }
         }
@@ -191,6 +194,7 @@ impl<'a> List<'a> {
         Ok(Transcript {
             source,
             format,
+            pairing: pairs.done(&messages),
             bonds: format.bonds(&messages),
             order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,

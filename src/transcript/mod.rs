@@ -10,6 +10,7 @@ pub mod framing;
 pub mod json;
 pub mod list;
 pub mod order;
+pub mod pairing;
 pub mod source;
 pub mod text;
 
@@ -18,6 +19,7 @@ use std::ops::Range;
 use format::Format;
 use json::Json;
 use order::Order;
+use pairing::Pairing;
 use text::Text;
 
 /// One conversation at its place in a source.
@@ -31,6 +33,8 @@ pub struct Transcript<'a> {
     pub messages: Vec<Message<'a>>,
     /// What stands among the messages and is none, in order.
     pub notes: Vec<Note<'a>>,
+    /// Which calls and results belong together.
+    pub pairing: Pairing,
     /// Messages that must not be parted for another reason than a call and its result: the first and the last of each
     /// such run.
     pub bonds: Vec<(usize, usize)>,

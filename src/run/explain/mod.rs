@@ -10,7 +10,6 @@ use std::path::Path;
 
 use clap::builder::styling::{AnsiColor, Style};
 
-use crate::plan::pairs::Pairing;
 use crate::plan::{Plan, Policy, total};
 use crate::tokens::Tally;
 use crate::transcript::{Message, Transcript};
@@ -138,7 +137,7 @@ impl Picture<'_, '_> {
 
     /// For each index whether a cut there parts nothing.
     pub(super) fn whole_cuts(&self) -> Vec<bool> {
-        Pairing::of(&self.transcript.messages).whole_cuts(&self.transcript.bonds)
+        self.transcript.pairing.whole_cuts(&self.transcript.bonds)
     }
 
     /// So many rows at most, in order.

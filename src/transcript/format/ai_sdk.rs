@@ -315,7 +315,6 @@ fn given(output: Json<'_>) -> Content<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::transcript::Transcript;
     use crate::transcript::framing::tests::read;
 
@@ -338,7 +337,7 @@ mod tests {
             {"type":"dynamic-tool","toolName":"g","toolCallId":"b","state":"input-available","input":{}}]}"#;
         with(&format!("[{USER},{tools}]"), |transcript| {
             let calling = &transcript.messages[1];
-            let pairing = Pairing::of(&transcript.messages);
+            let pairing = &transcript.pairing;
             assert!(pairing.bonds.is_empty());
             assert_eq!(pairing.unanswered.len(), 1, "one is pending");
             let names: Vec<_> = calling.calls.iter().filter_map(|call| call.name.map(|name| name.decode())).collect();
@@ -371,7 +370,7 @@ mod tests {
         let result = r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","output":{"type":"text","value":"r"}}]}"#;
         with(&format!("[{calling},{allowed},{result}]"), |transcript| {
             let messages = &transcript.messages;
-            assert_eq!(Pairing::of(messages).bonds, [(0, 2)]);
+            assert_eq!(transcript.pairing.bonds, [(0, 2)]);
             assert_eq!(transcript.bonds, [(0, 1)]);
             assert_eq!(texts(&messages[2]), ["r"]);
             let made = AiSdk.result(&messages[0].calls[0], &messages[0], "e").expect("a result");

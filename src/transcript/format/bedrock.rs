@@ -165,7 +165,6 @@ fn block(json: Json<'_>) -> PartKind<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     #[test]
@@ -179,7 +178,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         let messages = &transcript.messages;
         assert_eq!(transcript.format.name(), "bedrock");
-        let pairing = Pairing::of(messages);
+        let pairing = &transcript.pairing;
         assert_eq!(pairing.bonds, [(1, 2)]);
         assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
         assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);

@@ -299,7 +299,6 @@ fn members(value: Value) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     fn line(id: u8, parent: u8, rest: &str) -> String {
@@ -340,7 +339,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "claude-code");
         assert_eq!(transcript.bonds, [(1, 3)]);
-        let whole = Pairing::of(&transcript.messages).whole_cuts(&transcript.bonds);
+        let whole = transcript.pairing.whole_cuts(&transcript.bonds);
         assert_eq!(whole, [true, true, false, false, false, true, true]);
     }
 

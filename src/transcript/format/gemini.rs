@@ -174,7 +174,6 @@ pub(super) fn part(json: Json<'_>) -> PartKind<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::summary::buffer::Buffer;
     use crate::transcript::framing::tests::read;
 
@@ -194,7 +193,7 @@ mod tests {
             let transcript = &document.transcripts[0];
             let messages = &transcript.messages;
             assert_eq!(transcript.format.name(), "gemini");
-            assert_eq!(Pairing::of(messages).bonds, [(1, 2), (1, 2)]);
+            assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 2)]);
             assert_eq!([0, 1, 2].map(|index| messages[index].role), [Role::User, Role::Assistant, Role::User]);
             assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);
             let texts: Vec<String> =

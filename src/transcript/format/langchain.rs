@@ -290,7 +290,6 @@ fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     #[test]
@@ -310,7 +309,7 @@ mod tests {
                 let document = read(&source, None, None).unwrap_or_else(|error| panic!("{source} {error}"));
                 let transcript = &document.transcripts[0];
                 assert_eq!(transcript.format.name(), "langchain", "{source}");
-                assert_eq!(Pairing::of(&transcript.messages).bonds, [(1, 2)], "{source}");
+                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
             }
         }
     }

@@ -117,7 +117,6 @@ fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> 
 
 #[cfg(test)]
 mod tests {
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     fn name(source: &str) -> &'static str {
@@ -133,7 +132,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "ollama");
-        assert_eq!(Pairing::of(&transcript.messages).bonds, [(1, 2), (1, 3)]);
+        assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 3)]);
         let texts = |index: usize| -> Vec<String> {
             transcript.messages[index].content.texts().iter().map(|text| text.decode().into_owned()).collect()
         };

@@ -290,7 +290,6 @@ fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[Answer<'a>]> {
 #[cfg(test)]
 mod tests {
     use super::{Format, OpenAiChat, Place, SummaryMessage, SummaryRole};
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     #[test]
@@ -302,7 +301,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "openai-chat");
-        let pairing = Pairing::of(&transcript.messages);
+        let pairing = &transcript.pairing;
         assert_eq!(pairing.bonds, [(1, 2), (1, 3)]);
         assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
         let names: Vec<String> =
@@ -321,8 +320,8 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(
-            (transcript.bonds.as_slice(), Pairing::of(&transcript.messages).bonds),
-            ([(2, 3)].as_slice(), vec![(4, 5)])
+            (transcript.bonds.as_slice(), transcript.pairing.bonds.as_slice()),
+            ([(2, 3)].as_slice(), [(4, 5)].as_slice())
         );
         let exit = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"exit","content":""}]"#;
         assert_eq!(read(exit, None, None).expect("a transcript").transcripts[0].bonds, [(1, 2)]);

@@ -178,8 +178,8 @@ fn has_orphans(messages: &[Message<'_>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
+    use crate::transcript::pairing::results;
 
     const USER: &str = r#"{"role":"user","content":"u"}"#;
     const REASONING: &str = r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"hm"}]}"#;
@@ -197,14 +197,14 @@ mod tests {
             );
             with(&source, |transcript| {
                 assert_eq!(transcript.format.name(), "openai-responses");
-                assert_eq!(Pairing::of(&transcript.messages).bonds, [(1, 2)], "{source}");
+                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
                 assert!(transcript.bonds.is_empty());
             });
         }
         let approval = format!(
             r#"[{USER},{{"type":"mcp_approval_request","id":"a","name":"f","arguments":"{{}}"}},{{"type":"mcp_approval_response","approval_request_id":"a","approve":true}}]"#
         );
-        with(&approval, |transcript| assert_eq!(Pairing::of(&transcript.messages).bonds, [(1, 2)]));
+        with(&approval, |transcript| assert_eq!(transcript.pairing.bonds, [(1, 2)]));
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let call = r#"{"type":"garden_call","call_id":"a","name":"water"}"#;
         let result = r#"{"type":"garden_call_output","call_id":"a","output":{"litres":1.50}}"#;
         with(&format!(r#"[{USER},{REASONING},{call},{result},{{"type":"look_call","id":"l"}}]"#), |transcript| {
-            assert_eq!(Pairing::of(&transcript.messages).bonds, [(2, 3)]);
+            assert_eq!(transcript.pairing.bonds, [(2, 3)]);
             assert_eq!(transcript.bonds, [(1, 2)]);
         });
         assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are no evidence");
@@ -236,8 +236,7 @@ mod tests {
         let output = r#"{"type":"tool_search_output","call_id":null,"execution":"server","tools":[]}"#;
         with(&format!("[{USER},{call},{output},{USER}]"), |transcript| {
             assert_eq!(transcript.bonds, [(1, 2)]);
-            let (pairing, results) = Pairing::with_results(&transcript.messages);
-            assert!(pairing.unanswered.is_empty() && results.is_empty());
+            assert!(transcript.pairing.unanswered.is_empty() && results(&transcript.messages).is_empty());
         });
     }
 

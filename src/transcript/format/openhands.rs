@@ -242,7 +242,6 @@ fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing;
 
     fn told(source: &str) -> (Vec<String>, Vec<(usize, usize)>) {
@@ -251,7 +250,7 @@ mod tests {
         assert_eq!(transcript.format.name(), "openhands");
         let first = |message: &Message<'_>| message.content.texts().first().map(|text| text.decode().into_owned());
         let texts = transcript.messages.iter().map(|message| first(message).unwrap_or_default());
-        (texts.collect(), [Pairing::of(&transcript.messages).bonds, transcript.bonds.clone()].concat())
+        (texts.collect(), [transcript.pairing.bonds.as_slice(), transcript.bonds.as_slice()].concat())
     }
 
     #[test]

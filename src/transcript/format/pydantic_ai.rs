@@ -224,7 +224,6 @@ fn shown(json: Json<'_>) -> Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;
@@ -242,7 +241,7 @@ mod tests {
         let retry = r#"{"parts":[{"tool_name":null,"content":[{"type":"x"}],"tool_call_id":"c","part_kind":"retry-prompt"}],"kind":"request"}"#;
         with(&format!("[{FIRST},{CALLS},{RESULTS},{retry}]"), |transcript| {
             let messages = &transcript.messages;
-            assert_eq!(Pairing::of(messages).bonds, [(1, 2), (1, 2)]);
+            assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 2)]);
             let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
             assert_eq!(roles, [Role::System, Role::Assistant, Role::User, Role::User]);
             let turns: Vec<bool> = messages.iter().map(Message::is_user_turn).collect();

@@ -136,7 +136,6 @@ fn call<'a>(json: Json<'a>, value: Json<'a>, text: Text<'a>) -> Call<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     #[test]
@@ -155,7 +154,7 @@ mod tests {
             assert_eq!(document.transcripts.len(), count);
             for transcript in &document.transcripts {
                 assert_eq!(transcript.format.name(), "sharegpt");
-                assert_eq!(Pairing::of(&transcript.messages).bonds, [(1, 2), (5, 6)]);
+                assert_eq!(transcript.pairing.bonds, [(1, 2), (5, 6)]);
                 assert!(transcript.messages[1].calls[0].name.is_some_and(|name| name.is("f")));
                 let turns = [0, 2].map(|index| transcript.messages[index].is_user_turn());
                 assert_eq!(turns, [true, false]);
@@ -182,7 +181,7 @@ mod tests {
     fn calls_that_are_no_json_and_speakers_nobody_knows() {
         let broken = r#"[{"from":"function_call","value":"f(x)"},{"from":"observation","value":"r"}]"#;
         let document = read(broken, None, None).expect("a transcript");
-        assert_eq!(Pairing::of(&document.transcripts[0].messages).bonds, [(0, 1)]);
+        assert_eq!(document.transcripts[0].pairing.bonds, [(0, 1)]);
         assert!(read(r#"[{"from":"Berlin","value":"Rome"}]"#, None, None).is_err());
     }
 }

@@ -98,7 +98,6 @@ pub(super) fn is_call(call: &Object<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::pairs::Pairing;
     use crate::transcript::framing::tests::read;
 
     const TAU2: &str = r#"[
@@ -118,7 +117,7 @@ mod tests {
             let document = read(&around, None, None).expect("a transcript");
             let transcript = &document.transcripts[0];
             assert_eq!(transcript.format.name(), "tau-bench");
-            let pairing = Pairing::of(&transcript.messages);
+            let pairing = &transcript.pairing;
             assert_eq!(pairing.bonds, [(1, 2), (4, 5), (4, 5)]);
             assert!(pairing.unanswered.is_empty());
             let call = &transcript.messages[1].calls[0];
