@@ -131,7 +131,11 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
         }
         lines += 1;
         // One line alone is a document like any other.
-        let mut is_last = || Ok::<_, io::Error>(!more || reader.fill_buf()?.iter().all(u8::is_ascii_whitespace));
+        let mut is_last = || {
+            let next = reader.fill_buf()?;
+            more &= !next.is_empty();
+            Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))
+        };
         let told = match &head[start..] {
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
             line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::told_by),

@@ -207,12 +207,15 @@ enum Target {
 
 impl Target {
     fn of(path: &Path) -> io::Result<Self> {
-        match fs::metadata(path) {
+        let named = fs::symlink_metadata(path);
+        let is_link = named.as_ref().is_ok_and(Metadata::is_symlink);
+        match if is_link { fs::metadata(path) } else { named } {
             Ok(metadata) if metadata.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory")),
             // By the name it was given: a pipe's real name is none that a file could be opened by.
             Ok(metadata) if !metadata.is_file() => Ok(Target::Device(path.to_owned())),
-            Ok(_) => fs::canonicalize(path).map(Target::File),
-            Err(_) => Ok(Target::File(end_of_links(path))),
+            Ok(_) if is_link => fs::canonicalize(path).map(Target::File),
+            Err(_) if is_link => Ok(Target::File(end_of_links(path))),
+            _ => Ok(Target::File(path.to_owned())),
         }
     }
 }
