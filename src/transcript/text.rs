@@ -87,7 +87,7 @@ impl<'a> Text<'a> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
-        self.unescaped(|_, out| out.push(char::REPLACEMENT_CHARACTER)).into()
+        self.unescaped(|_| char::REPLACEMENT_CHARACTER.into()).into()
     }
 
     /// The string where it holds JSON: half surrogates are escaped again, which in JSON says the same.
@@ -95,22 +95,50 @@ impl<'a> Text<'a> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
-        self.unescaped(|half, out| out.push_str(&format!("\\u{half:04x}"))).into()
+        self.unescaped(|half| format!("\\u{half:04x}")).into()
     }
 
     /// The string with what its escapes stand for; `half` writes half surrogates.
-    fn unescaped(&self, half: impl Fn(u32, &mut String)) -> String {
-        let mut out = String::with_capacity(self.raw.len());
-        for piece in self.pieces() {
-            match piece {
-                Piece::Plain(plain) => out.push_str(plain),
-                Piece::Escape(point) => match char::from_u32(point) {
-                    Some(c) => out.push(c),
-                    None => half(point, &mut out),
-                },
+    fn unescaped(&self, half: impl Fn(u32) -> String) -> String {
+        const AT_ONCE: usize = size_of::<u64>();
+        let raw = self.raw.as_bytes();
+        // What an escape stands for is never longer than the escape.
+        let mut out = Vec::with_capacity(raw.len() + AT_ONCE);
+        let mut at = 0;
+        while at < raw.len() {
+            let plain = match raw[at..].first_chunk::<AT_ONCE>() {
+                Some(bytes) => {
+                    // Escapes stand close together in JSON within a string: to take a few bytes too many costs less than
+                    // to ask how many are wanted.
+                    out.extend_from_slice(bytes);
+                    let plain = before_backslash(*bytes);
+                    out.truncate(out.len() - AT_ONCE + plain);
+                    plain
+                }
+                None => {
+                    let plain = raw[at..].iter().take_while(|byte| **byte != b'\\').count();
+                    out.extend_from_slice(&raw[at..at + plain]);
+                    plain
+                }
+            };
+            at += plain;
+            if raw.get(at) != Some(&b'\\') {
+                continue;
+            }
+            if let Some(simple) = raw.get(at + 1).and_then(|letter| simple(*letter)) {
+                out.push(simple);
+                at += 2;
+                continue;
+            }
+            let mut points = CodePoints { rest: &self.raw[at..], escaped: true };
+            let point = points.other_escape();
+            at = raw.len() - points.rest.len();
+            match char::from_u32(point) {
+                Some(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                None => out.extend_from_slice(half(point).as_bytes()),
             }
         }
-        out
+        String::from_utf8(out).expect("characters are copied whole")
     }
 
     /// Length in code points, as Python's `len` counts; a half surrogate is one.
@@ -149,6 +177,16 @@ impl<'a> Text<'a> {
     pub fn code_points(&self) -> CodePoints<'a> {
         CodePoints { rest: self.raw, escaped: self.is_escaped() }
     }
+}
+
+/// How many of some bytes stand before the first backslash.
+fn before_backslash(bytes: [u8; 8]) -> usize {
+    const LOWEST: u64 = u64::from_le_bytes([0x01; 8]);
+    const HIGHEST: u64 = u64::from_le_bytes([0x80; 8]);
+    // The byte that is a backslash is the one that is 0 now; taking 1 away borrows from its highest bit.
+    let other = u64::from_le_bytes(bytes) ^ (LOWEST * u64::from(b'\\'));
+    let is_backslash = other.wrapping_sub(LOWEST) & !other & HIGHEST;
+    (is_backslash.trailing_zeros() / u8::BITS) as usize
 }
 
 /// A piece of a string.
@@ -213,18 +251,13 @@ impl<'a> CodePoints<'a> {
 
     /// Takes the escape that comes next.
     fn escape(&mut self) -> u32 {
-        let simple = match self.rest.as_bytes().get(1) {
-            Some(b'n') => '\n',
-            Some(b't') => '\t',
-            Some(b'r') => '\r',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            _ => return self.other_escape(),
-        };
-        self.rest = &self.rest[2..];
-        u32::from(simple)
+        match self.rest.as_bytes().get(1).and_then(|letter| simple(*letter)) {
+            Some(simple) => {
+                self.rest = &self.rest[2..];
+                u32::from(simple)
+            }
+            None => self.other_escape(),
+        }
     }
 
     /// Takes an escape that names a code unit, or one that stands for its letter.
@@ -247,6 +280,20 @@ impl<'a> CodePoints<'a> {
     }
 }
 
+/// What a letter behind a backslash stands for, where it is a character of ASCII and not the letter.
+fn simple(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'b' => b'\x08',
+        b'f' => b'\x0c',
+        b'"' => b'"',
+        b'\\' => b'\\',
+        _ => return None,
+    })
+}
+
 /// The code unit that `\uXXXX` at the start of `rest` names.
 fn unit(rest: &str) -> Option<u32> {
     let digits = rest.strip_prefix("\\u")?.get(..4)?;
@@ -263,6 +310,32 @@ mod tests {
         assert_eq!(text.decode(), "a\n\"\\/é😀é");
         assert_eq!(text.code_point_count(), 8);
         assert_eq!(text.code_points().count(), 8);
+    }
+
+    #[test]
+    fn what_is_decoded_is_what_its_pieces_are_wherever_they_begin() {
+        let parts =
+            ["", "a", "é", "😀", "\u{4e2d}", r"\n", r"\\", r"\/", r"\u00e9", r"\ud83d\ude00", r"\ud83d", "plain text"];
+        for length in 0..12 {
+            for (one, other) in parts.iter().flat_map(|one| parts.iter().map(move |other| (one, other))) {
+                let raw = format!("{}{one}{}{other}{one}", "x".repeat(length), "y".repeat(length / 3));
+                let text = Text::escaped(&raw);
+                let (mut decoded, mut json) = (String::new(), String::new());
+                for piece in text.pieces() {
+                    match piece {
+                        Piece::Plain(plain) => [&mut decoded, &mut json].iter_mut().for_each(|out| out.push_str(plain)),
+                        Piece::Escape(point) => {
+                            decoded.push(char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER));
+                            match char::from_u32(point) {
+                                Some(c) => json.push(c),
+                                None => json.push_str(&format!("\\u{point:04x}")),
+                            }
+                        }
+                    }
+                }
+                assert_eq!((text.decode(), text.decode_json()), (decoded.into(), json.into()), "{raw}");
+            }
+        }
     }
 
     #[test]
