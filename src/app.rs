@@ -17,6 +17,7 @@ mod work;
 
 use std::borrow::Cow;
 use std::fs;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -156,7 +157,7 @@ fn made(
 ) -> Result<Outcome> {
     if settings.check {
         let breaches = check::check(settings, input)?;
-        return Ok(Outcome { breaches, ..Outcome::unchanged(String::new()) });
+        return Ok(Outcome { breaches, ..Outcome::default() });
     }
     let mut archived = Archived::default();
     let mut whole = Cow::Borrowed(input);
@@ -166,9 +167,17 @@ fn made(
     if !settings.archive_chosen && settings.archive.is_some() && !settings.diff && cuts(settings, &whole)? {
         archive::check(settings, &[])?;
     }
-    let outcome = process(settings, &whole, answers, conversations)?;
+    let mut outcome = process(settings, &whole, answers, conversations)?;
     archived.extend(outcome.archived);
-    Ok(Outcome { changed: outcome.text != input.text, archived, ..outcome })
+    if let Cow::Owned(mended) = &whole {
+        outcome.made = Made::Text(mem::take(&mut outcome.made).text(&mended.text));
+    }
+    let changed = match &outcome.made {
+        Made::Edited(edits) => rewrite::changes(&input.text, edits),
+        Made::Text(text) => *text != input.text,
+        Made::Bytes(bytes) => bytes != input.text.as_bytes(),
+    };
+    Ok(Outcome { changed, archived, ..outcome })
 }
 
 /// Whether anything in an input would be changed, as far as that is known before.
@@ -222,10 +231,8 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
 /// What is made of an input.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What is to be written: the result, or where the cuts would fall.
-    pub text: String,
-    /// What is to be written instead, where it is no text.
-    pub bytes: Option<Vec<u8>>,
+    /// What is to be written.
+    pub made: Made,
     /// Whether any conversation was compacted, or would be.
     pub compacted: bool,
     /// Whether it is another text than the input.
@@ -238,10 +245,41 @@ pub struct Outcome {
     pub conversations: Vec<Conversation>,
 }
 
-impl Outcome {
-    /// A text that is left as it is.
-    fn unchanged(text: String) -> Self {
-        Outcome { text, ..Outcome::default() }
+/// What is to be written.
+#[derive(Debug)]
+pub enum Made {
+    /// The input with these edits made, in order.
+    Edited(Vec<Edit>),
+    /// A text of its own: where the cuts would fall, or what is another in the result.
+    Text(String),
+    /// What was read and is no text.
+    Bytes(Vec<u8>),
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Made::Text(String::new())
+    }
+}
+
+impl Made {
+    /// All of it, piece by piece. `input` is the text that is edited.
+    pub fn pieces<'m>(&'m self, input: &'m str) -> impl Iterator<Item = &'m [u8]> {
+        let (edited, whole) = match self {
+            Made::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
+            Made::Text(text) => (None, Some(text.as_bytes())),
+            Made::Bytes(bytes) => (None, Some(bytes.as_slice())),
+        };
+        edited.into_iter().flatten().chain(whole)
+    }
+
+    /// All of it as a text. `input` is the text that is edited.
+    pub fn text(self, input: &str) -> String {
+        match self {
+            Made::Edited(edits) => rewrite::apply(input, &edits),
+            Made::Text(text) => text,
+            Made::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        }
     }
 }
 
@@ -324,12 +362,12 @@ fn dry_run(
     answers: &dyn Answers,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
+    let (mut text, mut compacted) = (String::new(), false);
     for transcript in &document.transcripts {
         let source = source_name(input, transcript);
         let mut previewed = Ok(None);
         conversation::look(settings, transcript, |seen, tally, plan| {
-            outcome.compacted |= plan.cutoff > 0;
+            compacted |= plan.cutoff > 0;
             let told = settings.json || settings.verbose || settings.explain.is_some();
             let economy = told.then(|| economy::estimated(settings, plan, tally)).flatten();
             let said = Said::new(settings);
@@ -345,7 +383,7 @@ fn dry_run(
             let shown = previewed.as_ref().ok().and_then(Option::as_ref);
             let economy = shown.and_then(|shown| shown.economy).or(economy);
             let summary = shown.map(|shown| shown.summary.as_str());
-            outcome.text.push_str(&match settings.json {
+            text.push_str(&match settings.json {
                 true => DryRun::new(&source, seen, plan, tally, settings).with(economy, summary).to_line(),
                 false if settings.many => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
                 false => format!("{}\n", plan.cutoff),
@@ -353,7 +391,7 @@ fn dry_run(
         });
         previewed?;
     }
-    Ok(outcome)
+    Ok(Outcome { made: Made::Text(text), compacted, ..Outcome::default() })
 }
 
 /// How a conversation of a document is drawn, if it is.
@@ -405,16 +443,16 @@ fn compact(
         });
     }
     if settings.diff {
-        return Ok(Outcome { text: terminal::printed(diffs), compacted, ..Outcome::default() });
+        return Ok(Outcome { made: Made::Text(terminal::printed(diffs)), compacted, ..Outcome::default() });
     }
     let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
     edits.sort_by_key(|edit| edit.range.start);
-    let text = match settings.emit {
-        Emit::Messages => rewrite::apply(document.source, &edits),
-        Emit::Update => updates,
+    let archived = archive::kept(settings, document.source, &edits, changed);
+    let made = match settings.emit {
+        Emit::Messages => Made::Edited(edits),
+        Emit::Update => Made::Text(updates),
     };
-    let archived = archive::kept(settings, document.source, &text, changed);
-    Ok(Outcome { text, compacted, archived, ..Outcome::default() })
+    Ok(Outcome { made, compacted, archived, ..Outcome::default() })
 }
 
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.

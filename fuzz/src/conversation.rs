@@ -2,7 +2,6 @@
 
 use serde_json::value::RawValue;
 use tcompact::plan::breaches::breaches;
-use tcompact::plan::pairs::Pairing;
 use tcompact::rewrite::repair::Repair;
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
@@ -79,7 +78,7 @@ fn stands(transcript: &Transcript<'_>, counter: Counter) {
         assert!(note.before <= transcript.messages.len());
         assert_eq!(transcript.source.get(note.json.span()), Some(note.json.raw()));
     }
-    let pairing = Pairing::of(&transcript.messages);
+    let pairing = &transcript.pairing;
     assert!(pairing.bonds.iter().all(|(call, result)| call < result && *result < transcript.messages.len()));
     assert!(breaches(transcript).iter().all(|breach| breach.message < transcript.messages.len()));
 }

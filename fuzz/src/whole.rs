@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use tcompact::app::{self, Outcome};
+use tcompact::app::{self, Archived};
 use tcompact::cli::Arguments;
 use tcompact::hash::sha256;
 use tcompact::presets::{self, PRESETS};
@@ -41,14 +41,26 @@ fn understood(arguments: &[String]) -> anyhow::Result<CommandLine> {
     Ok(CommandLine::parse(words.map(Into::into))?)
 }
 
+/// What the program made of a text.
+pub struct Processed {
+    /// The result.
+    pub text: String,
+    /// Whether any conversation was compacted.
+    pub compacted: bool,
+    /// What is to be kept elsewhere.
+    pub archived: Archived,
+}
+
 /// What the program makes of a text with such arguments.
 ///
 /// # Errors
 /// What it says.
-pub fn processed(arguments: &[String], text: &str) -> anyhow::Result<Outcome> {
+pub fn processed(arguments: &[String], text: &str) -> anyhow::Result<Processed> {
     let settings = Settings::new(understood(arguments)?.resolve(&presets::values, |_| None)?, |_| None)?;
     let input = Input { name: "-".to_owned(), text: text.to_owned(), ..Input::default() };
-    app::process(&settings, &input, &Nobody, &mut Vec::new())
+    let outcome = app::process(&settings, &input, &Nobody, &mut Vec::new())?;
+    let app::Outcome { made, compacted, archived, .. } = outcome;
+    Ok(Processed { text: made.text(text), compacted, archived })
 }
 
 /// Arguments of all kinds.
@@ -113,7 +125,7 @@ pub fn assert_whole(arguments: &[String], text: &str) -> bool {
 }
 
 /// The records of an outcome, as an archive has them.
-fn records(outcome: &Outcome) -> Vec<Value> {
+fn records(outcome: &Processed) -> Vec<Value> {
     let record = |section: &Section| match section {
         Section::Record(record) => record.clone(),
         Section::Text(text) => panic!("{text} in an archive of records"),
@@ -122,7 +134,7 @@ fn records(outcome: &Outcome) -> Vec<Value> {
 }
 
 /// What the records of an outcome make of it.
-fn back(outcome: &Outcome, text: &str) -> String {
+fn back(outcome: &Processed, text: &str) -> String {
     let records = records(outcome);
     let by_line = records.iter().any(|record| record.get("line").is_some());
     let of = |part: &str, line: Option<usize>| {

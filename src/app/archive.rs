@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::cli::Emit;
 use crate::plan::carried::ARCHIVED;
-use crate::rewrite::Edit;
 use crate::rewrite::restoring::{Change, ways_back};
+use crate::rewrite::{self, Edit};
 use crate::run::append::{self, Section};
 use crate::settings::Settings;
 use crate::summary::buffer::Buffer;
@@ -64,9 +64,9 @@ pub(super) struct Changed<'t, 'a> {
     pub(super) archived: Archived,
 }
 
-/// What is to be kept elsewhere of the changes that made `result` of `source`. Records tell the way back; where the output
-/// is no transcript, there is none.
-pub(super) fn kept(settings: &Settings, source: &str, result: &str, changed: Vec<Changed<'_, '_>>) -> Archived {
+/// What is to be kept elsewhere of the changes that all these `edits` make to `source`. Records tell the way back; where
+/// the output is no transcript, there is none.
+pub(super) fn kept(settings: &Settings, source: &str, edits: &[Edit], changed: Vec<Changed<'_, '_>>) -> Archived {
     let records = settings.archive.as_deref().is_some_and(append::is_lines) && !settings.dry_run;
     let mut kept = Archived::default();
     if !records || settings.emit == Emit::Update {
@@ -80,7 +80,7 @@ pub(super) fn kept(settings: &Settings, source: &str, result: &str, changed: Vec
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &[]))));
         kept.files.extend(archived.files);
     }
-    for (mut section, way) in sections.into_iter().zip(ways_back(source, result, &changes)) {
+    for (mut section, way) in sections.into_iter().zip(ways_back(source, &rewrite::apply(source, edits), &changes)) {
         // Strings and numbers do not fail to serialize.
         let way = serde_json::to_value(way).unwrap_or_default();
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {

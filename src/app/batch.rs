@@ -28,7 +28,7 @@ use crate::run::turns::{Aside, Cores, Turns, locked};
 use crate::settings::Settings;
 
 use super::file::{Fate, Job};
-use super::{Archived, Outcome, changes, made, page};
+use super::{Archived, Made, Outcome, changes, made, page};
 
 /// Where the result goes of what is not read.
 pub(super) const NOWHERE: &str = "nowhere";
@@ -81,9 +81,9 @@ pub(super) struct Brought<'b> {
 }
 
 enum What {
-    /// What is made of an input as one.
-    Whole(Result<Outcome>),
-    /// What is made of lines, and whether no others follow.
+    /// What is made of an input as one, and the input where that is edited.
+    Whole(Result<Outcome>, String),
+    /// What is made of lines, none of which is wanted any longer, and whether no others follow.
     Lines(Vec<Result<Outcome>>, bool),
     /// There is nothing to be made.
     Ended(Fate),
@@ -93,18 +93,18 @@ impl What {
     /// Whether it takes so little memory that it can lie about for a while.
     fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
-        let outcomes = match self {
-            What::Whole(outcome) => std::slice::from_ref(outcome),
-            What::Lines(outcomes, _) => outcomes,
-            What::Ended(_) => &[],
+        let (outcomes, input) = match self {
+            What::Whole(outcome, input) => (std::slice::from_ref(outcome), input.as_str()),
+            What::Lines(outcomes, _) => (outcomes.as_slice(), ""),
+            What::Ended(_) => return true,
         };
         let made = || outcomes.iter().flatten();
-        let length = |one: &Outcome| one.text.len() + one.bytes.as_ref().map_or(0, Vec::len);
+        let length = |one: &Outcome| one.made.pieces(input).map(<[u8]>::len).sum::<usize>();
         let has_more = |one: &Outcome| {
             let Archived { sections, files } = &one.archived;
             !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
         };
-        made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
+        input.len() <= SMALL && made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
     }
 }
 
@@ -248,7 +248,9 @@ impl<'b> Batch<'b> {
                     Some(error) => Err(error),
                     None => self.computed(&job, &input).map_err(|failed| failed.kept_in(&job)),
                 };
-                self.bring(&job, 0, What::Whole(outcome));
+                let is_edited = outcome.as_ref().is_ok_and(|outcome| matches!(outcome.made, Made::Edited(_)));
+                let input = if is_edited { input.text } else { String::new() };
+                self.bring(&job, 0, What::Whole(outcome, input));
             }
             // Whether any line is changed is not known before; at the end nothing is written over.
             (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.embedded() => {
@@ -298,18 +300,19 @@ impl<'b> Batch<'b> {
     /// What is made of lines: of all together or, where one of them is bad, of each up to that.
     fn of_lines(&self, job: &Job<'b>, lines: &Input) -> Vec<Result<Outcome>> {
         if lines.text.trim_ascii().is_empty() {
-            return vec![Ok(Outcome::unchanged(lines.text.clone()))];
+            return vec![Ok(Outcome { made: Made::Text(lines.text.clone()), ..Outcome::default() })];
         }
+        let alone = |outcome: Outcome| Outcome { made: Made::Text(outcome.made.text(&lines.text)), ..outcome };
         let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
         if is_one {
-            let outcome = self.computed(job, lines);
+            let outcome = self.computed(job, lines).map(alone);
             return vec![outcome.or_else(|failed| {
                 let name = format!("{}:{}", lines.name, lines.lines_before + 1);
                 self.passed_through(&name, Cow::Borrowed(lines.text.as_bytes()), failed)
                     .map_err(|failed| failed.kept_in(job))
             })];
         }
-        match self.computed(job, lines) {
+        match self.computed(job, lines).map(alone) {
             Ok(outcome) => vec![Ok(outcome)],
             Err(_) => {
                 let mut outcomes = Vec::new();
@@ -338,7 +341,7 @@ impl<'b> Batch<'b> {
         let error = failed.error.to_string();
         Said::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
         let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
-        Ok(Outcome { conversations, bytes: Some(line.into_owned()), ..Outcome::default() })
+        Ok(Outcome { conversations, made: Made::Bytes(line.into_owned()), ..Outcome::default() })
     }
 
     /// Makes a result while holding a core, except for the time that a summarizer takes.
@@ -371,7 +374,7 @@ impl<'b> Batch<'b> {
     fn deal(&self, Brought { job, what }: Brought<'b>) {
         let fate = match what {
             What::Ended(fate) => Ok(fate),
-            What::Whole(outcome) => outcome.and_then(|outcome| job.write_whole(self, outcome)),
+            What::Whole(outcome, input) => outcome.and_then(|outcome| job.write_whole(self, outcome, &input)),
             What::Lines(outcomes, is_last) => {
                 for outcome in outcomes {
                     if !job.write_lines(self, outcome) {

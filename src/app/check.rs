@@ -77,7 +77,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
-        archived.extend(archive::kept(settings, document.source, &text, changed));
+        archived.extend(archive::kept(settings, document.source, &edits, changed));
         input.text = text;
         rounds += 1;
     };

@@ -175,7 +175,7 @@ impl<'b> Job<'b> {
     }
 
     /// Writes the result of an input that was worked on as one.
-    pub(super) fn write_whole(&self, batch: &Batch<'_>, outcome: Outcome) -> Result<Fate> {
+    pub(super) fn write_whole(&self, batch: &Batch<'_>, outcome: Outcome, input: &str) -> Result<Fate> {
         let mut state = self.state();
         batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
@@ -183,7 +183,7 @@ impl<'b> Job<'b> {
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
         archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
         if self.is_needed(&state) {
-            self.output(&mut state)?.write(outcome.text.as_bytes())?;
+            self.output(&mut state)?.write_all(outcome.made.pieces(input))?;
         }
         drop(state);
         self.finish(batch)
@@ -204,8 +204,7 @@ impl<'b> Job<'b> {
             if self.settings.check {
                 return Ok(true);
             }
-            let bytes = outcome.bytes.as_deref().unwrap_or(outcome.text.as_bytes());
-            let read = self.output(&mut state)?.write(bytes)?;
+            let read = self.output(&mut state)?.write_all(outcome.made.pieces(""))?;
             if self.is_printed() {
                 state.printed = true;
                 state.drawn.clear();

@@ -14,6 +14,7 @@ pub mod results;
 mod style;
 mod update;
 
+use std::iter;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -62,15 +63,22 @@ pub fn apply(source: &str, edits: &[Edit]) -> String {
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let gone: usize = edits.iter().map(|edit| edit.range.len()).sum();
     let mut out = String::with_capacity(source.len() + grown - gone);
-    let mut done = 0;
-    for edit in edits {
-        debug_assert!(done <= edit.range.start, "edits are in order");
-        out.push_str(&source[done..edit.range.start]);
-        out.push_str(&edit.text);
-        done = edit.range.end;
-    }
-    out.push_str(&source[done..]);
+    out.extend(pieces(source, edits));
     out
+}
+
+/// The same piece by piece, so that none of what stays need be copied.
+pub fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e str> {
+    let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range.end));
+    let ends = edits.iter().map(|edit| edit.range.start).chain([source.len()]);
+    let texts = edits.iter().map(|edit| edit.text.as_str()).chain([""]);
+    starts.zip(ends).zip(texts).flat_map(|((start, end), text)| [&source[start..end], text])
+}
+
+/// Whether anything is another with all `edits` made.
+pub fn changes(source: &str, edits: &[Edit]) -> bool {
+    let rest = || pieces(source, edits).try_fold(source, |rest, piece| rest.strip_prefix(piece));
+    !edits.is_empty() && rest() != Some("")
 }
 
 /// The summary of a compaction as entries of the list: in the format of the transcript, and written as its neighbours

@@ -151,3 +151,19 @@ fn entries_of_a_summary_are_separated_where_nothing_shows_how() {
     assert_eq!(entries, Some(2), "{out}");
     assert_eq!(spliced(&format!("{line}\n"), 1, &[]).lines().count(), 2);
 }
+
+#[test]
+fn edits_that_put_back_what_they_take_change_nothing() {
+    let edit = |range: Range<usize>, text: &str| Edit { range, text: text.to_owned() };
+    for (edits, changed) in [
+        (vec![], false),
+        (vec![edit(1..2, "b")], false),
+        (vec![edit(0..1, ""), edit(2..2, "b"), edit(3..3, "")], true),
+        (vec![edit(3..4, ""), edit(4..4, "a")], false),
+        (vec![edit(3..4, "")], true),
+        (vec![edit(4..4, "a")], true),
+        (vec![edit(0..4, "")], true),
+    ] {
+        assert_eq!((changes("abca", &edits), apply("abca", &edits) != "abca"), (changed, changed), "{edits:?}");
+    }
+}

@@ -100,6 +100,27 @@ impl Output {
         Ok(Output { way, path: path.to_owned() })
     }
 
+    /// Writes the next parts of it, small ones together, and says whether anybody still reads it.
+    ///
+    /// # Errors
+    /// They cannot be written.
+    pub fn write_all<'p>(&mut self, parts: impl Iterator<Item = &'p [u8]>) -> Result<bool> {
+        const SMALL: usize = 1 << 16;
+        let mut small = Vec::new();
+        for part in parts {
+            if small.len() + part.len() <= SMALL {
+                small.extend_from_slice(part);
+                continue;
+            }
+            // A part that is not small goes as it is.
+            if !(self.write(&small)? && self.write(part)?) {
+                return Ok(false);
+            }
+            small.clear();
+        }
+        self.write(&small)
+    }
+
     /// The file whose place it is to take.
     pub fn place(&self) -> Option<&Path> {
         match &self.way {
@@ -280,4 +301,21 @@ pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
 /// Whether a new file can be made in a folder that is there; the one for trying goes as it came.
 pub(super) fn can_make_files_in(folder: &Path) -> io::Result<()> {
     tempfile::tempfile_in(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_all_sizes_are_written_in_order() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = folder.path().join("a");
+        let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
+        let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
+        let mut output = Output::begin(Some(&place), None, None).expect("begun");
+        assert!(output.write_all(parts.iter().map(Vec::as_slice)).expect("written"));
+        output.end(None, |_| Ok(())).expect("in its place");
+        assert!(fs::read(&place).expect("there") == parts.concat());
+    }
 }

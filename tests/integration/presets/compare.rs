@@ -69,16 +69,18 @@ pub(super) fn compare_result(
     settings: &Settings,
     source: &str,
     before: usize,
-    outcome: &Outcome,
+    outcome: Outcome,
     out: &mut String,
 ) {
     if outcome.compacted != case.is_expected("summarized") {
         let _ = writeln!(out, "summarized {} and not {}", outcome.compacted, case.is_expected("summarized"));
     }
-    let (input, result) = (values(source), values(&outcome.text));
+    compare_files(case, &outcome, out);
+    let made = outcome.made.text(source);
+    let (input, result) = (values(source), values(&made));
     let mut found = result.clone();
     if case.system == "deerflow" {
-        let document = read(&outcome.text, settings.from, None).expect("a transcript");
+        let document = read(&made, settings.from, None).expect("a transcript");
         let summary = carried(&document.transcripts[0], &settings.policy);
         let expected = text(case.expected("summary_text")).or(text(case.given("previous_summary")));
         if summary.as_ref().map(|summary| summary.text.to_string()).filter(|text| !text.is_empty())
@@ -107,7 +109,6 @@ pub(super) fn compare_result(
             _ => compare_message(found, expected, out),
         }
     }
-    compare_files(case, outcome, out);
 }
 
 /// The messages of a source.

@@ -59,7 +59,7 @@ fn differences(case: &Case<'_>, in_state: bool) -> String {
         compare_prompts(case, &script.prompts.borrow(), &mut out);
     }
     if let Some(outcome) = outcome {
-        compare_result(case, &settings, &source, before, &outcome, &mut out);
+        compare_result(case, &settings, &source, before, outcome, &mut out);
     }
     out
 }
