@@ -157,13 +157,15 @@ fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
 /// It cannot be read.
 pub fn hash_of(path: &Path) -> io::Result<String> {
     const AT_ONCE: usize = 1 << 16;
-    let mut file = File::open(path)?;
+    let mut file = BufReader::with_capacity(AT_ONCE, File::open(path)?);
     let mut hasher = Hasher::default();
-    let mut buffer = vec![0; AT_ONCE];
     loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hasher.end()),
-            read => hasher.add(&buffer[..read]),
+        let read = file.fill_buf()?;
+        if read.is_empty() {
+            return Ok(hasher.end());
         }
+        hasher.add(read);
+        let read = read.len();
+        file.consume(read);
     }
 }

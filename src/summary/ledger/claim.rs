@@ -17,6 +17,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
+
 use super::cues::{self, PlacedCue};
 use super::literals::{Class, literals};
 use super::numbers::is_unit;
@@ -378,7 +380,7 @@ fn stem(word: &str) -> String {
 
 /// Words that do not tell what a statement is about: those that join, rule, change or are said to be polite.
 pub(in crate::summary) fn is_common(word: &str) -> bool {
-    static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| COMMON_WORDS.split_whitespace().collect());
+    static COMMON: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| COMMON_WORDS.split_whitespace().collect());
     COMMON.contains(word)
 }
 

@@ -287,7 +287,7 @@ impl Held {
 
 /// A text on one line.
 fn one_line(text: &str) -> String {
-    if text.contains(['\n', '\r', '\t']) || text.contains("  ") {
+    if text.bytes().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) || text.contains("  ") {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     } else {
         text.trim().to_owned()

@@ -144,7 +144,10 @@ fn is_code(line: &str) -> bool {
 fn without_rules(line: &str) -> &str {
     const DRAWN: [char; 6] = ['=', '-', '*', '_', '~', ' '];
     const FRAME: (&str, &str) = ("<tool_use_error>", "</tool_use_error>");
-    let line = line.trim().trim_start_matches(FRAME.0).trim_end_matches(FRAME.1);
+    let mut line = line.trim();
+    while let Some(inside) = line.strip_prefix(FRAME.0).or_else(|| line.strip_suffix(FRAME.1)) {
+        line = inside;
+    }
     let drawn = line
         .as_bytes()
         .windows(3)
