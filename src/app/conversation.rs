@@ -284,16 +284,43 @@ fn with_history<T>(
     let Some(list) = list else { return then(transcript) };
     let unreadable = |error: ReadError| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
     let source = Source::of(list).map_err(|error| unreadable(error.into()))?;
-    let document = framing::read(&source, Some(transcript.format), None).map_err(unreadable)?;
-    match document.transcripts.into_iter().next() {
-        Some(read) => {
-            let (envelope, state, line) = (transcript.envelope, transcript.state, transcript.line);
-            let mut read = Transcript { envelope, state, line, order: transcript.order, ..read };
-            // Which are summaries is known, whatever their text has become.
-            let earlier = transcript.messages.iter().map(|message| message.earlier);
-            read.messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
-            then(&read)
-        }
-        None => then(transcript),
+    let mut messages = framing::messages(&source, transcript.format).map_err(unreadable)?;
+    // What belongs together, and which are summaries, is known, whatever their text has become.
+    let earlier = transcript.messages.iter().map(|message| message.earlier);
+    messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
+    let Transcript { format, order, envelope, state, line, .. } = *transcript;
+    let (pairing, bonds) = (transcript.pairing.clone(), transcript.bonds.clone());
+    let notes = Vec::new();
+    then(&Transcript { source: list, format, messages, notes, pairing, bonds, order, envelope, state, line })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::tests::read;
+
+    /// In a tree, messages that only an entry links which is none would be of a branch that was left, read without it.
+    #[test]
+    fn an_edited_history_has_all_its_messages() {
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"first"}}"#,
+            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{}}]}}"#,
+            r#"{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","content":"r"}}"#,
+            r#"{"type":"model_change","id":"4","parentId":"3","provider":"p","modelId":"m"}"#,
+            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"user","content":"last"}}"#,
+        ];
+        let source = lines.join("\n");
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let start = source.find("first").expect("it says so");
+        let edits = [Edit { range: start..start + 5, text: "other".to_owned() }];
+        let looked = on_edited(transcript, &edits, |edited| {
+            assert!(edited.messages[0].json.raw().contains("other"));
+            assert_eq!((edited.messages.len(), &edited.pairing), (4, &transcript.pairing));
+            assert_eq!(edited.pairing.bonds, [(1, 2)]);
+            Ok(())
+        });
+        assert!(looked.is_ok());
     }
 }

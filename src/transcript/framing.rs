@@ -175,9 +175,7 @@ impl<'a> List<'a> {
             match entries.get(index) {
                 Some(Entry::Note(bound)) => notes.push(Note { json, before: messages.len(), bound: *bound }),
                 _ => {
-                    messages.push(format.message(&Object::of(json)).map_err(|what| {
-                        no_transcript(source, json, format!("as {}, message {} {what}", format.name(), messages.len()))
-                    })?);
+                    messages.push(message(source, json, format, messages.len())?);
                     pairs.go_on(&messages, messages.len() - 1, drop);
                 }
             }
@@ -204,6 +202,20 @@ impl<'a> List<'a> {
             line: self.line,
         })
     }
+}
+
+/// The messages of a list in which nothing else stands, whatever they would be among other entries.
+///
+/// # Errors
+/// One of them is no message of this format.
+pub fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
+    let values = list.first().into_iter().flat_map(|list| list.items());
+    values.enumerate().map(|(index, json)| message(list.text, json, format, index)).collect()
+}
+
+fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
+    let none = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
+    format.message(&Object::of(json)).map_err(none)
 }
 
 /// Whether the values of a file, which begins with an object, are messages and what stands among them, and not
