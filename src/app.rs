@@ -169,8 +169,9 @@ fn made(
     }
     let mut outcome = process(settings, &whole, answers, conversations)?;
     archived.extend(outcome.archived);
-    if let Cow::Owned(mended) = &whole {
-        outcome.made = Made::Text(mem::take(&mut outcome.made).text(&mended.text));
+    // What was mended is gone then, and lines are, too.
+    if matches!(whole, Cow::Owned(_)) || input.as_lines {
+        outcome.made = Made::Text(mem::take(&mut outcome.made).text(&whole.text));
     }
     let changed = match &outcome.made {
         Made::Edited(edits) => rewrite::changes(&input.text, edits),
@@ -250,9 +251,9 @@ pub struct Outcome {
 pub enum Made {
     /// The input with these edits made, in order.
     Edited(Vec<Edit>),
-    /// A text of its own: where the cuts would fall, or what is another in the result.
+    /// A text of its own: where the cuts would fall, a diff, an update, a result that stands alone.
     Text(String),
-    /// What was read and is no text.
+    /// What was read, as it is, since nothing could be made of it.
     Bytes(Vec<u8>),
 }
 
@@ -271,6 +272,15 @@ impl Made {
             Made::Bytes(bytes) => (None, Some(bytes.as_slice())),
         };
         edited.into_iter().flatten().chain(whole)
+    }
+
+    /// Bytes that it holds.
+    pub fn length(&self) -> usize {
+        match self {
+            Made::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
+            Made::Text(text) => text.len(),
+            Made::Bytes(bytes) => bytes.len(),
+        }
     }
 
     /// All of it as a text. `input` is the text that is edited.

@@ -83,7 +83,7 @@ pub(super) struct Brought<'b> {
 enum What {
     /// What is made of an input as one, and the input where that is edited.
     Whole(Result<Outcome>, String),
-    /// What is made of lines, none of which is wanted any longer, and whether no others follow.
+    /// What is made of lines, which stands without them, and whether no others follow.
     Lines(Vec<Result<Outcome>>, bool),
     /// There is nothing to be made.
     Ended(Fate),
@@ -94,17 +94,17 @@ impl What {
     fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
         let (outcomes, input) = match self {
-            What::Whole(outcome, input) => (std::slice::from_ref(outcome), input.as_str()),
-            What::Lines(outcomes, _) => (outcomes.as_slice(), ""),
+            What::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
+            What::Lines(outcomes, _) => (outcomes.as_slice(), 0),
             What::Ended(_) => return true,
         };
         let made = || outcomes.iter().flatten();
-        let length = |one: &Outcome| one.made.pieces(input).map(<[u8]>::len).sum::<usize>();
+        let length = |one: &Outcome| one.made.length();
         let has_more = |one: &Outcome| {
             let Archived { sections, files } = &one.archived;
             !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
         };
-        input.len() <= SMALL && made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
+        input + made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
     }
 }
 
@@ -302,17 +302,16 @@ impl<'b> Batch<'b> {
         if lines.text.trim_ascii().is_empty() {
             return vec![Ok(Outcome { made: Made::Text(lines.text.clone()), ..Outcome::default() })];
         }
-        let alone = |outcome: Outcome| Outcome { made: Made::Text(outcome.made.text(&lines.text)), ..outcome };
         let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
         if is_one {
-            let outcome = self.computed(job, lines).map(alone);
+            let outcome = self.computed(job, lines);
             return vec![outcome.or_else(|failed| {
                 let name = format!("{}:{}", lines.name, lines.lines_before + 1);
                 self.passed_through(&name, Cow::Borrowed(lines.text.as_bytes()), failed)
                     .map_err(|failed| failed.kept_in(job))
             })];
         }
-        match self.computed(job, lines).map(alone) {
+        match self.computed(job, lines) {
             Ok(outcome) => vec![Ok(outcome)],
             Err(_) => {
                 let mut outcomes = Vec::new();

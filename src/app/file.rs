@@ -183,7 +183,7 @@ impl<'b> Job<'b> {
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
         archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
         if self.is_needed(&state) {
-            self.output(&mut state)?.write_all(outcome.made.pieces(input))?;
+            self.output(&mut state)?.write_parts(outcome.made.pieces(input))?;
         }
         drop(state);
         self.finish(batch)
@@ -204,7 +204,8 @@ impl<'b> Job<'b> {
             if self.settings.check {
                 return Ok(true);
             }
-            let read = self.output(&mut state)?.write_all(outcome.made.pieces(""))?;
+            // What is made of lines is a text of its own.
+            let read = self.output(&mut state)?.write_parts(outcome.made.pieces(""))?;
             if self.is_printed() {
                 state.printed = true;
                 state.drawn.clear();

@@ -60,6 +60,7 @@ pub fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec
 
 /// The source with all `edits` made; they are in order and do not overlap.
 pub fn apply(source: &str, edits: &[Edit]) -> String {
+    debug_assert!(edits.is_sorted_by(|one, next| one.range.end <= next.range.start), "edits are in order");
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let gone: usize = edits.iter().map(|edit| edit.range.len()).sum();
     let mut out = String::with_capacity(source.len() + grown - gone);
@@ -67,7 +68,7 @@ pub fn apply(source: &str, edits: &[Edit]) -> String {
     out
 }
 
-/// The same piece by piece, so that none of what stays need be copied.
+/// What [`apply`] makes, piece by piece: none of what stays need be copied.
 pub fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e str> {
     let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range.end));
     let ends = edits.iter().map(|edit| edit.range.start).chain([source.len()]);
@@ -75,10 +76,15 @@ pub fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'
     starts.zip(ends).zip(texts).flat_map(|((start, end), text)| [&source[start..end], text])
 }
 
-/// Whether anything is another with all `edits` made.
+/// Whether `edits` make another text of the source.
 pub fn changes(source: &str, edits: &[Edit]) -> bool {
-    let rest = || pieces(source, edits).try_fold(source, |rest, piece| rest.strip_prefix(piece));
-    !edits.is_empty() && rest() != Some("")
+    // All pieces are looked at, so that edits which do not fit are found here, while nothing is written yet.
+    if edits.is_empty() {
+        return false;
+    }
+    let mut rest = Some(source);
+    pieces(source, edits).for_each(|piece| rest = rest.and_then(|rest| rest.strip_prefix(piece)));
+    rest != Some("")
 }
 
 /// The summary of a compaction as entries of the list: in the format of the transcript, and written as its neighbours

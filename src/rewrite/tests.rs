@@ -167,3 +167,12 @@ fn edits_that_put_back_what_they_take_change_nothing() {
         assert_eq!((changes("abca", &edits), apply("abca", &edits) != "abca"), (changed, changed), "{edits:?}");
     }
 }
+
+#[test]
+fn edits_that_do_not_fit_are_found_before_anything_is_written() {
+    let edit = |range: Range<usize>| Edit { range, text: "x".to_owned() };
+    for edits in [vec![edit(0..2), edit(1..3)], vec![edit(2..3), edit(0..1)], vec![edit(0..1), edit(3..9)]] {
+        assert!(std::panic::catch_unwind(|| changes("abcd", &edits)).is_err(), "{edits:?}");
+    }
+    assert!(std::panic::catch_unwind(|| changes("ab\u{e9}", &[edit(0..1), edit(3..4)])).is_err());
+}

@@ -132,6 +132,9 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
         lines += 1;
         // One line alone is a document like any other.
         let mut is_last = || {
+            if !more {
+                return Ok(true);
+            }
             let next = reader.fill_buf()?;
             more &= !next.is_empty();
             Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))

@@ -104,7 +104,7 @@ impl Output {
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn write_all<'p>(&mut self, parts: impl Iterator<Item = &'p [u8]>) -> Result<bool> {
+    pub fn write_parts<'p>(&mut self, parts: impl Iterator<Item = &'p [u8]>) -> Result<bool> {
         const SMALL: usize = 1 << 16;
         let mut small = Vec::new();
         for part in parts {
@@ -234,7 +234,8 @@ impl Target {
             Ok(metadata) if metadata.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory")),
             // By the name it was given: a pipe's real name is none that a file could be opened by.
             Ok(metadata) if !metadata.is_file() => Ok(Target::Device(path.to_owned())),
-            Ok(_) if is_link => fs::canonicalize(path).map(Target::File),
+            // Links above it may lead elsewhere when it is to take its place.
+            Ok(_) => fs::canonicalize(path).map(Target::File),
             Err(_) if is_link => Ok(Target::File(end_of_links(path))),
             _ => Ok(Target::File(path.to_owned())),
         }
@@ -314,7 +315,7 @@ mod tests {
         let sizes = [0, 1, 1 << 15, 1 << 15, 1, 1 << 16, 0, (1 << 16) + 1, 7, 1 << 20, 1 << 17, 9];
         let parts: Vec<Vec<u8>> = (b'a'..).zip(sizes).map(|(byte, size)| vec![byte; size]).collect();
         let mut output = Output::begin(Some(&place), None, None).expect("begun");
-        assert!(output.write_all(parts.iter().map(Vec::as_slice)).expect("written"));
+        assert!(output.write_parts(parts.iter().map(Vec::as_slice)).expect("written"));
         output.end(None, |_| Ok(())).expect("in its place");
         assert!(fs::read(&place).expect("there") == parts.concat());
     }

@@ -91,7 +91,7 @@ pub(super) struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     /// Finds the pairs of the messages before `end` that were not looked at yet. What comes behind them must be known:
-    /// message `end` is there, or none comes. The messages that were looked at are those of the time before.
+    /// message `end` is there, or none comes. `messages` is the list of the time before, which may have grown.
     pub(super) fn go_on(&mut self, messages: &[Message<'a>], end: usize, mut result_found: impl FnMut(Found)) {
         let Finder { pairing, calls } = self;
         let begun = pairing.orphaned.len();

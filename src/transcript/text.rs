@@ -106,23 +106,21 @@ impl<'a> Text<'a> {
         let mut out = Vec::with_capacity(raw.len() + AT_ONCE);
         let mut at = 0;
         while at < raw.len() {
-            let plain = match raw[at..].first_chunk::<AT_ONCE>() {
-                Some(bytes) => {
-                    // Escapes stand close together in JSON within a string: to take a few bytes too many costs less than
-                    // to ask how many are wanted.
-                    out.extend_from_slice(bytes);
-                    let plain = before_backslash(*bytes);
-                    out.truncate(out.len() - AT_ONCE + plain);
-                    plain
-                }
-                None => {
-                    let plain = raw[at..].iter().take_while(|byte| **byte != b'\\').count();
-                    out.extend_from_slice(&raw[at..at + plain]);
-                    plain
-                }
-            };
-            at += plain;
+            let rest = &raw[at..];
+            // Escapes stand close together in JSON within a string: to take a few bytes too many costs less than to ask
+            // how many are wanted.
+            let near = rest.first_chunk::<AT_ONCE>().map_or(0, |bytes| {
+                let near = before_backslash(*bytes);
+                out.extend_from_slice(bytes);
+                out.truncate(out.len() - AT_ONCE + near);
+                near
+            });
+            at += near;
             if raw.get(at) != Some(&b'\\') {
+                let rest = &rest[near..];
+                let far = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
+                out.extend_from_slice(&rest[..far]);
+                at += far;
                 continue;
             }
             if let Some(simple) = raw.get(at + 1).and_then(|letter| simple(*letter)) {
