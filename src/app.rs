@@ -10,6 +10,7 @@ mod conversation;
 mod economy;
 mod file;
 mod files;
+mod outcome;
 mod page;
 mod preview;
 mod restore;
@@ -44,6 +45,7 @@ use crate::transcript::source::Source;
 use crate::transcript::{Transcript, coercion};
 
 pub use archive::Archived;
+pub use outcome::{Made, Outcome};
 pub use restore::restore;
 
 use account::Account;
@@ -173,12 +175,7 @@ fn made(
     if matches!(whole, Cow::Owned(_)) || input.as_lines {
         outcome.made = Made::Text(mem::take(&mut outcome.made).text(&whole.text));
     }
-    let changed = match &outcome.made {
-        Made::Edited(edits) => rewrite::changes(&input.text, edits),
-        Made::Text(text) => *text != input.text,
-        Made::Bytes(bytes) => bytes != input.text.as_bytes(),
-    };
-    Ok(Outcome { changed, archived, ..outcome })
+    Ok(Outcome { changed: outcome.made.changes(&input.text), archived, ..outcome })
 }
 
 /// Whether anything in an input would be changed, as far as that is known before.
@@ -227,70 +224,6 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
     let error = error.after(input.lines_before);
     let failure = Failure::unreadable(format!("{} {error}", input::spoken(&input.name))).of_other_file(other_file);
     next.into_iter().fold(failure, Failure::try_next)
-}
-
-/// What is made of an input.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// What is to be written.
-    pub made: Made,
-    /// Whether any conversation was compacted, or would be.
-    pub compacted: bool,
-    /// Whether it is another text than the input.
-    pub changed: bool,
-    /// Whether a breach of a provider's rules was found, where that is looked for.
-    pub breaches: bool,
-    /// What is to be kept elsewhere.
-    pub archived: Archived,
-    /// What became of each conversation.
-    pub conversations: Vec<Conversation>,
-}
-
-/// What is to be written.
-#[derive(Debug)]
-pub enum Made {
-    /// The input with these edits made, in order.
-    Edited(Vec<Edit>),
-    /// A text of its own: where the cuts would fall, a diff, an update, a result that stands alone.
-    Text(String),
-    /// What was read, as it is, since nothing could be made of it.
-    Bytes(Vec<u8>),
-}
-
-impl Default for Made {
-    fn default() -> Self {
-        Made::Text(String::new())
-    }
-}
-
-impl Made {
-    /// All of it, piece by piece. `input` is the text that is edited.
-    pub fn pieces<'m>(&'m self, input: &'m str) -> impl Iterator<Item = &'m [u8]> {
-        let (edited, whole) = match self {
-            Made::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
-            Made::Text(text) => (None, Some(text.as_bytes())),
-            Made::Bytes(bytes) => (None, Some(bytes.as_slice())),
-        };
-        edited.into_iter().flatten().chain(whole)
-    }
-
-    /// Bytes that it holds.
-    pub fn length(&self) -> usize {
-        match self {
-            Made::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
-            Made::Text(text) => text.len(),
-            Made::Bytes(bytes) => bytes.len(),
-        }
-    }
-
-    /// All of it as a text. `input` is the text that is edited.
-    pub fn text(self, input: &str) -> String {
-        match self {
-            Made::Edited(edits) => rewrite::apply(input, &edits),
-            Made::Text(text) => text,
-            Made::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        }
-    }
 }
 
 /// Makes the result of an input; writes nothing. `answers` writes the summaries, unless the settings name the embedded
