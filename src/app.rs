@@ -171,7 +171,7 @@ fn made(
     }
     let mut outcome = process(settings, &whole, answers, conversations)?;
     archived.extend(outcome.archived);
-    // What was mended is gone then, and lines are, too.
+    // When it is written, what was mended is no longer there, and lines are not either.
     if matches!(whole, Cow::Owned(_)) || input.as_lines {
         outcome.made = Made::Text(mem::take(&mut outcome.made).text(&whole.text));
     }

@@ -78,10 +78,10 @@ pub fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'
 
 /// Whether `edits` make another text of the source.
 pub fn changes(source: &str, edits: &[Edit]) -> bool {
-    // All pieces are looked at, so that edits which do not fit are found here, while nothing is written yet.
     if edits.is_empty() {
         return false;
     }
+    // All pieces are looked at, so that edits which do not fit are found here, while nothing is written yet.
     let mut rest = Some(source);
     pieces(source, edits).for_each(|piece| rest = rest.and_then(|rest| rest.strip_prefix(piece)));
     rest != Some("")
