@@ -5,11 +5,13 @@
 //! of hashes begin is told by a directory. The hash of a short entry can be turned back into its bytes: a hash that is
 //! there is an entry that is there, and the bucket tells the bits of it that its slot has no room for.
 //!
-//! Pairs of bytes, which every merge begins with, have a table of their own, and most of what is no entry is told by one
+//! Pairs of bytes, which every merge begins with, have a table of their own: few of them are entries, and those have
+//! neighbours that are, so that most blocks of pairs are one block that is there once. And most of what is no entry is told by one
 //! bit of a filter, which stays in the processor's cache where the tables do not.
 //!
-//! A vocabulary file is little-endian numbers and bytes: two `u32`s, the numbers of short and of long entries; a `u32` per
-//! pair of bytes, its rank or [`NO_PAIR`]; a bit for each value of the first [`FILTER_BITS`] of a hash, whether an entry
+//! A vocabulary file is little-endian numbers and bytes: three `u32`s, the numbers of blocks of pairs, of short and of long
+//! entries; a `u16` per [`PAIRS`] pairs of bytes, their block; the blocks, a `u32` per pair, its rank or [`NO_PAIR`]; a bit
+//! for each value of the first [`FILTER_BITS`] of a hash, whether an entry
 //! has it, the lowest bit of a byte first; the two tables; the bytes of the long entries. A table is a `u32` per
 //! [`GROUP`] of buckets, where the first begins among the slots, and one for their end; a `u8` per bucket, how far behind
 //! that it begins, and one for their end; a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank. Above it are,
@@ -19,8 +21,9 @@
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
-    /// By the first byte times 256 plus the second.
-    pairs: &'static [[u8; 4]],
+    /// By the first byte times 256 plus the second, over [`PAIRS`]: a block of `pairs`.
+    blocks: &'static [[u8; 2]],
+    pairs: &'static [[[u8; 4]; PAIRS]],
     filter: &'static [u8],
     short: Buckets,
     long: Buckets,
@@ -30,6 +33,9 @@ pub(super) struct Table {
 /// The rank of what is no entry, above all ranks. Ranks are signed because any processor can tell the lower ones of
 /// several signed numbers at once.
 pub(super) const NO_PAIR: i32 = i32::MAX;
+
+/// Pairs of bytes of a block.
+pub(super) const PAIRS: usize = 16;
 
 /// The longest entries of the short table, in bytes.
 pub(super) const SHORT: usize = 8;
@@ -59,13 +65,15 @@ impl Table {
     }
 
     fn new(file: &'static [u8]) -> Self {
-        let (header, rest) = file.split_at(2 * 4);
-        let (pairs, rest) = rest.split_at(4 << 16);
+        let (header, rest) = file.split_at(3 * 4);
+        let [blocks, short, long] = [0, 1, 2].map(|at| header.as_chunks::<4>().0[at]);
+        let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
+        let (pairs, rest) = rest.split_at(4 * PAIRS * u32::from_le_bytes(blocks) as usize);
         let (filter, rest) = rest.split_at(1 << (FILTER_BITS - 3));
-        let counts = header.as_chunks::<4>().0;
-        let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, counts[0], rest);
-        let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, counts[1], rest);
-        Table { pairs: pairs.as_chunks().0, filter, short, long, long_bytes }
+        let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, short, rest);
+        let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, long, rest);
+        let (blocks, pairs) = (block_of.as_chunks().0, pairs.as_chunks().0.as_chunks().0);
+        Table { blocks, pairs, filter, short, long, long_bytes }
     }
 
     /// The rank of the entry that is the first `length` bytes (two or more) of `text`, which is valid UTF-8 but may
@@ -77,7 +85,9 @@ impl Table {
     /// The rank of two bytes, or [`NO_PAIR`].
     #[inline]
     pub(super) fn pair(&self, pair: [u8; 2]) -> i32 {
-        i32::from_le_bytes(self.pairs[u16::from_be_bytes(pair) as usize])
+        let pair = u16::from_be_bytes(pair) as usize;
+        let block = u16::from_le_bytes(self.blocks[pair / PAIRS]);
+        i32::from_le_bytes(self.pairs[block as usize][pair % PAIRS])
     }
 
     /// Whether the first `length` bytes of `text` are an entry.

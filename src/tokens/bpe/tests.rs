@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Encoding;
 use super::classes::{BLOCKS, Classes};
 use super::table::{
-    FILTER_BITS, GROUP, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, OFFSET_BITS, PLACE_BITS, RANK_BITS, SHORT,
+    FILTER_BITS, GROUP, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, OFFSET_BITS, PAIRS, PLACE_BITS, RANK_BITS, SHORT,
     SHORT_BUCKET_BITS, Table, long_hash, short_hash,
 };
 
@@ -118,9 +118,24 @@ fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
         }
     }
     assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
-    let header = [short.len(), long.len()].map(u32_bytes).concat();
-    let pairs = pairs.iter().flat_map(|rank| rank.to_le_bytes()).collect();
-    [header, pairs, filter, table(short, SHORT_BUCKET_BITS), table(long, LONG_BUCKET_BITS), bytes].concat()
+    let (block_of, blocks) = blocks(&pairs);
+    let header = [blocks.len(), short.len(), long.len()].map(u32_bytes).concat();
+    let block_of = block_of.iter().flat_map(|block| block.to_le_bytes()).collect();
+    let pairs = blocks.concat().iter().flat_map(|rank| rank.to_le_bytes()).collect();
+    [header, block_of, pairs, filter, table(short, SHORT_BUCKET_BITS), table(long, LONG_BUCKET_BITS), bytes].concat()
+}
+
+/// For each [`PAIRS`] ranks the number of their block, and the blocks, each once.
+fn blocks(pairs: &[u32]) -> (Vec<u16>, Vec<&[u32]>) {
+    let mut blocks: Vec<&[u32]> = Vec::new();
+    let block_of = |block| {
+        let known = blocks.iter().position(|known| *known == block).unwrap_or_else(|| {
+            blocks.push(block);
+            blocks.len() - 1
+        });
+        u16::try_from(known).expect("few blocks")
+    };
+    (pairs.chunks(PAIRS).map(block_of).collect(), blocks)
 }
 
 /// Bytes that all entries are in, and where: an entry that is part of another needs none of its own.
