@@ -1,24 +1,33 @@
-//! How many tokens short pieces had that were counted lately.
+//! How many tokens pieces of a few bytes had that were counted lately.
 //!
 //! Texts say the same words again and again, while their entries lie all over a vocabulary's table. Here those in use
 //! lie close together, and what is no entry need not be merged anew.
 
-use super::table::SHORT;
+use super::table::{MULTIPLIER, SHORT};
 
-/// The place of a piece is given by this many upper bits of its hash.
+/// The place of a short piece is given by this many upper bits of its hash.
 const PLACE_BITS: u32 = 14;
 
-/// A fixed number of places, each with the last piece that was put there.
+/// The longest pieces that are remembered, in bytes.
+pub(super) const LONG: usize = 15;
+/// The upper bits that give the place of a longer one: more would leave less of the processor's cache to the tables.
+const LONG_PLACE_BITS: u32 = 12;
+
+/// Fixed numbers of places, each with the last piece that was put there.
 pub(super) struct Memo {
     /// The hash of a piece without the bits that say the place, and in their stead, at the lower end, the number of
     /// its tokens. Since no other piece has the same hash, nothing else need be compared. 0 where there is none.
     places: Box<[u64]>,
+    /// Of longer pieces their first eight bytes and their last eight. The first of the latter, which is among the former
+    /// too, makes room for the length and, below it, the number of tokens. 0 where there is none.
+    long: Box<[[u64; 2]]>,
 }
 
 impl Memo {
     pub(super) fn new() -> Self {
         const { assert!(SHORT < 1 << PLACE_BITS, "a number of tokens fits") };
-        Memo { places: vec![0; 1 << PLACE_BITS].into() }
+        const { assert!(LONG < 2 * SHORT && LONG < 1 << 4, "a length fits, and a number of tokens") };
+        Memo { places: vec![0; 1 << PLACE_BITS].into(), long: vec![[0; 2]; 1 << LONG_PLACE_BITS].into() }
     }
 
     /// The number of tokens of the piece with this hash, which `count` finds where it is not known.
@@ -32,5 +41,43 @@ impl Memo {
         let tokens = count();
         *place = hash << PLACE_BITS | tokens;
         tokens
+    }
+
+    /// The same for pieces of more than [`SHORT`] bytes and at most [`LONG`].
+    #[inline]
+    pub(super) fn tokens_of_long(&mut self, piece: &[u8], count: impl FnOnce() -> u64) -> u64 {
+        let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) else { return count() };
+        let (first, last) = (u64::from_le_bytes(*first), u64::from_le_bytes(*last));
+        let last = last & !0xFF | (piece.len() as u64) << 4;
+        let hash = (first.wrapping_mul(MULTIPLIER) ^ last).wrapping_mul(MULTIPLIER);
+        let place = &mut self.long[(hash >> (u64::BITS - LONG_PLACE_BITS)) as usize];
+        let known = place[1] ^ last;
+        if place[0] == first && (1..1 << 4).contains(&known) {
+            return known;
+        }
+        let tokens = count();
+        *place = [first, last | tokens];
+        tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_piece_is_taken_for_another() {
+        let mut pieces: Vec<String> = (SHORT + 1..=LONG).map(|length| "a".repeat(length)).collect();
+        for length in SHORT + 1..=LONG {
+            pieces.extend((0..length).map(|at| "a".repeat(at) + "b" + &"a".repeat(length - at - 1)));
+        }
+        for piece in &pieces {
+            for other in pieces.iter().filter(|other| *other != piece) {
+                let mut memo = Memo::new();
+                assert_eq!(memo.tokens_of_long(piece.as_bytes(), || 3), 3);
+                assert_eq!(memo.tokens_of_long(piece.as_bytes(), || 4), 3, "{piece}");
+                assert_eq!(memo.tokens_of_long(other.as_bytes(), || 5), 5, "{piece} {other}");
+            }
+        }
     }
 }

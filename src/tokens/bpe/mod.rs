@@ -17,7 +17,7 @@ mod tests;
 
 use std::cell::RefCell;
 
-use memo::Memo;
+use memo::{LONG, Memo};
 use merge::Merger;
 use table::{SHORT, Table, short_hash};
 
@@ -79,6 +79,7 @@ impl Counting {
             tokens += match length {
                 1 => 1,
                 2..=SHORT => self.memo.tokens(short_hash(rest, length), || self.merger.count(rest, length)),
+                ..=LONG => self.memo.tokens_of_long(&rest[..length], || self.merger.count(rest, length)),
                 _ => self.merger.count(rest, length),
             };
             rest = &rest[length..];

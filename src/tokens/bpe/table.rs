@@ -157,7 +157,7 @@ impl Buckets {
 }
 
 /// Odd, and without a pattern in its bits.
-const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// A hash that no other bytes have: what is missing to eight bytes is filled up with ones, which are in no text, and each
 /// step can be undone.
