@@ -2,7 +2,7 @@
 //! is none.
 
 use std::borrow::Cow;
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 
 use anyhow::Result;
 
@@ -19,7 +19,7 @@ use crate::summary::acceptance::{self, Refusal};
 use crate::summary::ledger::{self, Ledger};
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::sections::sections;
-use crate::summary::trim_messages::{Counting, trim_messages};
+use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
 use crate::summary::{Answers, Bill, NoAnswer, Reply, extractive, fence, middle, prompt, trim};
 use crate::tokens::{Counter, Tally, python};
 use crate::transcript::format::{Format, SummaryMessage, lone};
@@ -92,9 +92,8 @@ impl Work<'_, '_> {
     /// Has the summarizer write a summary.
     pub(super) fn summary(&self, source: &str) -> Result<Reply, NoSummary> {
         let settings = self.settings;
-        let lines = OnceCell::new();
-        let sent = self.sent(&lines);
-        let sent: Vec<&Message<'_>> = sent.iter().map(AsRef::as_ref).collect();
+        let shorter = Shorter::default();
+        let sent = self.sent(&shorter);
         let text = match (self.embedded(), settings.recipe.nothing_left) {
             (true, Some(canned)) if sent.is_empty() && settings.recipe.trim == Trim::LangChain => Err(canned),
             (true, _) => return self.extractive(&sent),
@@ -252,20 +251,19 @@ impl Work<'_, '_> {
         }
     }
 
-    /// The messages that the summarizer is sent; of the oldest there may only be some `lines`.
-    fn sent<'s>(&'s self, lines: &'s OnceCell<String>) -> Vec<Cow<'s, Message<'s>>> {
+    /// The messages that the summarizer is sent; the oldest may be a `shorter` one.
+    fn sent<'s>(&'s self, shorter: &'s Shorter<'s>) -> Vec<&'s Message<'s>> {
         let Settings { recipe, trim_tokens, counter, policy, .. } = self.settings;
-        let all = || self.messages(&self.summarized).map(Cow::Borrowed).collect();
-        let Some(limit) = *trim_tokens else { return all() };
+        let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).collect() };
         if recipe.trim == Trim::Own {
-            return self.messages(self.last_messages()).map(Cow::Borrowed).collect();
+            return self.messages(self.last_messages()).collect();
         }
         let counted: Vec<(u64, &Message<'_>)> =
             self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
         let counting = Counting { counter: *counter, scales: policy.scales(self.tally) };
-        let trimmed = trim_messages(&counted, limit, counting, lines);
+        let trimmed = trim_messages(&counted, limit, counting, shorter);
         match (recipe.trim, counted.last()) {
-            (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![Cow::Borrowed(last)],
+            (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![last],
             _ => trimmed,
         }
     }

@@ -3,7 +3,6 @@
 //! Whole messages from the end while they fit; of the next one as many of its last parts, or else of its last lines, as
 //! fit; then nothing before the first message of a person. A leading system message stays in front whatever it costs.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use crate::tokens::Counter;
@@ -18,6 +17,14 @@ pub struct Counting {
     pub counter: Counter,
     /// Whether the total of several is scaled by what providers reported.
     pub scales: bool,
+}
+
+/// What is left of the oldest message, where it does not fit as a whole.
+#[derive(Debug, Default)]
+pub struct Shorter<'a> {
+    /// Its last lines, if it is made of them.
+    lines: OnceCell<String>,
+    message: OnceCell<Message<'a>>,
 }
 
 /// A message with its tokens.
@@ -37,13 +44,13 @@ impl Counting {
 }
 
 /// The messages of the end that have at most `limit` tokens together; none where no such end begins with a person.
-/// A message of which only some lines fit has them in `lines`.
+/// The oldest may be a `shorter` one.
 pub fn trim_messages<'a>(
     all: &[Counted<'a, 'a>],
     limit: u64,
     counting: Counting,
-    lines: &'a OnceCell<String>,
-) -> Vec<Cow<'a, Message<'a>>> {
+    shorter: &'a Shorter<'a>,
+) -> Vec<&'a Message<'a>> {
     let (system, rest) = match all {
         [first, rest @ ..] if first.1.role.is_system() => (Some(*first), rest),
         _ => (None, all),
@@ -52,15 +59,15 @@ pub fn trim_messages<'a>(
     let newest_first: Vec<Counted<'a, 'a>> = rest.iter().rev().copied().collect();
     let fits = |count: usize| counting.tokens(&Counting::sum(&newest_first[..count])) <= limit;
     let whole = if fits(newest_first.len()) { newest_first.len() } else { most(newest_first.len(), fits) };
-    let mut taken: Vec<Cow<'a, Message<'a>>> =
-        newest_first[..whole].iter().map(|(_, message)| Cow::Borrowed(*message)).collect();
+    let mut taken: Vec<&'a Message<'a>> = newest_first[..whole].iter().map(|(_, message)| *message).collect();
     if let Some((_, next)) = newest_first.get(whole) {
-        taken.extend(part_of(next, &newest_first[..whole], limit, counting, lines).map(Cow::Owned));
+        let part = part_of(next, &newest_first[..whole], limit, counting, &shorter.lines);
+        taken.extend(part.map(|part| shorter.message.get_or_init(|| part)));
     }
     while taken.last().is_some_and(|message| !begins_history(message)) {
         taken.pop();
     }
-    taken.extend(system.map(|(_, message)| Cow::Borrowed(message)));
+    taken.extend(system.map(|(_, message)| message));
     taken.reverse();
     taken
 }

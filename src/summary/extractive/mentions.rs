@@ -6,7 +6,7 @@ use super::notes::{ByHash, Piece, Said, hash};
 use crate::summary::ledger::{Class, Found, Speaker, Turn, Words, homes, literals};
 
 /// A name, with the turn and the place of a call in it.
-type Named = (String, (usize, usize));
+type Named = (Box<str>, (usize, usize));
 
 /// How often literals and words come up, where last, and who says them.
 #[derive(Default)]
@@ -18,10 +18,11 @@ pub(super) struct Mentions {
     home: Option<(usize, usize)>,
 }
 
+/// A long history has many, so that they take little room.
 #[derive(Default)]
 struct Mention {
-    times: f64,
-    last: f64,
+    times: u32,
+    last: f32,
     /// How much whoever says it has to say.
     voice: f64,
 }
@@ -78,7 +79,7 @@ impl Mentions {
             let what = hash(&small);
             self.add(what, voice * class, position);
             if let Some(home) = self.home.filter(|_| homes::is_name(literal.class, text, &literal.span)) {
-                self.names.entry(what).or_insert_with(|| (written.to_owned(), home)).1 = home;
+                self.names.entry(what).or_insert_with(|| (written.into(), home)).1 = home;
             }
         }
     }
@@ -91,6 +92,7 @@ impl Mentions {
         let mut weighed: Vec<(f64, Named)> = weighed.collect();
         weighed.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         weighed.truncate(MOST);
+        weighed.shrink_to_fit();
         weighed.sort_by_key(|(_, (_, home))| *home);
         // One call brings several.
         let mut last = None;
@@ -108,8 +110,8 @@ impl Mentions {
 
     fn add(&mut self, what: u64, voice: f64, position: f64) {
         let mention = self.of.entry(what).or_default();
-        mention.times += 1.0;
-        mention.last = position;
+        mention.times = mention.times.saturating_add(1);
+        mention.last = position as f32;
         mention.voice = mention.voice.max(voice);
     }
 
@@ -133,6 +135,6 @@ impl Mentions {
 
 impl Mention {
     fn matters(&self) -> f64 {
-        (1.0 + self.times.log2()) * self.voice * (0.4 + 1.2 * self.last)
+        (1.0 + f64::from(self.times).log2()) * self.voice * (0.4 + 1.2 * f64::from(self.last))
     }
 }

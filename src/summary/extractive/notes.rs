@@ -131,8 +131,10 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
     let mut notes = Notes { plain, ..Notes::default() };
     let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
     let mut openers = ByHash::default();
-    let positions: HashMap<usize, f64> =
-        turns.iter().enumerate().map(|(at, turn)| (turn.index, (at + 1) as f64 / turns.len() as f64)).collect();
+    let position = |index: usize| {
+        let at = turns.binary_search_by_key(&index, |turn| turn.index).ok()?;
+        Some((at + 1) as f64 / turns.len() as f64)
+    };
     for mut found in found.chain(names) {
         let entry = &found.entry;
         let (shape, about, call) = shape(&found);
@@ -148,7 +150,7 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
             notes.lines.push(Line { section, shape, about });
             notes.lines.len() - 1
         });
-        let recency = positions.get(&entry.index).copied().filter(|_| !entry.earlier).unwrap_or(0.5);
+        let recency = position(entry.index).filter(|_| !entry.earlier).unwrap_or(0.5);
         let text = clipped(found.cell.as_ref().map_or(&entry.text, |cell| &cell.value));
         let says = says(&found, &text);
         mentions.value(&found, &says, recency);

@@ -142,7 +142,9 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             let summary = fence::opened(earlier.strip_prefix(prefix.trim_end()).unwrap_or(&earlier)).to_owned();
             text = summary.into();
         }
-        let mut turn = Turn { index, speaker, text, calls: Vec::new(), strays: Vec::new() };
+        // A long history has many turns, so that none has room to spare.
+        let mut turn =
+            Turn { index, speaker, text, calls: Vec::with_capacity(message.calls.len()), strays: Vec::new() };
         let mut results = results.into_iter().map(Words::of);
         for answer in &message.answers {
             // A message that is a result as a whole has its text for it: what ended without a word has ended.
@@ -174,7 +176,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             && let Some(command) = fenced_command(&turn.text.read())
         {
             waiting.add(None, (turns.len(), 0));
-            turn.calls.push(Called { name: "bash".into(), arguments: command.into(), result: None });
+            turn.calls = vec![Called { name: "bash".into(), arguments: command.into(), result: None }];
         }
         turns.push(turn);
     }
