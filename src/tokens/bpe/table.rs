@@ -5,19 +5,19 @@
 //! of hashes begin is told by a directory. The hash of a short entry can be turned back into its bytes: a hash that is
 //! there is an entry that is there, and the bucket tells the bits of it that its slot has no room for.
 //!
-//! Pairs of bytes, which every merge begins with, have a table of their own: few of them are entries, and those have
-//! neighbours that are, so that most blocks of pairs are one block that is there once. And most of what is no entry is told by one
-//! bit of a filter, which stays in the processor's cache where the tables do not.
+//! Pairs of bytes, which every merge begins with, have a table of their own, in blocks: few pairs are entries, and those
+//! lie close together, so that most blocks are alike, and are there once. Most of what is no entry is told by one bit of a
+//! filter, which stays in the processor's cache where the tables do not.
 //!
-//! A vocabulary file is little-endian numbers and bytes: three `u32`s, the numbers of blocks of pairs, of short and of long
-//! entries; a `u16` per [`PAIRS`] pairs of bytes, their block; the blocks, a `u32` per pair, its rank or [`NO_PAIR`]; a bit
-//! for each value of the first [`FILTER_BITS`] of a hash, whether an entry
-//! has it, the lowest bit of a byte first; the two tables; the bytes of the long entries. A table is a `u32` per
-//! [`GROUP`] of buckets, where the first begins among the slots, and one for their end; a `u8` per bucket, how far behind
-//! that it begins, and one for their end; a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank. Above it are,
-//! in the short table, all bits of the hash but those that number the bucket; in the long one, 7 bits of the entry's length
-//! minus one, 20 bits of the offset into those bytes, where one entry may be part of another, and as many bits of the hash as
-//! are left. The files are made by the test `generated_tables` from tiktoken-rs.
+//! A vocabulary file is little-endian numbers and bytes: three `u32`s, the numbers of blocks of pairs, of short and of
+//! long entries; a `u16` per [`PAIRS`] pairs of bytes, their block; the blocks, a `u32` per pair, its rank or
+//! [`NO_PAIR`]; a bit for each value of the first [`FILTER_BITS`] of a hash, whether an entry has it, the lowest bit of
+//! a byte first; the two tables; the bytes of the long entries. A table is a `u32` per [`GROUP`] of buckets, where the
+//! first begins among the slots, and one for their end; a `u8` per bucket, how far behind that it begins, and one for
+//! their end; a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank. Above it are, in the short table, all
+//! bits of the hash but those that number the bucket; in the long one, 7 bits of the entry's length minus one, 20 bits
+//! of the offset into those bytes, where one entry may be part of another, and as many bits of the hash as are left. The
+//! files are made by the test `generated_tables` from tiktoken-rs.
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
