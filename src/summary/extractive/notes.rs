@@ -131,6 +131,7 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
     let mut notes = Notes { plain, ..Notes::default() };
     let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
     let mut openers = ByHash::default();
+    debug_assert!(turns.is_sorted_by_key(|turn| turn.index), "an index is searched for");
     let position = |index: usize| {
         let at = turns.binary_search_by_key(&index, |turn| turn.index).ok()?;
         Some((at + 1) as f64 / turns.len() as f64)

@@ -142,7 +142,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             let summary = fence::opened(earlier.strip_prefix(prefix.trim_end()).unwrap_or(&earlier)).to_owned();
             text = summary.into();
         }
-        // A long history has many turns, so that none has room to spare.
+        // A long history has many turns, so that no list of calls has room to spare.
         let mut turn =
             Turn { index, speaker, text, calls: Vec::with_capacity(message.calls.len()), strays: Vec::new() };
         let mut results = results.into_iter().map(Words::of);

@@ -18,8 +18,8 @@ pub(super) struct Memo {
     /// The hash of a piece without the bits that say the place, and in their stead, at the lower end, the number of
     /// its tokens. Since no other piece has the same hash, nothing else need be compared. 0 where there is none.
     places: Box<[u64]>,
-    /// Of longer pieces their first eight bytes and their last eight. The first of the latter, which is among the former
-    /// too, makes room for the length and, below it, the number of tokens. 0 where there is none.
+    /// Of longer pieces their first eight bytes and their last eight. The first of the latter, which is among the
+    /// former too, makes room for the length and, below it, the number of tokens. 0 where there is none.
     long: Box<[[u64; 2]]>,
 }
 
