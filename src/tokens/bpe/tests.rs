@@ -118,24 +118,24 @@ fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
         }
     }
     assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
-    let (block_of, blocks) = blocks(&pairs);
+    let (block_of, blocks) = blocks(&pairs, PAIRS);
     let header = [blocks.len(), short.len(), long.len()].map(u32_bytes).concat();
-    let block_of = block_of.iter().flat_map(|block| block.to_le_bytes()).collect();
+    let block_of = block_of.into_iter().flat_map(|block| u16::try_from(block).expect("few blocks").to_le_bytes());
     let pairs = blocks.concat().iter().flat_map(|rank| rank.to_le_bytes()).collect();
-    [header, block_of, pairs, filter, table(short, SHORT_BUCKET_BITS), table(long, LONG_BUCKET_BITS), bytes].concat()
+    [header, block_of.collect(), pairs, filter, table(short, SHORT_BUCKET_BITS), table(long, LONG_BUCKET_BITS), bytes]
+        .concat()
 }
 
-/// For each [`PAIRS`] ranks the number of their block, and the blocks, each once.
-fn blocks(pairs: &[u32]) -> (Vec<u16>, Vec<&[u32]>) {
-    let mut blocks: Vec<&[u32]> = Vec::new();
+/// For each `size` values the number of their block, and the blocks, each once.
+fn blocks<T: PartialEq>(values: &[T], size: usize) -> (Vec<usize>, Vec<&[T]>) {
+    let mut blocks: Vec<&[T]> = Vec::new();
     let block_of = |block| {
-        let known = blocks.iter().position(|known| *known == block).unwrap_or_else(|| {
+        blocks.iter().position(|known| *known == block).unwrap_or_else(|| {
             blocks.push(block);
             blocks.len() - 1
-        });
-        u16::try_from(known).expect("few blocks")
+        })
     };
-    (pairs.chunks(PAIRS).map(block_of).collect(), blocks)
+    (values.chunks(size).map(block_of).collect(), blocks)
 }
 
 /// Bytes that all entries are in, and where: an entry that is part of another needs none of its own.
@@ -170,16 +170,9 @@ fn u32_bytes(number: usize) -> [u8; 4] {
 
 /// The file for the classes that `class_number` gives for each code point.
 fn classes(class_number: impl Fn(u32) -> u8) -> Vec<u8> {
-    let mut blocks: Vec<Vec<u8>> = Vec::new();
-    let mut index = Vec::new();
-    for block in 0..BLOCKS {
-        let first = u32::try_from(block * 256).expect("a code point");
-        let classes: Vec<u8> = (first..first + 256).map(&class_number).collect();
-        let known = blocks.iter().position(|known| *known == classes).unwrap_or_else(|| {
-            blocks.push(classes);
-            blocks.len() - 1
-        });
-        index.push(u8::try_from(known).expect("fewer than 256 blocks"));
-    }
-    index.into_iter().chain(blocks.concat()).collect()
+    let numbers: Vec<u8> = (0..0x11_0000).map(class_number).collect();
+    let (block_of, blocks) = blocks(&numbers, 256);
+    assert_eq!(block_of.len(), BLOCKS);
+    let block_of = block_of.into_iter().map(|block| u8::try_from(block).expect("fewer than 256 blocks"));
+    block_of.chain(blocks.concat()).collect()
 }
