@@ -55,7 +55,7 @@ impl Merger {
 
     /// The number of tokens of a piece, the first `length` bytes (two or more) of `text`.
     pub(super) fn count(&mut self, text: &[u8], length: usize) -> u64 {
-        if length <= LONGEST_TOKEN && self.table.has(text, length) {
+        if length <= LONGEST_TOKEN && self.table.rank(text, length).is_some() {
             return 1;
         }
         if length > WINDOW {

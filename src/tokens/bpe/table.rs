@@ -1,33 +1,36 @@
 //! The vocabularies, as tables that are read where they lie.
 //!
-//! A vocabulary has one table for its entries of 2 to 8 bytes and one for the longer ones. (Single bytes are entries
-//! too, but nobody asks for their ranks.) Both are sorted by a hash of the entry, and where the entries of each bucket
-//! of hashes begin is told by a directory. The hash of a short entry can be turned back into its bytes: a hash that is
-//! there is an entry that is there, and the bucket tells the bits of it that its slot has no room for.
+//! Most entries of one vocabulary are entries of the other, so both are looked up in one table for entries of 2 to 8 bytes
+//! and one for longer ones. (Single bytes are entries too, but nobody asks for their ranks.) Both are sorted by a hash of
+//! the entry, and where the entries of each bucket of hashes begin is told by a directory. The hash of a short entry can
+//! be turned back into its bytes: a hash that is there is an entry that is there, and the bucket tells the bits of it that
+//! its slot has no room for. A slot says the rank in `o200k_base`; those in `cl100k_base` are a list of their own, with a
+//! bit for each slot whether it has one there.
 //!
 //! Pairs of bytes, which every merge begins with, have a table of their own, in blocks: few pairs are entries, and those
 //! lie close together, so that most blocks are alike, and are there once. Most of what is no entry is told by one bit of a
 //! filter, which stays in the processor's cache where the tables do not.
 //!
-//! A vocabulary file is little-endian numbers and bytes: three `u32`s, the numbers of blocks of pairs, of short and of
-//! long entries; a `u16` per [`PAIRS`] pairs of bytes, their block; the blocks, a `u32` per pair, its rank or
-//! [`NO_PAIR`]; a bit for each value of the first [`FILTER_BITS`] of a hash, whether an entry has it, the lowest bit of
-//! a byte first; the two tables; the bytes of the long entries. A table is a `u32` per [`GROUP`] of buckets, where the
-//! first begins among the slots, and one for their end; a `u8` per bucket, how far behind that it begins, and one for
-//! their end; a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank. Above it are, in the short table, all
-//! bits of the hash but those that number the bucket; in the long one, 7 bits of the entry's length minus one, 20 bits
-//! of the offset into those bytes, where one entry may be part of another, and as many bits of the hash as are left. The
-//! files are made by the test `generated_tables` from tiktoken-rs.
+//! The files are little-endian numbers and bytes. In `entries.table`: two `u32`s, the numbers of short and of long
+//! entries; a bit for each value of the first [`FILTER_BITS`] of a hash, whether an entry has it, the lowest bit of a byte
+//! first; the two tables; the bytes of the long entries. A table is, per [`BUCKETS`] buckets, a `u32`, where the first
+//! begins among the slots, and a `u64`, four bits for each one's number of slots; then a `u64` per slot. The lowest
+//! [`RANK_BITS`] of a slot are the rank, or [`NO_RANK`]. Above it are, in the short table, all bits of the hash but those
+//! that number the bucket; in the long one, 7 bits of the entry's length minus one, 20 bits of the offset into those
+//! bytes, where one entry may be part of another, and as many bits of the hash as are left.
+//!
+//! In `o200k_base.table` and `cl100k_base.table`: a `u32`, the number of blocks of pairs; a `u16` per [`PAIRS`] pairs of
+//! bytes, their block; the blocks, a `u32` per pair, its rank or [`NO_PAIR`]. In the second, what follows is, per 64 slots
+//! of the short and then the long table, a `u32`, how many before them have a rank, and a `u64`, which of them have one;
+//! then the ranks of [`OTHER_RANK_BITS`] each, the lowest bits of a byte first. The files are made by the test
+//! `generated_tables` from tiktoken-rs.
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
-    /// By the first byte times 256 plus the second, over [`PAIRS`]: a block of `pairs`.
-    blocks: &'static [[u8; 2]],
-    pairs: &'static [[[u8; 4]; PAIRS]],
-    filter: &'static [u8],
-    short: Buckets,
-    long: Buckets,
-    long_bytes: &'static [u8],
+    pairs: Pairs,
+    entries: Entries,
+    /// The ranks, where they are others than those that the slots say.
+    ranks: Option<Ranks>,
 }
 
 /// The rank of what is no entry, above all ranks. Ranks are signed because any processor can tell the lower ones of
@@ -42,6 +45,10 @@ pub(super) const SHORT: usize = 8;
 /// The upper bits of a hash that the filter knows.
 pub(super) const FILTER_BITS: u32 = 20;
 pub(super) const RANK_BITS: u32 = 18;
+/// The rank that a slot says of what is an entry of `cl100k_base` alone.
+pub(super) const NO_RANK: u32 = (1 << RANK_BITS) - 1;
+/// The bits of a rank in `cl100k_base`.
+pub(super) const OTHER_RANK_BITS: u32 = 17;
 pub(super) const LENGTH_BITS: u32 = 7;
 pub(super) const OFFSET_BITS: u32 = 20;
 /// The lower bits of a slot of the long table, which are none of its hash.
@@ -51,61 +58,105 @@ pub(super) const PLACE_BITS: u32 = RANK_BITS + LENGTH_BITS + OFFSET_BITS;
 pub(super) const SHORT_BUCKET_BITS: u32 = RANK_BITS;
 pub(super) const LONG_BUCKET_BITS: u32 = 15;
 /// Buckets that share a number of the directory.
-pub(super) const GROUP: usize = 64;
+pub(super) const BUCKETS: usize = 16;
 
 impl Table {
     /// GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
-        Table::new(include_bytes!("o200k_base.table"))
+        let (pairs, _) = Pairs::new(include_bytes!("o200k_base.table"));
+        Table { pairs, entries: Entries::new(), ranks: None }
     }
 
     /// GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
-        Table::new(include_bytes!("cl100k_base.table"))
-    }
-
-    fn new(file: &'static [u8]) -> Self {
-        let (header, rest) = file.split_at(3 * 4);
-        let [blocks, short, long] = [0, 1, 2].map(|at| header.as_chunks::<4>().0[at]);
-        let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
-        let (pairs, rest) = rest.split_at(4 * PAIRS * u32::from_le_bytes(blocks) as usize);
-        let (filter, rest) = rest.split_at(1 << (FILTER_BITS - 3));
-        let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, short, rest);
-        let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, long, rest);
-        let (blocks, pairs) = (block_of.as_chunks().0, pairs.as_chunks().0.as_chunks().0);
-        Table { blocks, pairs, filter, short, long, long_bytes }
+        let (pairs, rest) = Pairs::new(include_bytes!("cl100k_base.table"));
+        let entries = Entries::new();
+        let slots = entries.short.slots.len() + entries.long.slots.len();
+        let (groups, packed) = rest.split_at(size_of::<Group>() * slots.div_ceil(64));
+        Table { pairs, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
     }
 
     /// The rank of the entry that is the first `length` bytes (two or more) of `text`, which is valid UTF-8 but may
     /// begin and end within characters.
     pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
-        self.slot(text, length).map(|slot| (slot & ((1 << RANK_BITS) - 1)) as i32)
+        let (place, slot) = self.entries.find(text, length)?;
+        let rank = match &self.ranks {
+            None => (slot & u64::from(NO_RANK)) as u32,
+            Some(ranks) => ranks.of(place)?,
+        };
+        (rank != NO_RANK).then_some(rank.cast_signed())
     }
 
     /// The rank of two bytes, or [`NO_PAIR`].
     #[inline]
     pub(super) fn pair(&self, pair: [u8; 2]) -> i32 {
         let pair = u16::from_be_bytes(pair) as usize;
-        let block = u16::from_le_bytes(self.blocks[pair / PAIRS]);
-        i32::from_le_bytes(self.pairs[block as usize][pair % PAIRS])
+        let block = u16::from_le_bytes(self.pairs.block_of[pair / PAIRS]);
+        i32::from_le_bytes(self.pairs.blocks[block as usize][pair % PAIRS])
+    }
+}
+
+/// The ranks of two bytes.
+struct Pairs {
+    /// By the first byte times 256 plus the second, over [`PAIRS`]: one of `blocks`.
+    block_of: &'static [[u8; 2]],
+    blocks: &'static [[[u8; 4]; PAIRS]],
+}
+
+impl Pairs {
+    /// Those at the beginning of a vocabulary's file, and what follows them.
+    fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
+        let (blocks, rest) = split_count(file);
+        let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
+        let (blocks, rest) = rest.split_at(4 * PAIRS * blocks);
+        (Pairs { block_of: block_of.as_chunks().0, blocks: blocks.as_chunks().0.as_chunks().0 }, rest)
+    }
+}
+
+/// A `u32` and a `u64`, side by side because they are read together.
+type Group = [u8; 12];
+
+fn numbers(group: &Group) -> (usize, u64) {
+    let [a, b, c, d, bits @ ..] = *group;
+    (u32::from_le_bytes([a, b, c, d]) as usize, u64::from_le_bytes(bits))
+}
+
+fn split_count(file: &'static [u8]) -> (usize, &'static [u8]) {
+    let (count, rest) = file.split_at(4);
+    (u32::from_le_bytes(count.as_chunks().0[0]) as usize, rest)
+}
+
+/// The entries of both vocabularies.
+struct Entries {
+    filter: &'static [u8],
+    short: Buckets,
+    long: Buckets,
+    long_bytes: &'static [u8],
+}
+
+impl Entries {
+    fn new() -> Self {
+        let (short, rest) = split_count(include_bytes!("entries.table"));
+        let (long, rest) = split_count(rest);
+        let (filter, rest) = rest.split_at(1 << (FILTER_BITS - 3));
+        let (short, rest) = Buckets::new(SHORT_BUCKET_BITS, short, rest);
+        let (long, long_bytes) = Buckets::new(LONG_BUCKET_BITS, long, rest);
+        Entries { filter, short, long, long_bytes }
     }
 
-    /// Whether the first `length` bytes of `text` are an entry.
-    pub(super) fn has(&self, text: &[u8], length: usize) -> bool {
-        self.slot(text, length).is_some()
-    }
-
-    fn slot(&self, text: &[u8], length: usize) -> Option<u64> {
+    /// The slot of the first `length` bytes of `text`, and its number; those of the long table come after the short ones.
+    fn find(&self, text: &[u8], length: usize) -> Option<(usize, u64)> {
         if length <= SHORT {
             let hash = short_hash(text, length);
-            let has_hash = |slot: &u64| (slot ^ (hash << SHORT_BUCKET_BITS)) >> RANK_BITS == 0;
-            return self.may_have(hash).then(|| self.short.bucket(hash).find(has_hash)).flatten();
+            let has_hash = |slot: u64| (slot ^ (hash << SHORT_BUCKET_BITS)) >> RANK_BITS == 0;
+            return if self.may_have(hash) { self.short.find(hash, has_hash) } else { None };
         }
         let entry = &text[..length];
         let hash = long_hash(entry);
-        let has_hash = |slot: &u64| (slot ^ (hash << LONG_BUCKET_BITS)) >> PLACE_BITS == 0;
-        let is_it = |slot: &u64| has_hash(slot) && self.long_entry(*slot) == entry;
-        self.may_have(hash).then(|| self.long.bucket(hash).find(is_it)).flatten()
+        let has_hash = |slot: u64| (slot ^ (hash << LONG_BUCKET_BITS)) >> PLACE_BITS == 0;
+        let is_it = |slot: u64| has_hash(slot) && self.long_entry(slot) == entry;
+        let (place, slot) = if self.may_have(hash) { self.long.find(hash, is_it)? } else { return None };
+        Some((self.short.slots.len() + place, slot))
     }
 
     #[inline]
@@ -126,33 +177,58 @@ impl Table {
 struct Buckets {
     /// The upper bits of a hash that number its bucket.
     bits: u32,
-    /// For each [`GROUP`] of buckets, the slot that it begins with.
-    groups: &'static [[u8; 4]],
-    /// For each bucket, how many slots behind that it begins.
-    begins: &'static [u8],
+    /// For each [`BUCKETS`] buckets, the slot that they begin with, and in four bits each how many slots they have.
+    groups: &'static [Group],
     slots: &'static [[u8; 8]],
 }
 
 impl Buckets {
-    /// The table at the beginning of `file`, and what follows it.
-    fn new(bits: u32, slots: [u8; 4], file: &'static [u8]) -> (Self, &'static [u8]) {
-        let buckets = 1 << bits;
-        let (groups, rest) = file.split_at(4 * (buckets / GROUP + 1));
-        let (begins, rest) = rest.split_at(buckets + 1);
-        let (slots, rest) = rest.split_at(8 * u32::from_le_bytes(slots) as usize);
-        (Buckets { bits, groups: groups.as_chunks().0, begins, slots: slots.as_chunks().0 }, rest)
+    /// The table with so many slots at the beginning of `file`, and what follows it.
+    fn new(bits: u32, slots: usize, file: &'static [u8]) -> (Self, &'static [u8]) {
+        let (groups, rest) = file.split_at(size_of::<Group>() * (1 << bits) / BUCKETS);
+        let (slots, rest) = rest.split_at(8 * slots);
+        (Buckets { bits, groups: groups.as_chunks().0, slots: slots.as_chunks().0 }, rest)
     }
 
-    /// The slots that an entry with this hash can be in.
+    /// The slot, and its number, that an entry with this hash can be in and that is the one.
     #[inline]
-    fn bucket(&self, hash: u64) -> impl Iterator<Item = u64> {
+    fn find(&self, hash: u64, is_it: impl Fn(u64) -> bool) -> Option<(usize, u64)> {
         let bucket = (hash >> (u64::BITS - self.bits)) as usize;
-        self.slots[self.begin(bucket)..self.begin(bucket + 1)].iter().map(|slot| u64::from_le_bytes(*slot))
+        let (group, sizes) = numbers(&self.groups[bucket / BUCKETS]);
+        let (before, sizes) = (sizes & ((1 << (4 * (bucket % BUCKETS))) - 1), sizes >> (4 * (bucket % BUCKETS)));
+        let begin = group + sum_of_fours(before);
+        let slots = self.slots[begin..begin + (sizes & 0xF) as usize].iter().map(|slot| u64::from_le_bytes(*slot));
+        slots.enumerate().find(|(_, slot)| is_it(*slot)).map(|(place, slot)| (begin + place, slot))
     }
+}
 
-    #[inline]
-    fn begin(&self, bucket: usize) -> usize {
-        u32::from_le_bytes(self.groups[bucket / GROUP]) as usize + self.begins[bucket] as usize
+/// The sum of what each four bits say.
+#[inline]
+fn sum_of_fours(bits: u64) -> usize {
+    const EVERY_OTHER: u64 = 0x0F0F_0F0F_0F0F_0F0F;
+    let in_bytes = (bits & EVERY_OTHER) + (bits >> 4 & EVERY_OTHER);
+    (in_bytes.wrapping_mul(0x0101_0101_0101_0101) >> 56) as usize
+}
+
+/// The ranks of `cl100k_base`.
+struct Ranks {
+    /// For each 64 slots, how many before them have a rank, and a bit for each that has one.
+    groups: &'static [Group],
+    /// The ranks of the slots that have one, [`OTHER_RANK_BITS`] each.
+    packed: &'static [u8],
+}
+
+impl Ranks {
+    /// The rank of the entry in the slot with this number.
+    fn of(&self, place: usize) -> Option<u32> {
+        let (before, has) = numbers(&self.groups[place / 64]);
+        let bit = 1 << (place % 64);
+        let number = before + (has & (bit - 1)).count_ones() as usize;
+        let at = number * OTHER_RANK_BITS as usize;
+        // The lowest bit of a rank is one of eight, so that four bytes hold it to its end.
+        const { assert!(OTHER_RANK_BITS + 7 <= u32::BITS) };
+        let word = self.packed.get(at / 8..)?.first_chunk()?;
+        (has & bit != 0).then_some(u32::from_le_bytes(*word) >> (at % 8) & ((1 << OTHER_RANK_BITS) - 1))
     }
 }
 

@@ -1,14 +1,14 @@
 //! Known counts; and where the table files are made, and those of the source held against what is made.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use super::Encoding;
 use super::classes::{BLOCKS, Classes};
 use super::table::{
-    FILTER_BITS, GROUP, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, OFFSET_BITS, PAIRS, PLACE_BITS, RANK_BITS, SHORT,
-    SHORT_BUCKET_BITS, Table, long_hash, short_hash,
+    BUCKETS, FILTER_BITS, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, NO_RANK, OFFSET_BITS, OTHER_RANK_BITS, PAIRS,
+    PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS, Table, long_hash, short_hash,
 };
 
 #[test]
@@ -42,21 +42,23 @@ fn entries(bpe: &tiktoken_rs::CoreBPE, number: u32) -> Vec<Vec<u8>> {
 
 #[test]
 fn generated_tables() {
-    check("o200k_base.table", &vocabulary(&entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998)));
-    check("cl100k_base.table", &vocabulary(&entries(&tiktoken_rs::cl100k_base().expect("cl100k"), 100_256)));
+    let o200k = entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998);
+    let cl100k = entries(&tiktoken_rs::cl100k_base().expect("cl100k"), 100_256);
+    let files = vocabularies(&o200k, &cl100k);
+    for (name, file) in ["entries.table", "o200k_base.table", "cl100k_base.table"].into_iter().zip(&files) {
+        check(name, file);
+    }
     check("classes.table", &classes(class_numbers()));
 }
 
-/// Each entry is found under its rank whatever follows it, and nothing else is.
+/// Each entry is found under its rank whatever follows it, and nothing else is, entries of the other vocabulary neither.
 #[test]
 fn entries_are_found_and_nothing_else() {
-    for (table, bpe, number) in [
-        (Table::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
-        (Table::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
-    ] {
-        let entries = entries(&bpe.expect("a vocabulary"), number);
-        let ranks: HashMap<&[u8], i32> = (0..).zip(&entries).map(|(rank, entry)| (entry.as_slice(), rank)).collect();
-        for entry in entries.iter().filter(|entry| entry.len() >= 2) {
+    let o200k = entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998);
+    let cl100k = entries(&tiktoken_rs::cl100k_base().expect("cl100k"), 100_256);
+    for (table, own) in [(Table::o200k_base(), &o200k), (Table::cl100k_base(), &cl100k)] {
+        let ranks: HashMap<&[u8], i32> = (0..).zip(own).map(|(rank, entry)| (entry.as_slice(), rank)).collect();
+        for entry in o200k.iter().chain(&cl100k).filter(|entry| entry.len() >= 2) {
             let with_more = [entry.as_slice(), b"and more"].concat();
             let mut other = with_more.clone();
             other[entry.len() / 2] ^= 1;
@@ -90,40 +92,78 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
     move |code| numbers[code as usize]
 }
 
-/// The file for a vocabulary whose entries are given in the order of their ranks.
-fn vocabulary(entries: &[Vec<u8>]) -> Vec<u8> {
+/// The files `entries.table`, `o200k_base.table` and `cl100k_base.table` for the entries of the latter two in the order of
+/// their ranks.
+fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
+    assert!(o200k.len() < NO_RANK as usize && cl100k.len() <= 1 << OTHER_RANK_BITS, "the ranks have room");
+    let other_ranks: HashMap<&Vec<u8>, u32> = cl100k.iter().zip(0..).collect();
+    let in_o200k: HashSet<&Vec<u8>> = o200k.iter().collect();
+    let others = cl100k.iter().filter(|entry| !in_o200k.contains(entry)).map(|entry| (entry, NO_RANK));
+    let ranked: Vec<(&Vec<u8>, u32)> =
+        o200k.iter().zip(0..).chain(others).filter(|(entry, _)| entry.len() > 1).collect();
+    let (bytes, offsets) = shared(ranked.iter().map(|(entry, _)| *entry).filter(|entry| entry.len() > SHORT));
+    assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
+
     let (mut short, mut long) = (Vec::new(), Vec::new());
-    let (bytes, offsets) = shared(entries.iter().filter(|entry| entry.len() > SHORT));
-    let mut pairs = vec![NO_PAIR.cast_unsigned(); 1 << 16];
     let mut filter = vec![0u8; 1 << (FILTER_BITS - 3)];
-    assert!(entries.len() <= 1 << RANK_BITS, "the ranks have room");
-    for (rank, entry) in (0u32..).zip(entries) {
-        if let [a, b] = entry[..] {
-            pairs[u16::from_be_bytes([a, b]) as usize] = rank;
-        }
-        if entry.len() < 2 {
-            continue;
-        }
+    for (entry, rank) in ranked {
         assert!(entry.len() <= 1 << LENGTH_BITS, "the lengths have room");
         let hash = if entry.len() <= SHORT { short_hash(entry, entry.len()) } else { long_hash(entry) };
         let bit = hash >> (64 - FILTER_BITS);
         filter[(bit >> 3) as usize] |= 1 << (bit & 7);
+        let other_rank = other_ranks.get(entry).copied();
         if entry.len() <= SHORT {
             assert!(!entry.contains(&0xFF), "no text has this byte");
-            short.push((hash, hash << SHORT_BUCKET_BITS | u64::from(rank)));
+            short.push((hash, hash << SHORT_BUCKET_BITS | u64::from(rank), other_rank));
         } else {
             let place = offsets[entry] << LENGTH_BITS | (entry.len() as u64 - 1);
             let bits_of_hash = hash << LONG_BUCKET_BITS >> PLACE_BITS << PLACE_BITS;
-            long.push((hash, bits_of_hash | place << RANK_BITS | u64::from(rank)));
+            long.push((hash, bits_of_hash | place << RANK_BITS | u64::from(rank), other_rank));
         }
     }
-    assert!(bytes.len() < 1 << OFFSET_BITS, "the offsets have room");
+    short.sort_unstable();
+    long.sort_unstable();
+    let header = [short.len(), long.len()].map(u32_bytes).concat();
+    let (short_table, long_table) = (table(&short, SHORT_BUCKET_BITS), table(&long, LONG_BUCKET_BITS));
+    let other_ranks: Vec<Option<u32>> = short.iter().chain(&long).map(|(.., rank)| *rank).collect();
+    [
+        [header, filter, short_table, long_table, bytes].concat(),
+        pairs(o200k),
+        [pairs(cl100k), ranks(&other_ranks)].concat(),
+    ]
+}
+
+/// The number of the blocks of pairs, which block each is, and the blocks.
+fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
+    let mut pairs = vec![NO_PAIR; 1 << 16];
+    for (rank, entry) in (0..).zip(entries) {
+        if let [a, b] = entry[..] {
+            pairs[u16::from_be_bytes([a, b]) as usize] = rank;
+        }
+    }
     let (block_of, blocks) = blocks(&pairs, PAIRS);
-    let header = [blocks.len(), short.len(), long.len()].map(u32_bytes).concat();
+    let number = u32_bytes(blocks.len()).into_iter();
     let block_of = block_of.into_iter().flat_map(|block| u16::try_from(block).expect("few blocks").to_le_bytes());
-    let pairs = blocks.concat().iter().flat_map(|rank| rank.to_le_bytes()).collect();
-    [header, block_of.collect(), pairs, filter, table(short, SHORT_BUCKET_BITS), table(long, LONG_BUCKET_BITS), bytes]
-        .concat()
+    number.chain(block_of).chain(blocks.concat().iter().flat_map(|rank| rank.to_le_bytes())).collect()
+}
+
+/// Which slots have a rank, and the ranks, packed.
+fn ranks(of_slots: &[Option<u32>]) -> Vec<u8> {
+    let (mut groups, mut before) = (Vec::new(), 0);
+    for slots in of_slots.chunks(64) {
+        let has = (0..).zip(slots).fold(0u64, |has, (bit, rank)| has | u64::from(rank.is_some()) << bit);
+        groups.extend(u32_bytes(before));
+        groups.extend(has.to_le_bytes());
+        before += has.count_ones() as usize;
+    }
+    // The last one is read as four bytes as well.
+    let mut packed = vec![0; (before * OTHER_RANK_BITS as usize).div_ceil(8) + 3];
+    for (at, rank) in (0..).step_by(OTHER_RANK_BITS as usize).zip(of_slots.iter().flatten()) {
+        let bits = (rank << (at % 8)).to_le_bytes();
+        packed[at / 8..].iter_mut().zip(bits).for_each(|(byte, bits)| *byte |= bits);
+    }
+    groups.extend(packed);
+    groups
 }
 
 /// For each `size` values the number of their block, and the blocks, each once.
@@ -153,15 +193,17 @@ fn shared<'e>(entries: impl Iterator<Item = &'e Vec<u8>>) -> (Vec<u8>, HashMap<&
     (bytes, offsets)
 }
 
-/// A table of slots, given with their hashes.
-fn table(mut slots: Vec<(u64, u64)>, bucket_bits: u32) -> Vec<u8> {
-    slots.sort_unstable();
-    let begin = |bucket: usize| slots.partition_point(|(hash, _)| hash >> (64 - bucket_bits) < bucket as u64);
+/// A table of slots, given with their hashes and in the order of these.
+fn table(slots: &[(u64, u64, Option<u32>)], bucket_bits: u32) -> Vec<u8> {
+    let begin = |bucket: usize| slots.partition_point(|(hash, ..)| hash >> (64 - bucket_bits) < bucket as u64);
     let begins: Vec<usize> = (0..=1 << bucket_bits).map(begin).collect();
-    let groups = begins.chunks(GROUP).flat_map(|group| u32_bytes(group[0]));
-    let in_group = |group: &[usize]| group.iter().map(|begin| begin - group[0]).collect::<Vec<_>>();
-    let in_groups = begins.chunks(GROUP).flat_map(in_group).map(|begin| u8::try_from(begin).expect("a small group"));
-    groups.chain(in_groups).chain(slots.iter().flat_map(|slot| slot.1.to_le_bytes())).collect()
+    let sizes: Vec<u64> = begins.windows(2).map(|two| (two[1] - two[0]) as u64).collect();
+    assert!(sizes.iter().all(|size| *size < 1 << 4), "the sizes have room");
+    let groups = begins.chunks(BUCKETS).zip(sizes.chunks(BUCKETS)).flat_map(|(begins, sizes)| {
+        let sizes = sizes.iter().rev().fold(0, |sizes, size| sizes << 4 | size);
+        u32_bytes(begins[0]).into_iter().chain(sizes.to_le_bytes())
+    });
+    groups.chain(slots.iter().flat_map(|slot| slot.1.to_le_bytes())).collect()
 }
 
 fn u32_bytes(number: usize) -> [u8; 4] {
