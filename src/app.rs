@@ -389,7 +389,7 @@ fn compact(
         return Ok(Outcome { made: Made::Text(terminal::printed(diffs)), compacted, ..Outcome::default() });
     }
     let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
-    edits.sort_by_key(|edit| edit.range.start);
+    rewrite::sort(&mut edits);
     let archived = archive::kept(settings, document.source, &edits, changed);
     let made = match settings.emit {
         Emit::Messages => Made::Edited(edits),

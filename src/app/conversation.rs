@@ -201,7 +201,7 @@ fn compacted(
     edits.extend(late);
     let stays = |edit: &Edit| stays(transcript, &plan, edit);
     edits.retain(stays);
-    edits.sort_by_key(|edit| edit.range.start);
+    rewrite::sort(&mut edits);
     let done = Done { plan, summary: Some(summary), edits, archived };
     files::fitted(settings, source, transcript, done).map(Some)
 }

@@ -80,7 +80,7 @@ pub(super) fn check(
 impl Done {
     fn add(&mut self, edits: Vec<Edit>) {
         self.edits.extend(edits);
-        self.edits.sort_by_key(|edit| edit.range.start);
+        rewrite::sort(&mut self.edits);
     }
 }
 

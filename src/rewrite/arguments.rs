@@ -62,7 +62,7 @@ impl Truncation {
             .flat_map(|message| &message.calls)
             .filter(|call| self.tools.is_empty() || self.tools.iter().any(|name| is_named(call, name)));
         let mut edits: Vec<Edit> = calls.flat_map(|call| self.cut(transcript.source, call)).collect();
-        edits.sort_by_key(|edit| edit.range.start);
+        super::sort(&mut edits);
         edits
     }
 

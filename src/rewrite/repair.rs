@@ -45,7 +45,7 @@ pub fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
             edits = round(&work, &found);
         }
     }
-    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    super::sort(&mut edits);
     // Two that meet are made one after the other.
     let mut end = 0;
     edits.retain(|edit| {

@@ -199,7 +199,7 @@ pub fn put_back(text: &str, line: Option<usize>, mut records: Vec<Record>) -> Re
     edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
     edits.dedup();
     let mut edits: Vec<Edit> = edits.into_iter().flatten().collect();
-    edits.sort_by_key(|edit| edit.range.start);
+    super::sort(&mut edits);
     let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
     if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
         return Err(Refused::DoesNotFit);
