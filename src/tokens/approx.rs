@@ -127,7 +127,7 @@ pub fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
 
 fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
     match text {
-        Some(text) => python::string(text, out),
+        Some(text) => out.push_repr(text),
         None => out.push_str("None"),
     }
 }
@@ -139,7 +139,7 @@ fn arguments(arguments: Arguments<'_>, out: &mut impl Sink) {
         Arguments::Absent => out.push_str("{}"),
         Arguments::Text(text) => match Source::of_arguments(&text.decode_json()).as_ref().and_then(Source::first) {
             Some(value) => python::repr(value, out),
-            None => python::string(text, out),
+            None => out.push_repr(text),
         },
     }
 }

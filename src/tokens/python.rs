@@ -5,14 +5,18 @@
 //! strings in single quotes with what Unicode 14.0 calls not printable escaped. Nothing recurses: nesting is bounded by
 //! memory. What is only to be counted is not kept.
 
+mod strings;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::transcript::json::{Json, Kind, Token};
-use crate::transcript::text::{Piece, Text};
+use crate::transcript::text::Text;
 
-use super::not_printable::NOT_PRINTABLE;
+use strings::{json_string, string_length};
+
+pub use strings::string;
 
 /// Which of Python's ways of writing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub trait Sink {
     }
     /// Appends a character.
     fn push(&mut self, c: char);
+    /// Appends `repr` of a string.
+    fn push_repr(&mut self, text: Text<'_>);
 }
 
 impl Sink for String {
@@ -40,6 +46,10 @@ impl Sink for String {
 
     fn push(&mut self, c: char) {
         self.push(c);
+    }
+
+    fn push_repr(&mut self, text: Text<'_>) {
+        string(text, self);
     }
 }
 
@@ -58,6 +68,13 @@ impl Sink for Chars {
 
     fn push(&mut self, _: char) {
         self.0 += 1;
+    }
+
+    fn push_repr(&mut self, text: Text<'_>) {
+        match string_length(text) {
+            Some(length) => self.0 += length,
+            None => string(text, self),
+        }
     }
 }
 
@@ -87,9 +104,12 @@ pub fn is_space(c: char) -> bool {
 }
 
 fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
-    let tokens: Vec<Token<'_>> = value.tokens().collect();
+    // Of arguments there are many, and most have few members.
+    let mut tokens: Vec<Token<'_>> = Vec::with_capacity(4 * FEW);
+    tokens.extend(value.tokens());
     let ends = ends(&tokens);
-    let mut todo = vec![Step::Value(0)];
+    let mut todo = Vec::with_capacity(4 * FEW);
+    todo.push(Step::Value(0));
     while let Some(step) = todo.pop() {
         match step {
             Step::Text(text) => out.push_str(text),
@@ -132,7 +152,7 @@ enum Step<'a> {
 /// For each token, the one after the value that begins with it.
 fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut ends: Vec<usize> = (1..=tokens.len()).collect();
-    let mut open = Vec::new();
+    let mut open = Vec::with_capacity(FEW);
     for (at, token) in tokens.iter().enumerate() {
         match token {
             Token::Open(_) => open.push(at),
@@ -150,7 +170,7 @@ fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
 /// The first tokens of a list's elements.
 fn items(ends: &[usize], open: usize) -> Vec<usize> {
     let close = ends[open] - 1;
-    let mut items = Vec::new();
+    let mut items = Vec::with_capacity(2 * FEW);
     let mut at = open + 1;
     while at < close {
         items.push(at);
@@ -170,7 +190,7 @@ fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'
         Token::Scalar(name) => Some((name.text()?, pair[1])),
         _ => None,
     });
-    let mut members: Vec<(Text<'a>, usize)> = Vec::new();
+    let mut members: Vec<(Text<'a>, usize)> = Vec::with_capacity(items.len() / 2);
     if items.len() <= 2 * FEW {
         for (name, value) in named {
             let decoded = name.decode();
@@ -212,7 +232,7 @@ impl Dialect {
 
     fn string(self, text: Text<'_>, out: &mut impl Sink) {
         match self {
-            Dialect::Repr => string(text, out),
+            Dialect::Repr => out.push_repr(text),
             Dialect::Json => json_string(text, out),
         }
     }
@@ -232,86 +252,6 @@ impl Dialect {
             _ => out.push_str(raw),
         }
     }
-}
-
-/// Appends a string as JSON has it, nothing escaped that need not be.
-fn json_string(text: Text<'_>, out: &mut impl Sink) {
-    out.push('"');
-    for c in text.decode().chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => out.push(c),
-        }
-    }
-    out.push('"');
-}
-
-/// Appends `repr` of a string.
-pub fn string(text: Text<'_>, out: &mut impl Sink) {
-    let quote = if text.has_quote(b'\'') && !text.has_quote(b'"') { '"' } else { '\'' };
-    out.push(quote);
-    for piece in text.pieces() {
-        match piece {
-            Piece::Plain(plain) => characters(plain, quote, out),
-            Piece::Escape(point) => escaped(point, quote, out),
-        }
-    }
-    out.push(quote);
-}
-
-/// Appends characters as they stand in `repr` of a string.
-fn characters(text: &str, quote: char, out: &mut impl Sink) {
-    // Of most texts all stand as they are, and that is told sooner of the whole than where the first does not.
-    if text.bytes().fold(true, |all, byte| all & stands_as_it_is(byte, quote)) {
-        return out.push_ascii(text);
-    }
-    let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| !stands_as_it_is(byte, quote)) {
-        out.push_ascii(&rest[..at]);
-        let mut chars = rest[at..].chars();
-        chars.next().into_iter().for_each(|c| escaped(u32::from(c), quote, out));
-        rest = chars.as_str();
-    }
-    out.push_ascii(rest);
-}
-
-/// Whether a byte is a character of ASCII that is not escaped.
-fn stands_as_it_is(byte: u8, quote: char) -> bool {
-    matches!(byte, b' '..=b'~') & (byte != b'\\') & (char::from(byte) != quote)
-}
-
-/// Appends a code point as it stands in `repr` of a string.
-fn escaped(point: u32, quote: char, out: &mut impl Sink) {
-    match char::from_u32(point) {
-        Some('\n') => out.push_ascii("\\n"),
-        Some('\r') => out.push_ascii("\\r"),
-        Some('\t') => out.push_ascii("\\t"),
-        Some('\\') => out.push_ascii("\\\\"),
-        Some(c) if c == quote => {
-            out.push('\\');
-            out.push(c);
-        }
-        Some(c) if is_printable(c) => out.push(c),
-        _ if point < 0x100 => out.push_str(&format!("\\x{point:02x}")),
-        _ if point < 0x1_0000 => out.push_str(&format!("\\u{point:04x}")),
-        _ => out.push_str(&format!("\\U{point:08x}")),
-    }
-}
-
-fn is_printable(c: char) -> bool {
-    if c.is_ascii() {
-        return !c.is_ascii_control();
-    }
-    let point = u32::from(c);
-    let run = NOT_PRINTABLE.partition_point(|(_, last)| *last < point);
-    NOT_PRINTABLE.get(run).is_none_or(|(first, _)| point < *first)
 }
 
 /// Appends a float as Python prints it: the shortest digits that read back the same, plain between 1e-4 and 1e16.

@@ -11,6 +11,7 @@ mod tests;
 
 use super::json::{Items, Json};
 use scan::{Controls, Scan};
+pub(super) use specials::Specials;
 
 /// Where a text stops being JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::source::Specials;
+
 /// A string as it stands between its quotes.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
@@ -70,6 +72,11 @@ impl<'a> Text<'a> {
         (span.end <= source.len()).then_some(span)
     }
 
+    /// What stands between the quotes, escapes and all.
+    pub(crate) fn raw(&self) -> &'a str {
+        self.raw
+    }
+
     /// Bytes between the quotes, as the string is spelled.
     pub fn spelled_len(&self) -> usize {
         self.raw.len()
@@ -100,28 +107,24 @@ impl<'a> Text<'a> {
 
     /// The string with what its escapes stand for; `half` writes half surrogates.
     fn unescaped(&self, half: impl Fn(u32) -> String) -> String {
-        const AT_ONCE: usize = size_of::<u64>();
         let raw = self.raw.as_bytes();
         // What an escape stands for is never longer than the escape.
-        let mut out = Vec::with_capacity(raw.len() + AT_ONCE);
+        let mut out = Vec::with_capacity(raw.len());
+        let mut specials = Specials::of(raw);
         let mut at = 0;
         while at < raw.len() {
-            let rest = &raw[at..];
-            // Escapes stand close together in JSON within a string: to take a few bytes too many costs less than to ask
-            // how many are wanted.
-            let near = rest.first_chunk::<AT_ONCE>().map_or(0, |bytes| {
-                let near = before_backslash(*bytes);
-                out.extend_from_slice(bytes);
-                out.truncate(out.len() - AT_ONCE + near);
-                near
-            });
-            at += near;
-            if raw.get(at) != Some(&b'\\') {
-                let rest = &rest[near..];
-                let far = memchr::memchr(b'\\', rest).unwrap_or(rest.len());
-                out.extend_from_slice(&rest[..far]);
-                at += far;
-                continue;
+            let special = specials.next(at);
+            out.extend_from_slice(&raw[at..special]);
+            at = special;
+            match raw.get(at) {
+                None => break,
+                Some(b'\\') => {}
+                // It needs no escape here.
+                Some(other) => {
+                    out.push(*other);
+                    at += 1;
+                    continue;
+                }
             }
             if let Some(simple) = raw.get(at + 1).and_then(|letter| simple(*letter)) {
                 out.push(simple);
@@ -153,7 +156,7 @@ impl<'a> Text<'a> {
         self.excess
     }
 
-    fn is_escaped(&self) -> bool {
+    pub(crate) fn is_escaped(&self) -> bool {
         self.excess > 0
     }
 
@@ -175,16 +178,6 @@ impl<'a> Text<'a> {
     pub fn code_points(&self) -> CodePoints<'a> {
         CodePoints { rest: self.raw, escaped: self.is_escaped() }
     }
-}
-
-/// How many of some bytes stand before the first backslash.
-fn before_backslash(bytes: [u8; 8]) -> usize {
-    const LOWEST: u64 = u64::from_le_bytes([0x01; 8]);
-    const HIGHEST: u64 = u64::from_le_bytes([0x80; 8]);
-    // The byte that is a backslash is the one that is 0 now; taking 1 away borrows from its highest bit.
-    let other = u64::from_le_bytes(bytes) ^ (LOWEST * u64::from(b'\\'));
-    let is_backslash = other.wrapping_sub(LOWEST) & !other & HIGHEST;
-    (is_backslash.trailing_zeros() / u8::BITS) as usize
 }
 
 /// A piece of a string.

@@ -46,7 +46,8 @@ impl<'t> Scan<'t> {
     pub(super) fn over(text: &'t str, controls: Controls, from: usize) -> Result<Vec<Long>, Wrong> {
         let deepest = if u32::try_from(text.len()).is_ok() { DEEPEST } else { 0 };
         let least = if text.len() < LARGE { 0 } else { LONG };
-        let (open, places, long) = Default::default();
+        // Arguments of tools are many short texts.
+        let (open, places, long) = (Vec::with_capacity(8), Vec::with_capacity(8), Vec::with_capacity(16));
         let specials = Specials::of(text.as_bytes());
         let mut scan =
             Scan { text, bytes: text.as_bytes(), at: from, controls, open, places, long, deepest, least, specials };

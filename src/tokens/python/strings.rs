@@ -1,0 +1,169 @@
+//! How Python writes strings, in `repr` and in JSON.
+
+use super::super::not_printable::NOT_PRINTABLE;
+use super::Sink;
+use crate::transcript::text::{Piece, Text};
+
+/// Appends a string as JSON has it, nothing escaped that need not be.
+pub(super) fn json_string(text: Text<'_>, out: &mut impl Sink) {
+    out.push('"');
+    for c in text.decode().chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// The length of `repr` of a string, from all its bytes at once; nothing where characters have to be looked at one by one.
+///
+/// Most of what JSON escapes by a letter Python escapes by a letter as well, so that the spelled length is the length but
+/// for quotes.
+pub(super) fn string_length(text: Text<'_>) -> Option<usize> {
+    let raw = text.raw();
+    let kinds = kinds(raw.as_bytes(), text.is_escaped());
+    if kinds & UNUSUAL != 0 || kinds & BEYOND_ASCII != 0 && !raw.chars().all(|c| c.is_ascii() || is_printable(c)) {
+        return None;
+    }
+    let mut length = if kinds & BEYOND_ASCII == 0 { raw.len() } else { raw.chars().count() };
+    if kinds & OTHER_ESCAPE != 0 {
+        length = length.checked_add_signed(other_escapes(raw.as_bytes())?)?;
+    }
+    if kinds & DOUBLE_QUOTE != 0 {
+        // Python takes single quotes around it unless those alone are in it.
+        let count = |quote| memchr::memchr_iter(quote, raw.as_bytes()).count();
+        length = length + count(b'\'') - if text.is_escaped() { count(b'"') } else { 0 };
+    }
+    Some(length + 2)
+}
+
+/// Characters beyond ASCII.
+const BEYOND_ASCII: u8 = 1;
+/// What may be an escape that Python writes in another length, or a backslash that is escaped and a letter behind it.
+const OTHER_ESCAPE: u8 = 2;
+const DOUBLE_QUOTE: u8 = 4;
+/// Controls, and backslashes where nothing is escaped.
+const UNUSUAL: u8 = 8;
+
+/// Which of these are among some bytes, all looked at in one go.
+fn kinds(raw: &[u8], is_escaped: bool) -> u8 {
+    let kind = |byte: u8, next: u8| {
+        let is_backslash = byte == b'\\';
+        let is_other = (next == b'u') | (next == b'/') | (next == b'b') | (next == b'f');
+        let unusual = (byte < b' ') | (byte == 0x7F) | is_backslash & !is_escaped;
+        byte >> 7 | u8::from(is_backslash & is_other) << 1 | u8::from(byte == b'"') << 2 | u8::from(unusual) << 3
+    };
+    let nexts = raw.get(1..).unwrap_or_default();
+    let last = raw.last().map_or(0, |last| kind(*last, b' '));
+    raw.iter().zip(nexts).fold(last, |kinds, (byte, next)| kinds | kind(*byte, *next))
+}
+
+/// How much longer the escapes are in Python that are not as long as in JSON; nothing where one is of a code unit.
+fn other_escapes(raw: &[u8]) -> Option<isize> {
+    let mut longer = 0;
+    let mut rest = raw;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        longer += match rest.get(at + 1) {
+            Some(b'u') => return None,
+            Some(b'/') => -1,
+            Some(b'b' | b'f') => 2,
+            _ => 0,
+        };
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    Some(longer)
+}
+
+/// Appends `repr` of a string.
+pub fn string(text: Text<'_>, out: &mut impl Sink) {
+    let quote = if text.has_quote(b'\'') && !text.has_quote(b'"') { '"' } else { '\'' };
+    out.push(quote);
+    for piece in text.pieces() {
+        match piece {
+            Piece::Plain(plain) => characters(plain, quote, out),
+            Piece::Escape(point) => escaped(point, quote, out),
+        }
+    }
+    out.push(quote);
+}
+
+/// Appends characters as they stand in `repr` of a string.
+fn characters(text: &str, quote: char, out: &mut impl Sink) {
+    // Of most texts all stand as they are, and that is told sooner of the whole than where the first does not.
+    if text.bytes().fold(true, |all, byte| all & stands_as_it_is(byte, quote)) {
+        return out.push_ascii(text);
+    }
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| !stands_as_it_is(byte, quote)) {
+        out.push_ascii(&rest[..at]);
+        let mut chars = rest[at..].chars();
+        chars.next().into_iter().for_each(|c| escaped(u32::from(c), quote, out));
+        rest = chars.as_str();
+    }
+    out.push_ascii(rest);
+}
+
+/// Whether a byte is a character of ASCII that is not escaped.
+fn stands_as_it_is(byte: u8, quote: char) -> bool {
+    matches!(byte, b' '..=b'~') & (byte != b'\\') & (char::from(byte) != quote)
+}
+
+/// Appends a code point as it stands in `repr` of a string.
+fn escaped(point: u32, quote: char, out: &mut impl Sink) {
+    match char::from_u32(point) {
+        Some('\n') => out.push_ascii("\\n"),
+        Some('\r') => out.push_ascii("\\r"),
+        Some('\t') => out.push_ascii("\\t"),
+        Some('\\') => out.push_ascii("\\\\"),
+        Some(c) if c == quote => {
+            out.push('\\');
+            out.push(c);
+        }
+        Some(c) if is_printable(c) => out.push(c),
+        _ if point < 0x100 => out.push_str(&format!("\\x{point:02x}")),
+        _ if point < 0x1_0000 => out.push_str(&format!("\\u{point:04x}")),
+        _ => out.push_str(&format!("\\U{point:08x}")),
+    }
+}
+
+fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let point = u32::from(c);
+    let run = NOT_PRINTABLE.partition_point(|(_, last)| *last < point);
+    NOT_PRINTABLE.get(run).is_none_or(|(first, _)| point < *first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Chars;
+    use super::*;
+
+    /// Strings of four pieces each, escaped as in JSON and not.
+    #[test]
+    fn a_string_counts_what_is_written_of_it() {
+        let pieces = [
+            "", "ab", "'", r#"\""#, r"\\", r"\/", r"\b", r"\f", r"\n", r"\t", r"\u0027", r"\u0022", r"\u0008",
+            r"\ud83d", r"\ude00", "é", "😀", "\u{200b}", "\u{7f}", "\u{85}", "\n", "u", "/",
+        ];
+        let two: Vec<String> = pieces.iter().flat_map(|a| pieces.map(|b| format!("{a}{b}"))).collect();
+        for (one, other) in two.iter().flat_map(|one| two.iter().map(move |other| (one, other))) {
+            let raw = format!("{one}{other}");
+            for text in [Text::escaped(&raw), Text::plain(&raw)] {
+                let (mut written, mut chars) = (String::new(), Chars::default());
+                written.push_repr(text);
+                chars.push_repr(text);
+                assert_eq!(chars.0, written.chars().count(), "{text:?} {written}");
+            }
+        }
+    }
+}
