@@ -41,11 +41,30 @@ fn awkward_text() -> impl Strategy<Value = String> {
     prop::collection::vec(fragment, 0..24).prop_map(|fragments| fragments.concat())
 }
 
+/// Long runs of characters of three bytes, with what else stands among them here and there.
+fn text_without_spaces() -> impl Strategy<Value = String> {
+    let run = prop_oneof![
+        4 => "[的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学]{1,60}",
+        3 => "[\u{4e00}-\u{9fff}，。、：；！？]{1,60}",
+        2 => "[\u{3041}-\u{30ff}]{1,40}",
+        2 => "[\u{ac00}-\u{d7a3}]{1,30}",
+        2 => "[\u{800}-\u{ffff}]{1,30}",
+        1 => "[\u{900}-\u{97f}]{1,30}|[\u{e00}-\u{e7f}]{1,30}|[\u{10a0}-\u{10ff}]{1,30}",
+        1 => "[a-z0-9 éя😀]{1,4}",
+    ];
+    prop::collection::vec(run, 0..6).prop_map(|runs| runs.concat())
+}
+
 proptest! {
     #![proptest_config(cases(4_000))]
 
     #[test]
     fn awkward_texts(text in awkward_text()) {
+        assert_equal(&text);
+    }
+
+    #[test]
+    fn texts_without_spaces(text in text_without_spaces()) {
         assert_equal(&text);
     }
 

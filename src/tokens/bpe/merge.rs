@@ -75,6 +75,11 @@ impl Merger {
     /// no pair is in the vocabulary. (A look-up is faster where text goes on after what is looked up.)
     fn merge(&mut self, text: &[u8], length: usize) {
         self.start(&text[..length]);
+        self.join_characters(text, length);
+        self.merge_parts(text);
+    }
+
+    fn merge_parts(&mut self, text: &[u8]) {
         while let Some((part, merged)) = self.lowest() {
             let end = self.ends[merged];
             self.ends[part] = end;
@@ -103,12 +108,44 @@ impl Merger {
         let pairs = window.windows(2).enumerate();
         self.keys.extend(pairs.map(|(part, pair)| key(self.table.pair([pair[0], pair[1]]), part)));
         self.keys.resize(window.len().next_multiple_of(BLOCK), NO_PAIR);
-        self.lows.clear();
-        self.lows.extend(self.keys.as_chunks().0.iter().map(low));
         self.ends.clear();
         self.ends.extend(1..=window.len());
         self.befores.clear();
         self.befores.extend((0..window.len()).map(|part| part.saturating_sub(1)));
+        self.find_lows();
+    }
+
+    fn find_lows(&mut self) {
+        self.lows.clear();
+        self.lows.extend(self.keys.as_chunks().0.iter().map(low));
+    }
+
+    /// Makes a part of each character of three bytes that will be one sooner or later: East Asia's texts have long pieces
+    /// of them, and most that is merged there makes one of such bytes.
+    fn join_characters(&mut self, text: &[u8], length: usize) {
+        let window = &text[..length];
+        if !window.iter().fold(false, |any, byte| any | (*byte >= 0xE0)) {
+            return;
+        }
+        let (mut part, mut before) = (0, 0);
+        while part < length {
+            let end = if self.table.is_whole_character(window, part) { part + 3 } else { part + 1 };
+            self.ends[part] = end;
+            self.befores[part] = before;
+            self.keys[part + 1..end].fill(NO_PAIR);
+            (before, part) = (part, end);
+        }
+        let mut part = 0;
+        while let Some(&next_end) = self.ends.get(self.ends[part]) {
+            if next_end - part > 2 {
+                self.keys[part] = key(rank(&self.table, &text[part..], next_end - part), part);
+            }
+            part = self.ends[part];
+        }
+        if let Some(last) = self.keys.get_mut(part) {
+            *last = NO_PAIR;
+        }
+        self.find_lows();
     }
 
     /// The parts of the pair with the lowest rank, the leftmost of equals.
@@ -187,6 +224,44 @@ mod tests {
             merger.merge(text.as_bytes(), text.len());
             let at_once = merger.parts().count() as u64;
             assert_eq!(merger.count_long(text.as_bytes()), at_once, "{}…", &text[..12]);
+        }
+    }
+
+    /// Entries and parts of entries, one after the other, most of characters of three bytes.
+    #[test]
+    fn joined_characters_do_not_change_the_tokens() {
+        let vocabularies =
+            [(Table::o200k_base(), tiktoken_rs::o200k_base()), (Table::cl100k_base(), tiktoken_rs::cl100k_base())];
+        for (table, bpe) in vocabularies {
+            let bpe = bpe.expect("a vocabulary");
+            let entries: Vec<Vec<u8>> = (0..100_256).map(|rank| bpe.decode_bytes(&[rank]).expect("a rank")).collect();
+            let of_three: Vec<&Vec<u8>> =
+                entries.iter().filter(|entry| entry.iter().any(|byte| *byte >= 0xE0)).collect();
+            let mut merger = Merger::new(table);
+            let (mut seed, mut joined) = (1u64, 0);
+            let mut next = |below: usize| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (seed >> 33) as usize % below
+            };
+            for _ in 0..100_000 {
+                let mut text = Vec::new();
+                for _ in 0..=next(5) {
+                    let entry = match next(8) {
+                        0 => &entries[next(entries.len())],
+                        _ => of_three[next(of_three.len())],
+                    };
+                    let from = if next(8) == 0 { next(entry.len()) } else { 0 };
+                    text.extend_from_slice(&entry[from..]);
+                }
+                text.truncate(WINDOW);
+                merger.start(&text);
+                merger.merge_parts(&text);
+                let from_bytes: Vec<usize> = merger.parts().collect();
+                merger.merge(&text, text.len());
+                assert_eq!(merger.parts().collect::<Vec<_>>(), from_bytes, "{}", text.escape_ascii());
+                joined += (0..text.len()).filter(|at| merger.table.is_whole_character(&text, *at)).count();
+            }
+            assert!(joined > 100_000, "{joined} characters were joined");
         }
     }
 }

@@ -20,7 +20,10 @@
 //! bytes, where one entry may be part of another, and as many bits of the hash as are left.
 //!
 //! In `o200k_base.table` and `cl100k_base.table`: a `u32`, the number of blocks of pairs; a `u16` per [`PAIRS`] pairs of
-//! bytes, their block; the blocks, a `u32` per pair, its rank or [`NO_PAIR`]. In the second, what follows is, per 64 slots
+//! bytes, their block; the blocks, a `u32` per pair, its rank or [`NO_PAIR`]; a bit for each code point below 0x10000,
+//! whether its three bytes are an entry; a `u16` per byte that ends a character of several, from 0x80 on, with a bit for
+//! each byte that begins one of three, from 0xE0 on, whether an entry has the two side by side and is not made of whole
+//! characters there. In the second, what follows is, per 64 slots
 //! of the short and then the long table, a `u32`, how many before them have a rank, and a `u64`, which of them have one;
 //! then the ranks of [`OTHER_RANK_BITS`] each, the lowest bits of a byte first. The files are made by the test
 //! `generated_tables` from tiktoken-rs.
@@ -28,6 +31,7 @@
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
     pairs: Pairs,
+    characters: Characters,
     entries: Entries,
     /// The ranks, where they are others than those that the slots say.
     ranks: Option<Ranks>,
@@ -63,17 +67,19 @@ pub(super) const BUCKETS: usize = 16;
 impl Table {
     /// GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
-        let (pairs, _) = Pairs::new(include_bytes!("o200k_base.table"));
-        Table { pairs, entries: Entries::new(), ranks: None }
+        let (pairs, rest) = Pairs::new(include_bytes!("o200k_base.table"));
+        let (characters, _) = Characters::new(rest);
+        Table { pairs, characters, entries: Entries::new(), ranks: None }
     }
 
     /// GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
         let (pairs, rest) = Pairs::new(include_bytes!("cl100k_base.table"));
+        let (characters, rest) = Characters::new(rest);
         let entries = Entries::new();
         let slots = entries.short.slots.len() + entries.long.slots.len();
         let (groups, packed) = rest.split_at(size_of::<Group>() * slots.div_ceil(64));
-        Table { pairs, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
+        Table { pairs, characters, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
     }
 
     /// The rank of the entry that is the first `length` bytes (two or more) of `text`, which is valid UTF-8 but may
@@ -96,6 +102,22 @@ impl Table {
     }
 }
 
+impl Table {
+    /// Whether a character of three bytes begins at this byte of a text that is merged, and these become one token before
+    /// any of them becomes one with another byte.
+    ///
+    /// They do if they are an entry, and none has only some of them beside a byte of a neighbour: then whatever is merged
+    /// with one of the three is all of them, and it has a higher rank than they.
+    pub(super) fn is_whole_character(&self, text: &[u8], at: usize) -> bool {
+        let Some(&bytes @ [first @ 0xE0..0xF0, 0x80..0xC0, last @ 0x80..0xC0]) = text[at..].first_chunk() else {
+            return false;
+        };
+        let whole_before = at == 0 || self.characters.stay_whole_between(text[at - 1], first);
+        let whole_behind = text.get(at + 3).is_none_or(|next| self.characters.stay_whole_between(last, *next));
+        whole_before && whole_behind && self.characters.are_entry(bytes)
+    }
+}
+
 /// The ranks of two bytes.
 struct Pairs {
     /// By the first byte times 256 plus the second, over [`PAIRS`]: one of `blocks`.
@@ -110,6 +132,36 @@ impl Pairs {
         let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
         let (blocks, rest) = rest.split_at(4 * PAIRS * blocks);
         (Pairs { block_of: block_of.as_chunks().0, blocks: blocks.as_chunks().0.as_chunks().0 }, rest)
+    }
+}
+
+/// What is known of characters of three bytes.
+struct Characters {
+    /// A bit for each code point below 0x10000, whether its three bytes are an entry.
+    entries: &'static [u8],
+    /// By a byte that ends a character, from 0x80 on: a bit for each that begins one of three, from 0xE0 on, whether an
+    /// entry has the two side by side and only some of the bytes of one of the characters.
+    parted: &'static [[u8; 2]],
+}
+
+impl Characters {
+    /// Those at the beginning of `file`, and what follows them.
+    fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
+        let (entries, rest) = file.split_at((1 << 16) / 8);
+        let (parted, rest) = rest.split_at(2 * 64);
+        (Characters { entries, parted: parted.as_chunks().0 }, rest)
+    }
+
+    fn are_entry(&self, bytes: [u8; 3]) -> bool {
+        let [a, b, c] = bytes.map(usize::from);
+        let code_point = (a & 0xF) << 12 | (b & 0x3F) << 6 | c & 0x3F;
+        self.entries[code_point / 8] >> (code_point % 8) & 1 == 1
+    }
+
+    /// Whether no entry has these two bytes side by side but with all bytes of the characters that they are of.
+    fn stay_whole_between(&self, last: u8, first: u8) -> bool {
+        let (0x80..0xC0, 0xE0..0xF0) = (last, first) else { return false };
+        u16::from_le_bytes(self.parted[usize::from(last - 0x80)]) >> (first - 0xE0) & 1 == 0
     }
 }
 

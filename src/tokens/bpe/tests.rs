@@ -128,8 +128,8 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     let other_ranks: Vec<Option<u32>> = short.iter().chain(&long).map(|(.., rank)| *rank).collect();
     [
         [header, filter, short_table, long_table, bytes].concat(),
-        pairs(o200k),
-        [pairs(cl100k), ranks(&other_ranks)].concat(),
+        [pairs(o200k), characters(o200k)].concat(),
+        [pairs(cl100k), characters(cl100k), ranks(&other_ranks)].concat(),
     ]
 }
 
@@ -145,6 +145,32 @@ fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
     let number = u32_bytes(blocks.len()).into_iter();
     let block_of = block_of.into_iter().flat_map(|block| u16::try_from(block).expect("few blocks").to_le_bytes());
     number.chain(block_of).chain(blocks.concat().iter().flat_map(|rank| rank.to_le_bytes())).collect()
+}
+
+/// Which characters of three bytes are entries, and which bytes stand side by side where entries part characters.
+fn characters(entries: &[Vec<u8>]) -> Vec<u8> {
+    let mut whole = vec![0u8; (1 << 16) / 8];
+    let mut parted = [0u16; 64];
+    for entry in entries {
+        if let Ok(text) = str::from_utf8(entry)
+            && let (Some(c), 3) = (text.chars().next(), text.len())
+            && c.len_utf8() == 3
+        {
+            whole[c as usize / 8] |= 1 << (c as usize % 8);
+        }
+        let begins: Vec<usize> = (0..entry.len()).filter(|at| entry[*at] & 0xC0 != 0x80).collect();
+        for &at in begins.iter().filter(|at| **at > 0) {
+            let (0x80..0xC0, 0xE0..0xF0) = (entry[at - 1], entry[at]) else { continue };
+            let begin = begins.iter().copied().filter(|begin| *begin < at).max().unwrap_or(0);
+            let end = begins.iter().copied().find(|begin| *begin > at).unwrap_or(entry.len());
+            let is_one = |bytes: &[u8]| str::from_utf8(bytes).is_ok_and(|text| text.chars().count() == 1);
+            if !is_one(&entry[begin..at]) || !is_one(&entry[at..end]) {
+                parted[usize::from(entry[at - 1] - 0x80)] |= 1 << (entry[at] - 0xE0);
+            }
+        }
+    }
+    whole.extend(parted.iter().flat_map(|bits| bits.to_le_bytes()));
+    whole
 }
 
 /// Which slots have a rank, and the ranks, packed.
