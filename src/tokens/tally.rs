@@ -84,15 +84,32 @@ impl<'m, 'a> Tally<'m, 'a> {
     /// even the last has more.
     pub fn suffix_within(&self, limit: u64) -> usize {
         let mut left = limit;
-        for index in (0..self.messages.len()).rev() {
+        let mut start = self.messages.len();
+        while start > 0 {
+            // Those that fit whatever they have are counted in the order that they are read fastest.
+            let sure = self.sure_to_fit(start, left);
+            left -= (sure..start).map(|index| self.message(index)).sum::<u64>();
+            start = sure;
+            let Some(index) = start.checked_sub(1) else { break };
             // What is too large by its bounds alone need not be counted.
             let too_large = self.bounds(index).is_some_and(|(least, _)| least > left);
             match left.checked_sub(if too_large { u64::MAX } else { self.message(index) }) {
                 Some(rest) => left = rest,
-                None => return index + 1,
+                None => return start,
             }
+            start = index;
         }
         0
+    }
+
+    /// The first index from which on the messages before `end` have at most `limit` tokens together by their bounds.
+    fn sure_to_fit(&self, end: usize, limit: u64) -> usize {
+        let mut most = 0u64;
+        let fits = |index: &usize| {
+            most = most.saturating_add(self.bounds(*index).map_or(u64::MAX, |(_, at_most)| at_most));
+            most <= limit
+        };
+        (0..end).rev().take_while(fits).last().unwrap_or(end)
     }
 
     /// The number of messages that had to be counted so far.
