@@ -88,7 +88,9 @@ impl<'m, 'a> Tally<'m, 'a> {
         while start > 0 {
             // Those that fit whatever they have are counted in the order that they are read fastest.
             let sure = self.sure_to_fit(start, left);
-            left -= (sure..start).map(|index| self.message(index)).sum::<u64>();
+            let sum = (sure..start).map(|index| self.message(index)).sum();
+            debug_assert!(sum <= left, "no message has more than its bounds say");
+            left = left.saturating_sub(sum);
             start = sure;
             let Some(index) = start.checked_sub(1) else { break };
             // What is too large by its bounds alone need not be counted.
@@ -172,5 +174,23 @@ mod tests {
             assert_eq!(tally.suffix_within(11), 1);
             assert_eq!(tally.suffix_within(100), 0);
         });
+    }
+
+    /// For every limit that matters, with messages whose bounds are close and others whose bounds are far.
+    #[test]
+    fn a_suffix_is_what_adding_up_from_the_end_gives() {
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\": 1e5}"}}]}"#;
+        let result = r#"{"role":"tool","tool_call_id":"c","content":"a result of some words, and one more"}"#;
+        let source = format!("{},{call},{result},{call},{result}]", THREE.trim_end_matches(']'));
+        let document = read(&source, None, None).expect("a transcript");
+        let messages = &document.transcripts[0].messages;
+        for counter in [Counter::DEFAULT, Counter::Bytes(3), Counter::Exact(Encoding::O200kBase)] {
+            let counts: Vec<u64> = messages.iter().map(|message| counter.count(message)).collect();
+            for limit in (0..=counts.iter().sum::<u64>() + 1).chain([u64::MAX]) {
+                let fits = |start: &usize| counts[*start..].iter().sum::<u64>() <= limit;
+                let first = (0..=counts.len()).find(fits).expect("nothing fits");
+                assert_eq!(Tally::new(counter, messages).suffix_within(limit), first, "{counter} {limit}");
+            }
+        }
     }
 }

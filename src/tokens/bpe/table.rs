@@ -23,10 +23,9 @@
 //! bytes, their block; the blocks, a `u32` per pair, its rank or [`NO_PAIR`]; a bit for each code point below 0x10000,
 //! whether its three bytes are an entry; a `u16` per byte that ends a character of several, from 0x80 on, with a bit for
 //! each byte that begins one of three, from 0xE0 on, whether an entry has the two side by side and is not made of whole
-//! characters there. In the second, what follows is, per 64 slots
-//! of the short and then the long table, a `u32`, how many before them have a rank, and a `u64`, which of them have one;
-//! then the ranks of [`OTHER_RANK_BITS`] each, the lowest bits of a byte first. The files are made by the test
-//! `generated_tables` from tiktoken-rs.
+//! characters there. In the second follow, per 64 slots of the short and then the long table, a `u32`, how many before
+//! them have a rank, and a `u64`, which of them have one; then the ranks of [`OTHER_RANK_BITS`] each, the lowest bits of a
+//! byte first. The files are made by the test `generated_tables` from tiktoken-rs.
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
@@ -100,14 +99,13 @@ impl Table {
         let block = u16::from_le_bytes(self.pairs.block_of[pair / PAIRS]);
         i32::from_le_bytes(self.pairs.blocks[block as usize][pair % PAIRS])
     }
-}
 
-impl Table {
     /// Whether a character of three bytes begins at this byte of a text that is merged, and these become one token before
     /// any of them becomes one with another byte.
     ///
-    /// They do if they are an entry, and none has only some of them beside a byte of a neighbour: then whatever is merged
-    /// with one of the three is all of them, and it has a higher rank than they.
+    /// They do if they are an entry, and none has only some of them beside a byte of a neighbour: then nothing is merged
+    /// with one of the three but with all of them, and every entry that has them and more has a higher rank. (That these
+    /// vocabularies are so is tested; of neighbours of one byte, which some of them break, it is not known.)
     pub(super) fn is_whole_character(&self, text: &[u8], at: usize) -> bool {
         let Some(&bytes @ [first @ 0xE0..0xF0, 0x80..0xC0, last @ 0x80..0xC0]) = text[at..].first_chunk() else {
             return false;
@@ -158,7 +156,8 @@ impl Characters {
         self.entries[code_point / 8] >> (code_point % 8) & 1 == 1
     }
 
-    /// Whether no entry has these two bytes side by side but with all bytes of the characters that they are of.
+    /// Whether no entry has these two bytes side by side but with all bytes of the characters that they are of; not where
+    /// that is not known, since the first ends no character of several or the second begins none of three.
     fn stay_whole_between(&self, last: u8, first: u8) -> bool {
         let (0x80..0xC0, 0xE0..0xF0) = (last, first) else { return false };
         u16::from_le_bytes(self.parted[usize::from(last - 0x80)]) >> (first - 0xE0) & 1 == 0

@@ -70,6 +70,32 @@ fn entries_are_found_and_nothing_else() {
     }
 }
 
+/// What [`Table::is_whole_character`] builds on.
+#[test]
+fn characters_become_tokens_before_what_they_are_in() {
+    for (table, bpe, number) in [
+        (Table::o200k_base(), tiktoken_rs::o200k_base(), 199_998),
+        (Table::cl100k_base(), tiktoken_rs::cl100k_base(), 100_256),
+    ] {
+        let mut characters = 0;
+        for (entry, rank) in entries(&bpe.expect("a vocabulary"), number).iter().zip(0..) {
+            for at in (0..entry.len()).filter(|at| table.is_whole_character(entry, *at)) {
+                let [a, b, c] = entry[at..].first_chunk().copied().expect("a character");
+                let first = table.pair([a, b]).min(table.pair([b, c]));
+                let whole = table.rank(&[a, b, c], 3).expect("an entry");
+                assert!(
+                    first < whole && whole <= rank,
+                    "{} in {}",
+                    entry[at..at + 3].escape_ascii(),
+                    entry.escape_ascii()
+                );
+                characters += i32::from(whole == rank);
+            }
+        }
+        assert!(characters > 900, "{characters} characters are entries");
+    }
+}
+
 fn class_numbers() -> impl Fn(u32) -> u8 {
     let mut numbers = vec![Classes::OTHER.0; 0x11_0000];
     for (class, Classes(number)) in [

@@ -26,7 +26,7 @@ pub(super) fn json_string(text: Text<'_>, out: &mut impl Sink) {
 /// The length of `repr` of a string, from all its bytes at once; nothing where characters have to be looked at one by one.
 ///
 /// Most of what JSON escapes by a letter Python escapes by a letter as well, so that the spelled length is the length but
-/// for quotes.
+/// for quotes; of which none stands in escaped text that is not escaped.
 pub(super) fn string_length(text: Text<'_>) -> Option<usize> {
     let raw = text.raw();
     let kinds = kinds(raw.as_bytes(), text.is_escaped());
@@ -34,7 +34,7 @@ pub(super) fn string_length(text: Text<'_>) -> Option<usize> {
         return None;
     }
     let mut length = if kinds & BEYOND_ASCII == 0 { raw.len() } else { raw.chars().count() };
-    if kinds & OTHER_ESCAPE != 0 {
+    if kinds & MAYBE_OTHER_ESCAPE != 0 {
         length = length.checked_add_signed(other_escapes(raw.as_bytes())?)?;
     }
     if kinds & DOUBLE_QUOTE != 0 {
@@ -48,7 +48,7 @@ pub(super) fn string_length(text: Text<'_>) -> Option<usize> {
 /// Characters beyond ASCII.
 const BEYOND_ASCII: u8 = 1;
 /// What may be an escape that Python writes in another length, or a backslash that is escaped and a letter behind it.
-const OTHER_ESCAPE: u8 = 2;
+const MAYBE_OTHER_ESCAPE: u8 = 2;
 const DOUBLE_QUOTE: u8 = 4;
 /// Controls, and backslashes where nothing is escaped.
 const UNUSUAL: u8 = 8;
@@ -151,19 +151,25 @@ mod tests {
     /// Strings of four pieces each, escaped as in JSON and not.
     #[test]
     fn a_string_counts_what_is_written_of_it() {
-        let pieces = [
+        const PIECES: [&str; 23] = [
             "", "ab", "'", r#"\""#, r"\\", r"\/", r"\b", r"\f", r"\n", r"\t", r"\u0027", r"\u0022", r"\u0008",
             r"\ud83d", r"\ude00", "é", "😀", "\u{200b}", "\u{7f}", "\u{85}", "\n", "u", "/",
         ];
-        let two: Vec<String> = pieces.iter().flat_map(|a| pieces.map(|b| format!("{a}{b}"))).collect();
+        let two: Vec<String> = PIECES.iter().flat_map(|a| PIECES.map(|b| format!("{a}{b}"))).collect();
+        let (mut all, mut at_once) = ([0, 0], [0, 0]);
         for (one, other) in two.iter().flat_map(|one| two.iter().map(move |other| (one, other))) {
-            let raw = format!("{one}{other}");
-            for text in [Text::escaped(&raw), Text::plain(&raw)] {
+            let escaped = format!("{one}{other}");
+            let plain = escaped.replace('\\', "");
+            for (kind, text) in [Text::escaped(&escaped), Text::plain(&escaped), Text::plain(&plain)].iter().enumerate()
+            {
                 let (mut written, mut chars) = (String::new(), Chars::default());
-                written.push_repr(text);
-                chars.push_repr(text);
+                written.push_repr(*text);
+                chars.push_repr(*text);
                 assert_eq!(chars.0, written.chars().count(), "{text:?} {written}");
+                all[kind / 2] += 1;
+                at_once[kind / 2] += i32::from(string_length(*text).is_some());
             }
         }
+        assert!(at_once[0] > all[0] / 20 && at_once[1] > all[1] / 4, "{at_once:?} of {all:?}");
     }
 }
