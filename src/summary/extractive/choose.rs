@@ -167,26 +167,25 @@ impl<'n> Choice<'n> {
         let notes = self.notes;
         self.is_taken[at] = true;
         self.taken.push(at);
-        self.held.extend(notes.pieces[at].says.iter().map(|said| said.what));
+        self.held.extend(notes.pieces[at].says.iter().map(|said| said.what()));
         let mut cheaper = Vec::new();
-        for &opener in &notes.pieces[at].openers {
+        for opener in notes.pieces[at].openers() {
             if std::mem::take(&mut self.openers[opener]) > 0.0 {
                 self.held.extend(&notes.openers[opener].says);
-                cheaper.extend_from_slice(&notes.openers[opener].pieces);
+                cheaper.extend(notes.openers[opener].pieces.iter().map(|piece| *piece as usize));
             }
         }
         cheaper
     }
 
     fn cost(&self, at: usize) -> f64 {
-        self.sizes[at] + self.notes.pieces[at].openers.iter().map(|opener| self.openers[*opener]).sum::<f64>()
+        self.sizes[at] + self.notes.pieces[at].openers().map(|opener| self.openers[opener]).sum::<f64>()
     }
 
     /// What it costs where the pieces that need the same share in it.
     fn shared_cost(&self, at: usize) -> f64 {
-        let share =
-            |opener: &usize| self.openers[*opener] / self.notes.openers[*opener].pieces.len().min(SHARED) as f64;
-        self.sizes[at] + self.notes.pieces[at].openers.iter().map(share).sum::<f64>()
+        let share = |opener: usize| self.openers[opener] / self.notes.openers[opener].pieces.len().min(SHARED) as f64;
+        self.sizes[at] + self.notes.pieces[at].openers().map(share).sum::<f64>()
     }
 
     /// What a piece says that is not said yet, for its size.
@@ -195,8 +194,8 @@ impl<'n> Choice<'n> {
         let cost = self.shared_cost(at);
         let (mut literals, mut words, mut new, mut all) = (0.0, 0.0, 0.0, 0.0f64);
         for said in &piece.says {
-            let is_new = !self.held.contains(&said.what);
-            match said.literal {
+            let is_new = !self.held.contains(&said.what());
+            match said.is_literal() {
                 true if is_new => literals += said.matters,
                 true => {}
                 false => {

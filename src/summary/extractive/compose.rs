@@ -46,7 +46,7 @@ pub(super) fn compose(notes: &Notes, chosen: &[usize]) -> String {
     let mut of_line: Vec<Vec<Placed<'_>>> = vec![Vec::new(); notes.lines.len()];
     for at in in_order {
         let piece = &notes.pieces[at];
-        of_line[piece.line].push((at, piece));
+        of_line[piece.line as usize].push((at, piece));
     }
     let mut named = HashSet::new();
     let mut sections = Vec::new();

@@ -18,23 +18,29 @@ pub(super) struct Mentions {
     home: Option<(usize, usize)>,
 }
 
-/// A long history has many, so that they take little room.
+/// How often something comes up, where last, and how much whoever says it has to say. A long history has many, so that
+/// they take little room.
 #[derive(Default)]
 struct Mention {
-    times: u32,
     last: f32,
-    /// How much whoever says it has to say.
-    voice: f64,
+    /// The times, and in the lowest byte the voice.
+    times_and_voice: u32,
 }
 
-/// What a person says or a call is given is used again more often than what goes by in an output.
-const PERSON: f64 = 2.0;
-const GIVEN: f64 = 1.8;
-const MODEL: f64 = 1.3;
-const OUTPUT: f64 = 1.0;
-const NAMES: f64 = 1.3;
-/// What is only a word in quotes.
-const WORDS: f64 = 0.6;
+/// Who says something, in steps of 32, and on these the length of a name that is said.
+#[derive(Clone, Copy)]
+struct Voice(u8);
+
+/// What a person says or a call is given is used again more often than what goes by in an output; values and words that
+/// others say are told apart from both.
+#[derive(Clone, Copy)]
+enum Speaks {
+    Output = 1,
+    Model,
+    Given,
+    Person,
+    Word,
+}
 
 impl Mentions {
     /// What comes up in a history, turn by turn.
@@ -43,41 +49,40 @@ impl Mentions {
         for (at, turn) in turns.iter().enumerate() {
             // What an earlier summary held stays in the middle of time: it was chosen once, and is not new.
             let position = if turn.speaker == Speaker::Earlier { 0.7 } else { (at + 1) as f64 / turns.len() as f64 };
-            let voice = match turn.speaker {
-                Speaker::User | Speaker::Earlier => PERSON,
-                Speaker::Assistant => MODEL,
-                Speaker::Instructions | Speaker::Tool => OUTPUT,
+            let speaks = match turn.speaker {
+                Speaker::User | Speaker::Earlier => Speaks::Person,
+                Speaker::Assistant => Speaks::Model,
+                Speaker::Instructions | Speaker::Tool => Speaks::Output,
             };
-            mentions.text(&turn.text.read(), voice, position);
+            mentions.text(&turn.text.read(), speaks, position);
             for (place, call) in turn.calls.iter().enumerate() {
                 let arguments = call.arguments.read();
                 let (given, result) = (homes::given(&arguments), call.result.as_ref().map(Words::read));
                 let result = result.unwrap_or_default();
                 // Short arguments are told with their call.
                 mentions.home = matches!(given, Cow::Owned(_)).then_some((at, place));
-                mentions.text(&given, GIVEN, position);
+                mentions.text(&given, Speaks::Given, position);
                 mentions.home = (!homes::has_values(&result)).then_some((at, place));
-                mentions.text(&result, OUTPUT, position);
+                mentions.text(&result, Speaks::Output, position);
                 mentions.home = None;
             }
-            turn.strays.iter().for_each(|stray| mentions.text(&stray.read(), OUTPUT, position));
+            turn.strays.iter().for_each(|stray| mentions.text(&stray.read(), Speaks::Output, position));
         }
         mentions
     }
 
-    fn text(&mut self, text: &str, voice: f64, position: f64) {
+    fn text(&mut self, text: &str, speaks: Speaks, position: f64) {
         let mut small = String::new();
         for literal in literals(text) {
-            // A name is used again more often than an amount, and a long one is none that can be guessed.
             let amount = matches!(literal.class, Class::Number | Class::Version);
-            let class = if amount { 1.0 } else { NAMES * (literal.span.len() as f64 / 6.0).sqrt().clamp(0.8, 2.0) };
+            let voice = if amount { Voice::of(speaks) } else { Voice::of_name(speaks, literal.span.len()) };
             let written = &text[literal.span.clone()];
             small.clear();
             small.push_str(written);
             // Literals are of ASCII.
             small.make_ascii_lowercase();
             let what = hash(&small);
-            self.add(what, voice * class, position);
+            self.add(what, voice, position);
             if let Some(home) = self.home.filter(|_| homes::is_name(literal.class, text, &literal.span)) {
                 self.names.entry(what).or_insert_with(|| (written.into(), home)).1 = home;
             }
@@ -108,25 +113,22 @@ impl Mentions {
         })
     }
 
-    fn add(&mut self, what: u64, voice: f64, position: f64) {
-        let mention = self.of.entry(what).or_default();
-        mention.times = mention.times.saturating_add(1);
-        mention.last = position as f32;
-        mention.voice = mention.voice.max(voice);
+    fn add(&mut self, what: u64, voice: Voice, position: f64) {
+        self.of.entry(what).or_default().mentioned(voice, position);
     }
 
     /// Counts what is no literal by itself: values, and words.
     pub(super) fn value(&mut self, found: &Found, says: &[Said], position: f64) {
-        let voice = if found.speaker == Speaker::User { PERSON } else { WORDS };
-        for said in says.iter().filter(|said| !said.literal || found.cell.is_some()) {
-            self.add(said.what, voice, position);
+        let voice = Voice::of(if found.speaker == Speaker::User { Speaks::Person } else { Speaks::Word });
+        for said in says.iter().filter(|said| !said.is_literal() || found.cell.is_some()) {
+            self.add(said.what(), voice, position);
         }
     }
 
     /// Tells of all that is said how much it matters.
     pub(super) fn weigh(&self, pieces: &mut [Piece]) {
         for said in pieces.iter_mut().flat_map(|piece| &mut piece.says) {
-            if let Some(mention) = self.of.get(&said.what) {
+            if let Some(mention) = self.of.get(&said.what()) {
                 said.matters = mention.matters();
             }
         }
@@ -134,7 +136,81 @@ impl Mentions {
 }
 
 impl Mention {
+    /// Times that are told apart.
+    const MOST: u32 = (1 << 24) - 1;
+
+    fn mentioned(&mut self, voice: Voice, position: f64) {
+        let loudest = if voice.weight() > self.voice().weight() { voice } else { self.voice() };
+        self.times_and_voice = (self.times() + 1).min(Self::MOST) << 8 | u32::from(loudest.0);
+        self.last = position as f32;
+    }
+
+    fn times(&self) -> u32 {
+        self.times_and_voice >> 8
+    }
+
+    fn voice(&self) -> Voice {
+        Voice(self.times_and_voice as u8)
+    }
+
     fn matters(&self) -> f64 {
-        (1.0 + f64::from(self.times).log2()) * self.voice * (0.4 + 1.2 * f64::from(self.last))
+        (1.0 + f64::from(self.times()).log2()) * self.voice().weight() * (0.4 + 1.2 * f64::from(self.last))
+    }
+}
+
+impl Voice {
+    fn of(speaks: Speaks) -> Self {
+        Voice(speaks as u8 * 32)
+    }
+
+    /// A name is used again more often than an amount, and a long one is none that can be guessed.
+    fn of_name(speaks: Speaks, length: usize) -> Self {
+        const LONG: usize = 24;
+        Voice(speaks as u8 * 32 + length.clamp(1, LONG) as u8)
+    }
+
+    /// How much it counts; nothing where nobody has spoken.
+    fn weight(self) -> f64 {
+        const SPEAKS: [f64; 8] = [0.0, 1.0, 1.3, 1.8, 2.0, 0.6, 0.0, 0.0];
+        const NAMES: f64 = 1.3;
+        let name = match self.0 % 32 {
+            0 => 1.0,
+            length => NAMES * (f64::from(length) / 6.0).sqrt().clamp(0.8, 2.0),
+        };
+        SPEAKS[usize::from(self.0 / 32)] * name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of all who mention something the loudest counts, and of all times the last.
+    #[test]
+    fn mentions_in_eight_bytes() {
+        assert_eq!(size_of::<Mention>(), 8);
+        let mut mentions = Mentions::default();
+        for (voice, position) in [
+            (Voice::of_name(Speaks::Output, 24), 0.25),
+            (Voice::of_name(Speaks::Output, 4_000), 0.25),
+            (Voice::of(Speaks::Person), 0.75),
+            (Voice::of(Speaks::Word), 0.5),
+        ] {
+            mentions.add(7, voice, position);
+        }
+        let mention = &mentions.of[&7];
+        assert_eq!((mention.times(), mention.voice().weight(), mention.last), (4, 1.3 * 2.0, 0.5));
+        assert_eq!(mention.matters(), 3.0 * 2.6 * (0.4 + 1.2 * 0.5));
+        let weights: Vec<f64> = [1, 3, 6, 24, 25].map(|length| Voice::of_name(Speaks::Person, length).weight()).into();
+        assert_eq!(weights, [2.0 * (1.3 * 0.8), 2.0 * (1.3 * 0.8), 2.0 * 1.3, 2.0 * 2.6, 2.0 * 2.6]);
+    }
+
+    #[test]
+    fn times_end_at_the_most_that_are_told_apart() {
+        let mut mention =
+            Mention { last: 0.0, times_and_voice: (Mention::MOST << 8) | u32::from(Voice::of(Speaks::Word).0) };
+        mention.mentioned(Voice::of(Speaks::Model), 1.0);
+        assert_eq!((mention.times(), mention.voice().weight()), (Mention::MOST, 1.3));
+        assert_eq!(Mention::default().voice().weight(), 0.0);
     }
 }

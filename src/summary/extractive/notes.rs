@@ -76,7 +76,7 @@ pub(super) struct Line {
 #[derive(Debug)]
 pub(super) struct Opener {
     pub(super) text: String,
-    pub(super) pieces: Vec<usize>,
+    pub(super) pieces: Vec<u32>,
     /// What it says itself.
     pub(super) says: Vec<u64>,
 }
@@ -84,17 +84,27 @@ pub(super) struct Opener {
 /// What is said by a piece: something that a summary holds or does not.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Said {
-    /// A literal, a value or a word, as a hash.
-    pub(super) what: u64,
+    /// What it is, and in the lowest bit whether it is a literal.
+    what_and_literal: u64,
     /// How much it matters that it is held.
     pub(super) matters: f64,
-    pub(super) literal: bool,
+}
+
+impl Said {
+    /// A literal, a value or a word, as a [`hash`].
+    pub(super) fn what(self) -> u64 {
+        self.what_and_literal & !1
+    }
+
+    pub(super) fn is_literal(self) -> bool {
+        self.what_and_literal & 1 == 1
+    }
 }
 
 /// Part of a line. A long history has thousands, so that none has room to spare.
 #[derive(Debug)]
 pub(super) struct Piece {
-    pub(super) line: usize,
+    pub(super) line: u32,
     /// The text, of a value without its name.
     pub(super) text: Box<str>,
     pub(super) cell: Option<Box<Cell>>,
@@ -104,14 +114,27 @@ pub(super) struct Piece {
     pub(super) evident: bool,
     /// Whether it stands without its name.
     pub(super) nameless: bool,
-    /// What it needs to stand.
-    pub(super) openers: Box<[usize]>,
+    /// What it needs to stand, at most five things.
+    openers: [u32; 5],
     pub(super) kind: Kind,
     pub(super) speaker: Speaker,
     pub(super) weight: f64,
     pub(super) says: Box<[Said]>,
     /// Whether it is told only where there is room left.
     pub(super) spare: bool,
+}
+
+/// Pieces of which notes are made: lines and openers of as many can be numbered.
+const MOST: usize = (u32::MAX / 5) as usize;
+
+/// In the place of an opener that is not needed.
+const NONE: u32 = u32::MAX;
+
+impl Piece {
+    /// Where the openers are that it needs to stand.
+    pub(super) fn openers(&self) -> impl Iterator<Item = usize> + use<> {
+        self.openers.into_iter().filter(|opener| *opener != NONE).map(|opener| opener as usize)
+    }
 }
 
 /// Everything there is to choose from.
@@ -129,14 +152,14 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
     let mut mentions = Mentions::of(turns);
     let names = mentions.names(turns);
     let mut notes = Notes { plain, ..Notes::default() };
-    let mut lines: HashMap<(Section, Shape, String), usize> = HashMap::new();
+    let mut lines: HashMap<(Section, Shape, String), u32> = HashMap::new();
     let mut openers = ByHash::default();
     debug_assert!(turns.is_sorted_by_key(|turn| turn.index), "an index is searched for");
     let position = |index: usize| {
         let at = turns.binary_search_by_key(&index, |turn| turn.index).ok()?;
         Some((at + 1) as f64 / turns.len() as f64)
     };
-    for mut found in found.chain(names) {
+    for mut found in found.chain(names).take(MOST) {
         let entry = &found.entry;
         let (shape, about, call) = shape(&found);
         // What it was called with is told with the call, and what a group is called by with the group.
@@ -149,19 +172,19 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
         let section = Section::of(&found);
         let line = *lines.entry((section, shape, group)).or_insert_with(|| {
             notes.lines.push(Line { section, shape, about });
-            notes.lines.len() - 1
+            notes.lines.len() as u32 - 1
         });
         let recency = position(entry.index).filter(|_| !entry.earlier).unwrap_or(0.5);
         let text = clipped(found.cell.as_ref().map_or(&entry.text, |cell| &cell.value));
         let says = says(&found, &text);
         mentions.value(&found, &says, recency);
         let weight = entry.weight * (0.7 + 0.6 * recency);
-        let mut evident = found.cell.as_ref().is_some_and(is_evident);
+        let mut evident = found.cell.as_deref().is_some_and(is_evident);
         if let Some(cell) = found.cell.as_mut().filter(|cell| plain && tells_itself(cell)) {
             evident = true;
             cell.group.clear();
         }
-        let nameless = evident && (plain || !found.cell.as_ref().is_some_and(is_number));
+        let nameless = evident && (plain || !found.cell.as_deref().is_some_and(is_number));
         let (kind, speaker) = (entry.kind, found.speaker);
         notes.pieces.push(Piece {
             line,
@@ -170,12 +193,12 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
             speaker,
             weight,
             says: says.into(),
-            cell: found.cell.map(Box::new),
+            cell: found.cell,
             call: call.into(),
             evident,
             nameless,
             spare: found.spare,
-            openers: Box::default(),
+            openers: [NONE; 5],
         });
         notes.open_last(&mut openers);
     }
@@ -212,12 +235,13 @@ fn tells_itself(cell: &Cell) -> bool {
 
 impl Notes {
     /// Finds out what the piece that was added last needs to stand, in the ways that `compose` writes it.
-    fn open_last(&mut self, known: &mut ByHash<usize>) {
+    fn open_last(&mut self, known: &mut ByHash<u32>) {
         let Notes { lines, pieces, openers, plain } = self;
         let Some(at) = pieces.len().checked_sub(1) else { return };
         let piece = &pieces[at];
-        let line = &lines[piece.line];
-        let mut needed = Vec::new();
+        let line = &lines[piece.line as usize];
+        let mut needed = [NONE; 5];
+        let mut free = needed.iter_mut();
         // Most is known from pieces before, and is not written again.
         let mut need = |what: u64, text: &dyn Fn() -> String| {
             let opener = *known.entry(what).or_insert_with(|| {
@@ -225,10 +249,12 @@ impl Notes {
                 let says =
                     literals(&text).into_iter().map(|literal| hash(&text[literal.span].to_lowercase())).collect();
                 openers.push(Opener { text, pieces: Vec::new(), says });
-                openers.len() - 1
+                openers.len() as u32 - 1
             });
-            openers[opener].pieces.push(at);
-            needed.push(opener);
+            openers[opener as usize].pieces.push(at as u32);
+            if let Some(free) = free.next() {
+                *free = opener;
+            }
         };
         need(hash(&(0, line.section)), &|| format!("{}\n\n", heading(line.section, *plain)));
         need(hash(&(1, piece.line)), &|| format!("{}\n", opening(line, *plain)));
@@ -244,7 +270,7 @@ impl Notes {
                 need(name_of(piece, cell), &|| format!("{}=", cell.key));
             }
         }
-        pieces[at].openers = needed.into();
+        pieces[at].openers = needed;
     }
 }
 
@@ -294,8 +320,8 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     let mut all: Vec<Said> = Vec::new();
     // A piece says little, so that nothing needs to be looked up.
     let mut push = |what: u64, literal: bool| {
-        if all.iter().all(|said| said.what != what) {
-            all.push(Said { what, matters: 1.0, literal });
+        if all.iter().all(|said| said.what() != what) {
+            all.push(Said { what_and_literal: what | u64::from(literal), matters: 1.0 });
         }
     };
     if let Some(cell) = &found.cell {
@@ -314,10 +340,11 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     all
 }
 
-/// By which what is said is known. Another in every run, so that no history can be made for two things to be the same.
+/// By which what is said is known; its lowest bit is free. Another in every run, so that no history can be made for two
+/// things to be the same.
 pub(super) fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
     static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
-    STATE.hash_one(value)
+    STATE.hash_one(value) & !1
 }
 
 /// Something for each hash.

@@ -99,16 +99,17 @@ pub struct Ledger {
     pub entries: Vec<Entry>,
 }
 
-/// A fact as it is found, with what decides whether a later one takes its place.
+/// A fact as it is found, with what decides whether a later one takes its place. What few have is boxed: a long history
+/// has many.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) entry: Entry,
     pub(super) speaker: Speaker,
     /// A name that only one fact has, the last.
     pub(super) key: Option<String>,
-    claim: Option<Claim>,
+    claim: Option<Box<Claim>>,
     /// The value that it is, where it is one of a JSON document.
-    pub(super) cell: Option<Cell>,
+    pub(super) cell: Option<Box<Cell>>,
     /// Whether it is told only where there is room left.
     pub(super) spare: bool,
 }
@@ -131,7 +132,7 @@ impl Found {
     }
 
     fn claiming(mut self) -> Self {
-        self.claim = Some(Claim::of(&self.entry.text));
+        self.claim = Some(Box::new(Claim::of(&self.entry.text)));
         self
     }
 }

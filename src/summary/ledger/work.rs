@@ -269,7 +269,7 @@ fn of_long_value(cell: &Cell, shown: &str, index: usize, found: &mut Vec<Found>)
 fn of_cell(cell: &Cell, shown: &str, index: usize) -> Found {
     let kind = kind_of(cell);
     let mut found = Found::new(kind, Speaker::Tool, index, shown, cell.named());
-    found.cell = Some(cell.clone());
+    found.cell = Some(Box::new(cell.clone()));
     found
 }
 
