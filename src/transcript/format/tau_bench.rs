@@ -81,7 +81,7 @@ impl Format for TauBench {
 /// results.
 pub(super) fn is_of_tau2(message: &Object<'_>) -> bool {
     is_marked(message)
-        || present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| is_call(&Object::of(call))))
+        || present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| call.get("requestor").is_some()))
 }
 
 /// Whether a message itself, its calls aside, has what only tau2's have.

@@ -68,3 +68,24 @@ impl<'t> Specials<'t> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each byte at each place of a block, and of the last one that is not full.
+    #[test]
+    fn what_is_special_is_found_wherever_it_is() {
+        for byte in 0..=u8::MAX {
+            let is_special = byte < 0x20 || byte == b'"' || byte == b'\\';
+            for length in [BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 9] {
+                for at in 0..length {
+                    let mut bytes = vec![b'.'; length];
+                    bytes[at] = byte;
+                    let expected = if is_special { at } else { length };
+                    assert_eq!(Specials::of(&bytes).next(0), expected, "{byte} at {at} of {length}");
+                }
+            }
+        }
+    }
+}
