@@ -152,7 +152,7 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
     let mut mentions = Mentions::of(turns);
     let names = mentions.names(turns);
     let mut notes = Notes { plain, ..Notes::default() };
-    let mut lines: HashMap<(Section, Shape, String), u32> = HashMap::new();
+    let mut lines: ByHash<u32> = ByHash::default();
     let mut openers = ByHash::default();
     debug_assert!(turns.is_sorted_by_key(|turn| turn.index), "an index is searched for");
     let position = |index: usize| {
@@ -170,7 +170,7 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
         }
         let group = if shape == Shape::Speech { speech_group(entry) } else { about.clone() };
         let section = Section::of(&found);
-        let line = *lines.entry((section, shape, group)).or_insert_with(|| {
+        let line = *lines.entry(hash(&(section, shape, group))).or_insert_with(|| {
             notes.lines.push(Line { section, shape, about });
             notes.lines.len() as u32 - 1
         });

@@ -26,7 +26,7 @@ pub(in crate::summary) enum Speaker {
     Earlier,
 }
 
-/// A text of the source, or what was made of one.
+/// A text of the source, or what was made of one. A long history has many, so that they take little room.
 #[derive(Debug)]
 pub(in crate::summary) struct Words<'a> {
     spelling: Spelling<'a>,
@@ -36,10 +36,12 @@ pub(in crate::summary) struct Words<'a> {
 
 #[derive(Debug)]
 enum Spelling<'a> {
-    /// Strings of the source, a line each.
-    Source(Vec<Text<'a>>),
+    /// A string of the source.
+    One(Text<'a>),
+    /// Several or none, a line each.
+    Several(Box<[Text<'a>]>),
     /// What stands so nowhere in it.
-    Made(String),
+    Made(Box<str>),
 }
 
 impl<'a> Words<'a> {
@@ -52,7 +54,12 @@ impl<'a> Words<'a> {
                 Cow::Owned(text) => (text.len(), Some(text)),
             }
         };
-        Words { spelling: changed.map_or(Spelling::Source(texts), Spelling::Made), bytes }
+        let spelling = match (changed, &*texts) {
+            (Some(changed), _) => Spelling::Made(changed.into()),
+            (None, [text]) => Spelling::One(*text),
+            (None, _) => Spelling::Several(texts.into()),
+        };
+        Words { spelling, bytes }
     }
 
     /// What a call is given.
@@ -62,13 +69,14 @@ impl<'a> Words<'a> {
             Arguments::Value(value) => Text::plain(value.raw()),
             Arguments::Absent => Text::plain(""),
         };
-        Words { bytes: text.decode().len(), spelling: Spelling::Source(vec![text]) }
+        Words { bytes: text.decode().len(), spelling: Spelling::One(text) }
     }
 
     /// The text.
     pub(in crate::summary) fn read(&self) -> Cow<'_, str> {
         match &self.spelling {
-            Spelling::Source(texts) => joined(texts),
+            Spelling::One(text) => text.decode(),
+            Spelling::Several(texts) => joined(texts),
             Spelling::Made(text) => Cow::Borrowed(text),
         }
     }
@@ -80,13 +88,13 @@ impl<'a> Words<'a> {
 
 impl From<String> for Words<'_> {
     fn from(text: String) -> Self {
-        Words { bytes: text.len(), spelling: Spelling::Made(text) }
+        Words { bytes: text.len(), spelling: Spelling::Made(text.into()) }
     }
 }
 
 impl Default for Words<'_> {
     fn default() -> Self {
-        Words { bytes: 0, spelling: Spelling::Source(Vec::new()) }
+        Words { bytes: 0, spelling: Spelling::Several(Box::default()) }
     }
 }
 
