@@ -110,14 +110,14 @@ fn calls_length(calls: &[Call<'_>]) -> usize {
 pub fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
-        out.push_str(separator);
-        out.push_str("{'name': ");
+        out.push_ascii(separator);
+        out.push_ascii("{'name': ");
         text_or_none(call.name, out);
-        out.push_str(", 'args': ");
+        out.push_ascii(", 'args': ");
         arguments(call.arguments, out);
-        out.push_str(", 'id': ");
+        out.push_ascii(", 'id': ");
         text_or_none(call.id, out);
-        out.push_str(", 'type': 'tool_call'}");
+        out.push_ascii(", 'type': 'tool_call'}");
         separator = ", ";
     }
     if separator == ", " {
@@ -128,7 +128,7 @@ pub fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
 fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
     match text {
         Some(text) => out.push_repr(text),
-        None => out.push_str("None"),
+        None => out.push_ascii("None"),
     }
 }
 
@@ -136,7 +136,7 @@ fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
 fn arguments(arguments: Arguments<'_>, out: &mut impl Sink) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),
-        Arguments::Absent => out.push_str("{}"),
+        Arguments::Absent => out.push_ascii("{}"),
         Arguments::Text(text) => match Source::of_arguments(&text.decode_json()).as_ref().and_then(Source::first) {
             Some(value) => python::repr(value, out),
             None => out.push_repr(text),

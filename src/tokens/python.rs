@@ -105,6 +105,16 @@ pub fn is_space(c: char) -> bool {
 
 fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
     // Of arguments there are many, and most have few members.
+    if let Some(members) = few_scalars(value) {
+        let mut before = "{";
+        for (key, value) in members.into_iter().flatten() {
+            out.push_ascii(before);
+            dialect.key(key, out);
+            dialect.scalar(value, out);
+            before = ", ";
+        }
+        return out.push_ascii(if before == "{" { "{}" } else { "}" });
+    }
     let mut tokens: Vec<Token<'_>> = Vec::with_capacity(4 * FEW);
     tokens.extend(value.tokens());
     let ends = ends(&tokens);
@@ -112,11 +122,8 @@ fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
     todo.push(Step::Value(0));
     while let Some(step) = todo.pop() {
         match step {
-            Step::Text(text) => out.push_str(text),
-            Step::Key(key) => {
-                dialect.string(key, out);
-                out.push_str(": ");
-            }
+            Step::Text(text) => out.push_ascii(text),
+            Step::Key(key) => dialect.key(key, out),
             Step::Value(at) => match tokens[at] {
                 Token::Scalar(value) => dialect.scalar(value, out),
                 Token::Open(Kind::Object) => {
@@ -139,6 +146,24 @@ fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
             },
         }
     }
+}
+
+/// The members of an object of few that are all scalars and have each a name of its own; nothing of another value.
+fn few_scalars(value: Json<'_>) -> Option<[Option<(Text<'_>, Json<'_>)>; FEW]> {
+    if value.kind() != Kind::Object {
+        return None;
+    }
+    let mut members = [None; FEW];
+    let mut entries = value.entries();
+    for at in 0..=FEW {
+        let Some((key, value)) = entries.next() else { break };
+        let is_taken = || members.iter().flatten().any(|(other, _): &(Text<'_>, Json<'_>)| other.is(&key.decode()));
+        if matches!(value.kind(), Kind::Object | Kind::Array) || is_taken() {
+            return None;
+        }
+        *members.get_mut(at)? = Some((key, value));
+    }
+    Some(members)
 }
 
 /// What is still to be written, the next last.
@@ -215,12 +240,18 @@ fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'
 }
 
 impl Dialect {
+    /// Appends a key and its colon.
+    fn key(self, key: Text<'_>, out: &mut impl Sink) {
+        self.string(key, out);
+        out.push_ascii(": ");
+    }
+
     /// Appends a number, a string, a boolean or null.
     fn scalar(self, value: Json<'_>, out: &mut impl Sink) {
         match (value.kind(), self) {
-            (Kind::Null, Dialect::Repr) => out.push_str("None"),
-            (Kind::Bool, Dialect::Repr) => out.push_str(if value.raw() == "true" { "True" } else { "False" }),
-            (Kind::Null | Kind::Bool, Dialect::Json) => out.push_str(value.raw()),
+            (Kind::Null, Dialect::Repr) => out.push_ascii("None"),
+            (Kind::Bool, Dialect::Repr) => out.push_ascii(if value.raw() == "true" { "True" } else { "False" }),
+            (Kind::Null | Kind::Bool, Dialect::Json) => out.push_ascii(value.raw()),
             (Kind::Number, _) => self.number(value.raw(), out),
             _ => {
                 if let Some(text) = value.text() {
@@ -249,7 +280,7 @@ impl Dialect {
                 out.push_str(infinity);
             }
             _ if raw.contains(['.', 'e', 'E']) => float(raw.parse().unwrap_or_default(), infinity, out),
-            _ => out.push_str(raw),
+            _ => out.push_ascii(raw),
         }
     }
 }
@@ -306,6 +337,20 @@ mod tests {
             ),
             (r#"{"a": 1, "b": [2], "a": {"c": "long"}, "d": 3, "b": 0, "\u0061": 9}"#, "{'a': 9, 'b': 0, 'd': 3}"),
             (r#"{"only": 1, "only": [1, 2]}"#, "{'only': [1, 2]}"),
+            (r#"{"a": 1, "b": null, "\u0061": "2"}"#, "{'a': '2', 'b': None}"),
+            ("{}", "{}"),
+            (
+                r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":true,"h":0.5}"#,
+                "{'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'f': 6, 'g': True, 'h': 0.5}",
+            ),
+            (
+                r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9}"#,
+                "{'a': 1, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'f': 6, 'g': 7, 'h': 8, 'i': 9}",
+            ),
+            (
+                r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"a":9}"#,
+                "{'a': 9, 'b': 2, 'c': 3, 'd': 4, 'e': 5, 'f': 6, 'g': 7, 'h': 8}",
+            ),
             (r#"{"a": {"b": 1, "b": 22}, "a": {"b": 1, "c": 2, "b": 333}}"#, "{'a': {'b': 333, 'c': 2}}"),
         ] {
             assert_eq!(of(json), python, "{json}");

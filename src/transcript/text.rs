@@ -114,7 +114,15 @@ impl<'a> Text<'a> {
         let mut at = 0;
         while at < raw.len() {
             let special = specials.next(at);
-            out.extend_from_slice(&raw[at..special]);
+            match raw[at..].first_chunk::<STRETCH>() {
+                // Copied with what stands behind it, a short stretch takes no call.
+                Some(stretch) if special - at <= STRETCH => {
+                    let end = out.len() + (special - at);
+                    out.extend_from_slice(stretch);
+                    out.truncate(end);
+                }
+                _ => out.extend_from_slice(&raw[at..special]),
+            }
             at = special;
             match raw.get(at) {
                 None => break,
@@ -147,7 +155,9 @@ impl<'a> Text<'a> {
         if self.excess == UNKNOWN {
             self.code_points().count()
         } else {
-            self.raw.chars().count() - self.excess as usize
+            // Most texts are ASCII, which is told sooner than characters are counted.
+            let spelled = if self.raw.is_ascii() { self.raw.len() } else { self.raw.chars().count() };
+            spelled - self.excess as usize
         }
     }
 
@@ -179,6 +189,9 @@ impl<'a> Text<'a> {
         CodePoints { rest: self.raw, escaped: self.is_escaped() }
     }
 }
+
+/// Bytes of a short stretch between two escapes.
+const STRETCH: usize = 32;
 
 /// A piece of a string.
 #[derive(Clone, Copy, Debug)]
@@ -273,16 +286,25 @@ impl<'a> CodePoints<'a> {
 
 /// What a letter behind a backslash stands for, where it is a character of ASCII and not the letter.
 fn simple(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'n' => b'\n',
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'b' => b'\x08',
-        b'f' => b'\x0c',
-        b'"' => b'"',
-        b'\\' => b'\\',
-        _ => return None,
-    })
+    // A table, since which letter comes next is hard to foresee.
+    const SIMPLE: [u8; 256] = {
+        let mut simple = [0; 256];
+        let mut known: &[(u8, u8)] = &[
+            (b'n', b'\n'),
+            (b't', b'\t'),
+            (b'r', b'\r'),
+            (b'b', b'\x08'),
+            (b'f', b'\x0c'),
+            (b'"', b'"'),
+            (b'\\', b'\\'),
+        ];
+        while let [(letter, stands_for), rest @ ..] = known {
+            simple[*letter as usize] = *stands_for;
+            known = rest;
+        }
+        simple
+    };
+    Some(SIMPLE[usize::from(letter)]).filter(|stands_for| *stands_for != 0)
 }
 
 /// The code unit that `\uXXXX` at the start of `rest` names.
@@ -307,9 +329,10 @@ mod tests {
     fn what_is_decoded_is_what_its_pieces_are_wherever_they_begin() {
         let parts =
             ["", "a", "é", "😀", "\u{4e2d}", r"\n", r"\\", r"\/", r"\u00e9", r"\ud83d\ude00", r"\ud83d", "plain text"];
-        for length in 0..12 {
+        for length in (0..12).chain(STRETCH - 2..STRETCH + 3) {
             for (one, other) in parts.iter().flat_map(|one| parts.iter().map(move |other| (one, other))) {
-                let raw = format!("{}{one}{}{other}{one}", "x".repeat(length), "y".repeat(length / 3));
+                let [x, y, z] = [("x", length), ("y", length / 3), ("z", length * 2)].map(|(c, times)| c.repeat(times));
+                let raw = format!("{x}{one}{y}{other}{one}{z}");
                 let text = Text::escaped(&raw);
                 let (mut decoded, mut json) = (String::new(), String::new());
                 for piece in text.pieces() {
@@ -325,6 +348,7 @@ mod tests {
                     }
                 }
                 assert_eq!((text.decode(), text.decode_json()), (decoded.into(), json.into()), "{raw}");
+                assert_eq!(text.code_point_count(), text.code_points().count(), "{raw}");
             }
         }
     }
