@@ -153,12 +153,11 @@ fn few_scalars(value: Json<'_>) -> Option<[Option<(Text<'_>, Json<'_>)>; FEW]> {
     if value.kind() != Kind::Object {
         return None;
     }
-    let mut members = [None; FEW];
-    let mut entries = value.entries();
-    for at in 0..=FEW {
-        let Some((key, value)) = entries.next() else { break };
-        let is_taken = || members.iter().flatten().any(|(other, _): &(Text<'_>, Json<'_>)| other.is(&key.decode()));
-        if matches!(value.kind(), Kind::Object | Kind::Array) || is_taken() {
+    let mut members: [Option<(Text<'_>, Json<'_>)>; FEW] = [None; FEW];
+    for (at, (key, value)) in value.entries().enumerate() {
+        let name = key.decode();
+        let is_taken = members.iter().flatten().any(|(other, _)| other.is(&name));
+        if matches!(value.kind(), Kind::Object | Kind::Array) || is_taken {
             return None;
         }
         *members.get_mut(at)? = Some((key, value));
@@ -368,6 +367,10 @@ mod tests {
                 "[0, 1.0, 100000.0, Infinity, -Infinity, NaN, -Infinity, 1.1]",
             ),
             (r#"{"a": 1, "b": 2, "a": 3}"#, r#"{"a": 3, "b": 2}"#),
+            (
+                r#"{"a":true,"b":null,"c":"\u0001\"","d":1E400}"#,
+                r#"{"a": true, "b": null, "c": "\u0001\"", "d": Infinity}"#,
+            ),
         ] {
             let mut out = String::new();
             super::json(Source::of(json).expect("valid JSON").first().expect("a value"), &mut out);

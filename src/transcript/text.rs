@@ -327,8 +327,22 @@ mod tests {
 
     #[test]
     fn what_is_decoded_is_what_its_pieces_are_wherever_they_begin() {
-        let parts =
-            ["", "a", "é", "😀", "\u{4e2d}", r"\n", r"\\", r"\/", r"\u00e9", r"\ud83d\ude00", r"\ud83d", "plain text"];
+        let parts = [
+            "",
+            "\n",
+            "\u{1}",
+            "a",
+            "é",
+            "😀",
+            "\u{4e2d}",
+            r"\n",
+            r"\\",
+            r"\/",
+            r"\u00e9",
+            r"\ud83d\ude00",
+            r"\ud83d",
+            "plain text",
+        ];
         for length in (0..12).chain(STRETCH - 2..STRETCH + 3) {
             for (one, other) in parts.iter().flat_map(|one| parts.iter().map(move |other| (one, other))) {
                 let [x, y, z] = [("x", length), ("y", length / 3), ("z", length * 2)].map(|(c, times)| c.repeat(times));

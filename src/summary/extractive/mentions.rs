@@ -31,14 +31,15 @@ struct Mention {
 #[derive(Clone, Copy)]
 struct Voice(u8);
 
-/// What a person says or a call is given is used again more often than what goes by in an output; values and words that
-/// others say are told apart from both.
+/// Who says something: what a person says or a call is given is used again more often than what goes by in an output.
 #[derive(Clone, Copy)]
 enum Speaks {
     Output = 1,
     Model,
+    /// What a call is given.
     Given,
     Person,
+    /// A value, or what is only a word, of anybody but a person.
     Word,
 }
 
@@ -136,7 +137,7 @@ impl Mentions {
 }
 
 impl Mention {
-    /// Times that are told apart.
+    /// Times that are told apart; beyond, more count no more.
     const MOST: u32 = (1 << 24) - 1;
 
     fn mentioned(&mut self, voice: Voice, position: f64) {
@@ -171,7 +172,15 @@ impl Voice {
 
     /// How much it counts; nothing where nobody has spoken.
     fn weight(self) -> f64 {
-        const SPEAKS: [f64; 8] = [0.0, 1.0, 1.3, 1.8, 2.0, 0.6, 0.0, 0.0];
+        const SPEAKS: [f64; 8] = {
+            let mut weights = [0.0; 8];
+            weights[Speaks::Output as usize] = 1.0;
+            weights[Speaks::Model as usize] = 1.3;
+            weights[Speaks::Given as usize] = 1.8;
+            weights[Speaks::Person as usize] = 2.0;
+            weights[Speaks::Word as usize] = 0.6;
+            weights
+        };
         const NAMES: f64 = 1.3;
         let name = match self.0 % 32 {
             0 => 1.0,
@@ -202,6 +211,8 @@ mod tests {
         assert_eq!((mention.times(), mention.voice().weight(), mention.last), (4, 1.3 * 2.0, 0.5));
         assert_eq!(mention.matters(), 3.0 * 2.6 * (0.4 + 1.2 * 0.5));
         let weights: Vec<f64> = [1, 3, 6, 24, 25].map(|length| Voice::of_name(Speaks::Person, length).weight()).into();
+        let speakers = [Speaks::Output, Speaks::Model, Speaks::Given, Speaks::Person, Speaks::Word];
+        assert_eq!(speakers.map(|speaks| Voice::of(speaks).weight()), [1.0, 1.3, 1.8, 2.0, 0.6]);
         assert_eq!(weights, [2.0 * (1.3 * 0.8), 2.0 * (1.3 * 0.8), 2.0 * 1.3, 2.0 * 2.6, 2.0 * 2.6]);
     }
 

@@ -4,6 +4,7 @@
 //! one call brought, how one command ended. What a piece says is known by its literals and words, so that what is said
 //! already is not said again.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::LazyLock;
@@ -91,6 +92,12 @@ pub(super) struct Said {
 }
 
 impl Said {
+    /// Something by its [`hash`]; how much it matters is told later.
+    fn of(what: u64, is_literal: bool) -> Self {
+        debug_assert!(what & 1 == 0, "the lowest bit is free");
+        Said { what_and_literal: what | u64::from(is_literal), matters: 1.0 }
+    }
+
     /// A literal, a value or a word, as a [`hash`].
     pub(super) fn what(self) -> u64 {
         self.what_and_literal & !1
@@ -114,8 +121,8 @@ pub(super) struct Piece {
     pub(super) evident: bool,
     /// Whether it stands without its name.
     pub(super) nameless: bool,
-    /// What it needs to stand, at most five things.
-    openers: [u32; 5],
+    /// What it needs to stand.
+    openers: [u32; OPENERS],
     pub(super) kind: Kind,
     pub(super) speaker: Speaker,
     pub(super) weight: f64,
@@ -124,8 +131,11 @@ pub(super) struct Piece {
     pub(super) spare: bool,
 }
 
+/// Openers that a piece needs at most: those of its section, its line, its call, its list or object, and its name.
+const OPENERS: usize = 5;
+
 /// Pieces of which notes are made: lines and openers of as many can be numbered.
-const MOST: usize = (u32::MAX / 5) as usize;
+const MOST_PIECES: usize = u32::MAX as usize / OPENERS;
 
 /// In the place of an opener that is not needed.
 const NONE: u32 = u32::MAX;
@@ -159,7 +169,7 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
         let at = turns.binary_search_by_key(&index, |turn| turn.index).ok()?;
         Some((at + 1) as f64 / turns.len() as f64)
     };
-    for mut found in found.chain(names).take(MOST) {
+    for mut found in found.chain(names).take(MOST_PIECES) {
         let entry = &found.entry;
         let (shape, about, call) = shape(&found);
         // What it was called with is told with the call, and what a group is called by with the group.
@@ -168,9 +178,9 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
         }) {
             continue;
         }
-        let group = if shape == Shape::Speech { speech_group(entry) } else { about.clone() };
+        let group = if shape == Shape::Speech { Cow::Owned(speech_group(entry)) } else { Cow::Borrowed(&*about) };
         let section = Section::of(&found);
-        let line = *lines.entry(hash(&(section, shape, group))).or_insert_with(|| {
+        let line = *lines.entry(hash(&(section, shape, &group))).or_insert_with(|| {
             notes.lines.push(Line { section, shape, about });
             notes.lines.len() as u32 - 1
         });
@@ -198,7 +208,7 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
             evident,
             nameless,
             spare: found.spare,
-            openers: [NONE; 5],
+            openers: [NONE; OPENERS],
         });
         notes.open_last(&mut openers);
     }
@@ -240,7 +250,7 @@ impl Notes {
         let Some(at) = pieces.len().checked_sub(1) else { return };
         let piece = &pieces[at];
         let line = &lines[piece.line as usize];
-        let mut needed = [NONE; 5];
+        let mut needed = [NONE; OPENERS];
         let mut free = needed.iter_mut();
         // Most is known from pieces before, and is not written again.
         let mut need = |what: u64, text: &dyn Fn() -> String| {
@@ -252,8 +262,9 @@ impl Notes {
                 openers.len() as u32 - 1
             });
             openers[opener as usize].pieces.push(at as u32);
-            if let Some(free) = free.next() {
-                *free = opener;
+            match free.next() {
+                Some(free) => *free = opener,
+                None => debug_assert!(false, "a piece needs at most {OPENERS} openers"),
             }
         };
         need(hash(&(0, line.section)), &|| format!("{}\n\n", heading(line.section, *plain)));
@@ -321,7 +332,7 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     // A piece says little, so that nothing needs to be looked up.
     let mut push = |what: u64, literal: bool| {
         if all.iter().all(|said| said.what() != what) {
-            all.push(Said { what_and_literal: what | u64::from(literal), matters: 1.0 });
+            all.push(Said::of(what, literal));
         }
     };
     if let Some(cell) = &found.cell {
@@ -349,3 +360,43 @@ pub(super) fn hash<T: Hash + ?Sized>(value: &T) -> u64 {
 
 /// Something for each hash.
 pub(super) type ByHash<T> = HashMap<u64, T, RandomState>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::ledger;
+    use crate::transcript::Message;
+    use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn what_is_said_takes_sixteen_bytes_with_its_kind() {
+        assert_eq!(size_of::<Said>(), 16);
+        for n in 0..64 {
+            let what = hash(&n);
+            assert_eq!(what & 1, 0);
+            for is_literal in [false, true] {
+                let said = Said::of(what, is_literal);
+                assert_eq!((said.what(), said.is_literal()), (what, is_literal));
+            }
+        }
+    }
+
+    /// A named value in a list that a call with arguments brought needs all there are.
+    #[test]
+    fn a_piece_needs_its_section_line_call_list_and_name() {
+        let source = r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"get","arguments":"{\"id\":\"4WQ150\"}"}}]},
+            {"role":"tool","tool_call_id":"1","content":"{\"flights\":[{\"price\":174},{\"price\":125}]}"}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
+        let turns = ledger::read(&messages, &[0, 1], "");
+        let notes = notes(&turns, ledger::gather(&turns), false);
+        for (at, piece) in notes.pieces.iter().enumerate() {
+            assert!(piece.openers().all(|opener| notes.openers[opener].pieces.contains(&(at as u32))), "{piece:?}");
+        }
+        let needed =
+            |piece: &Piece| piece.openers().map(|opener| notes.openers[opener].text.trim()).collect::<Vec<_>>();
+        let all: Vec<_> = notes.pieces.iter().map(needed).collect();
+        let expected = ["## Artifacts", "- get:", "(4WQ150)", "flights:", "price="];
+        assert!(all.iter().any(|needed| needed == &expected), "{all:?}");
+    }
+}

@@ -99,8 +99,8 @@ pub struct Ledger {
     pub entries: Vec<Entry>,
 }
 
-/// A fact as it is found, with what decides whether a later one takes its place. What few have is boxed: a long history
-/// has many.
+/// A fact as it is found, with what decides whether a later one takes its place. What not all have is boxed: a long
+/// history has many.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) entry: Entry,

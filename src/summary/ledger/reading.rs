@@ -26,7 +26,7 @@ pub(in crate::summary) enum Speaker {
     Earlier,
 }
 
-/// A text of the source, or what was made of one. A long history has many, so that they take little room.
+/// A text of the source, or what was made of one. A long history has many, so that most have no list of their own.
 #[derive(Debug)]
 pub(in crate::summary) struct Words<'a> {
     spelling: Spelling<'a>,

@@ -173,7 +173,8 @@ fn is_of_another_format(message: &Object<'_>) -> bool {
     // Bedrock's blocks have no type.
     let bedrock = |block: Json<'_>| bedrock::BLOCKS.iter().any(|key| block.get(key).is_some());
     let mut untyped = block_types(message).peekable();
-    let foreign_call = |call: &Object<'_>| inspect::is_call(call) || ollama::is_call(call) || tau_bench::is_call(call);
+    let foreign_call =
+        |call: &Object<'_>| inspect::is_call(call) || ollama::is_call(call) || tau_bench::is_call(call.json);
     let is_result = message.get_text("role").is_some_and(|role| role.is("tool"));
     present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| foreign_call(&Object::of(call))))
         || tau_bench::is_marked(message)

@@ -80,8 +80,7 @@ impl Format for TauBench {
 /// Whether a message, or one of its calls, has what only tau2's have: someone for whom a tool is called, or several
 /// results.
 pub(super) fn is_of_tau2(message: &Object<'_>) -> bool {
-    is_marked(message)
-        || present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| call.get("requestor").is_some()))
+    is_marked(message) || present(message, "tool_calls").is_some_and(|calls| calls.items().any(is_call))
 }
 
 /// Whether a message itself, its calls aside, has what only tau2's have.
@@ -91,7 +90,7 @@ pub(super) fn is_marked(message: &Object<'_>) -> bool {
 }
 
 /// Whether a call says for whom it is.
-pub(super) fn is_call(call: &Object<'_>) -> bool {
+pub(super) fn is_call(call: Json<'_>) -> bool {
     call.get("requestor").is_some()
 }
 
