@@ -312,7 +312,7 @@ fn dry_run(
         conversation::look(settings, transcript, |seen, tally, plan| {
             compacted |= plan.cutoff > 0;
             let told = settings.json || settings.verbose || settings.explain.is_some();
-            let economy = told.then(|| economy::estimated(settings, plan, tally)).flatten();
+            let economy = told.then(|| economy::estimated(settings, seen, plan, tally)).flatten();
             let said = Said::new(settings);
             said.planned(&source, seen, plan, tally);
             said.economy(&source, economy.as_ref(), true);

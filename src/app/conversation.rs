@@ -111,7 +111,7 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
             said.refused(source, &plan);
         }
         account.saving = explain.and_then(|how| {
-            let economy = economy::estimated(settings, &plan, &tally);
+            let economy = economy::estimated(settings, prepared, &plan, &tally);
             said.explained(how, source, prepared, &plan, &tally, economy.as_ref())
         });
         account.tokens_before = settings.weighs().then(|| total(prepared, &tally, &settings.policy));

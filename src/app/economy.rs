@@ -1,15 +1,21 @@
 //! What a compaction of a conversation is worth: estimated before there is a summary, and by what it took afterwards.
 
-use crate::plan::Plan;
 use crate::plan::economy::{Economy, Prices};
+use crate::plan::{Plan, total};
 use crate::settings::Settings;
 use crate::summary::{Bill, Summarizer};
 use crate::tokens::Tally;
 use crate::tokens::models::PRICES_OF;
+use crate::transcript::Transcript;
 
 /// What it would be worth, if anything would be summarized. The summary is taken to be as large as `--summary-tokens`
 /// asks for, but no larger than what it replaces; and to be asked for once, in a prompt with all of the history.
-pub(super) fn estimated(settings: &Settings, plan: &Plan, tally: &Tally<'_, '_>) -> Option<Economy> {
+pub(super) fn estimated(
+    settings: &Settings,
+    transcript: &Transcript<'_>,
+    plan: &Plan,
+    tally: &Tally<'_, '_>,
+) -> Option<Economy> {
     if plan.cutoff == 0 {
         return None;
     }
@@ -29,7 +35,8 @@ pub(super) fn estimated(settings: &Settings, plan: &Plan, tally: &Tally<'_, '_>)
             prices(settings).writer.and_then(|_| prices(settings).of_summary(prompt(), summary))
         }
     };
-    Some(of(settings, replaced, summary, cost))
+    let before = total(transcript, tally, &settings.policy);
+    Some(of(settings, before, before.saturating_sub(replaced).saturating_add(summary), cost))
 }
 
 /// What it was worth: of `before` tokens `after` are left, whatever made them fewer, and the summary was billed.
@@ -44,13 +51,14 @@ pub(super) fn actual(settings: &Settings, before: u64, after: u64, bill: &Bill) 
     of(settings, before, after, cost)
 }
 
-fn of(settings: &Settings, replaced: u64, summary: u64, cost: Option<f64>) -> Economy {
+fn of(settings: &Settings, before: u64, after: u64, cost: Option<f64>) -> Economy {
     let prices = prices(settings);
-    let economy = Economy::new(replaced, summary, cost, prices.reader);
+    let economy = Economy::new(before, after, cost, prices);
     let uses = prices.reader.is_some() || prices.writer.is_some() && cost.is_some_and(|cost| cost > 0.0);
     if uses { economy.with_prices_of(PRICES_OF) } else { economy }
 }
 
 fn prices(settings: &Settings) -> Prices {
-    Prices { reader: settings.reader.and_then(|model| model.input_price), writer: settings.writer.prices }
+    let reader = settings.reader.as_ref().map(Prices::of_reader).unwrap_or_default();
+    Prices { writer: settings.writer.prices, ..reader }
 }

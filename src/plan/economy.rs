@@ -1,11 +1,13 @@
 //! What a compaction is worth: tokens and money that each further turn saves, what the summary costs, and when that has
 //! paid.
 //!
-//! A turn is taken to send the whole conversation once, at the plain price of input. A provider's prompt cache makes what
-//! is sent again cheaper, and a compaction breaks its prefix once; the table of models has no prices for that, so the
-//! figures are those of a reader without a cache, and with one the savings are smaller.
+//! Each further turn sends the whole conversation once. The figures at the top are those of a reader without a prompt
+//! cache, who pays the plain price of input. [`Cached`] has those of a reader with one: every turn reads the conversation
+//! at the cached price, and the compaction makes the provider write the new context once, as its prefix has changed.
 
 use serde::Serialize;
+
+use crate::tokens::models::Model;
 
 const MILLION: f64 = 1e6;
 
@@ -20,21 +22,43 @@ pub struct Economy {
     pub cost_usd: Option<f64>,
     /// After how many turns what they save is as much as the summary costs; not there where that is not known, or never.
     pub pays_after_turns: Option<u64>,
+    /// The same with the provider's prompt cache; not there where its prices are not known.
+    pub cache: Option<Cached>,
     /// Of when the prices are, where any is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<&'static str>,
 }
 
-/// What is known of prices, in US dollars a million tokens.
+/// What a compaction does to a reader's prompt cache, in US dollars.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cached {
+    /// What it costs to write the new context to the cache once.
+    pub write_usd: f64,
+    /// What each further turn saves where the conversation is read from the cache.
+    pub saved_usd_per_turn: f64,
+    /// After how many turns that is as much as the summary and the write cost together; not there where the summary's
+    /// cost is not known, or never.
+    pub pays_after_turns: Option<u64>,
+}
+
+/// What is known of prices, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Prices {
     /// What the reader takes for input.
     pub reader: Option<f64>,
+    /// What the reader takes for input from its cache and for writing to it.
+    pub cache: Option<(f64, f64)>,
     /// What the summarizer takes for input and for output.
     pub writer: Option<(f64, f64)>,
 }
 
 impl Prices {
+    /// The reader's prices, as far as the table has them.
+    pub fn of_reader(model: &Model) -> Self {
+        let write = model.cache_write_price.or(model.input_price);
+        Prices { reader: model.input_price, cache: model.cached_price.zip(write), writer: None }
+    }
+
     /// What the summarizer takes for so many tokens of input and of output.
     pub fn of_summary(self, input: u64, output: u64) -> Option<f64> {
         self.writer.map(|prices| (input as f64 * prices.0 + output as f64 * prices.1) / MILLION)
@@ -42,16 +66,17 @@ impl Prices {
 }
 
 impl Economy {
-    /// What is saved where messages of `replaced` tokens become a summary of `summary` tokens that costs `cost`.
-    pub fn new(replaced: u64, summary: u64, cost: Option<f64>, reader: Option<f64>) -> Self {
+    /// What is saved where a conversation of `before` tokens has `after` tokens with a summary that costs `cost`.
+    pub fn new(before: u64, after: u64, cost: Option<f64>, prices: Prices) -> Self {
         let tokens = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let saved = tokens(replaced).saturating_sub(tokens(summary));
-        let saved_usd = reader.map(|price| saved as f64 * price / MILLION);
+        let saved = tokens(before).saturating_sub(tokens(after));
+        let saved_usd = prices.reader.map(|price| saved as f64 * price / MILLION);
         Economy {
             saved_tokens_per_turn: saved,
             saved_usd_per_turn: saved_usd.map(rounded),
             cost_usd: cost.map(rounded),
             pays_after_turns: pays_after(saved, saved_usd, cost),
+            cache: prices.cache.map(|prices| Cached::new(saved, after, cost, prices)),
             prices: None,
         }
     }
@@ -82,11 +107,37 @@ impl Economy {
             None if never && !unsure => " and never pays".to_owned(),
             _ => String::new(),
         };
+        let cache = self.cache.filter(|_| !unsure).map(|cache| cache.clause(about)).unwrap_or_default();
         match self.cost_usd {
-            None => saves,
-            Some(0.0) => format!("{saves}; the summary costs nothing"),
-            Some(cost) => format!("{saves}; the summary costs {about}{}{pays}", dollars(cost)),
+            None => format!("{saves}{cache}"),
+            Some(0.0) => format!("{saves}; the summary costs nothing{cache}"),
+            Some(cost) => format!("{saves}; the summary costs {about}{}{pays}{cache}", dollars(cost)),
         }
+    }
+}
+
+impl Cached {
+    fn new(saved: i64, after: u64, cost: Option<f64>, (read, write): (f64, f64)) -> Self {
+        let usd = |tokens: f64, price: f64| tokens * price / MILLION;
+        let saved_usd = usd(saved as f64, read);
+        // The first turn writes what it would have read.
+        let once = cost.map(|cost| cost + usd(after as f64, write - read));
+        Cached {
+            write_usd: rounded(usd(after as f64, write)),
+            saved_usd_per_turn: rounded(saved_usd),
+            pays_after_turns: pays_after(saved, Some(saved_usd), once),
+        }
+    }
+
+    /// The end of [`Economy::sentence`].
+    fn clause(&self, about: &str) -> String {
+        let change = if self.saved_usd_per_turn < 0.0 { "adds" } else { "saves" };
+        let (write, turn) = (dollars(self.write_usd), dollars(self.saved_usd_per_turn.abs()));
+        let pays = match self.pays_after_turns {
+            Some(turns @ 1..) => format!(" and pays after {}", counted(turns, "turn")),
+            _ => String::new(),
+        };
+        format!("; with a prompt cache it writes {about}{write} once, {change} {about}{turn} a turn{pays}")
     }
 }
 
@@ -129,15 +180,44 @@ fn counted(number: u64, what: &str) -> String {
 mod tests {
     use super::*;
 
-    fn said(replaced: u64, summary: u64, cost: Option<f64>, reader: Option<f64>) -> String {
-        Economy::new(replaced, summary, cost, reader).sentence(false, Some("gpt-4o"))
+    /// A reader without a cache.
+    fn plain(reader: Option<f64>) -> Prices {
+        Prices { reader, ..Prices::default() }
+    }
+
+    fn said(before: u64, after: u64, cost: Option<f64>, reader: Option<f64>) -> String {
+        Economy::new(before, after, cost, plain(reader)).sentence(false, Some("gpt-4o"))
+    }
+
+    /// The turns of two conversations, one with a compaction and one without, added up one by one.
+    #[test]
+    fn a_cache_is_written_once_and_read_afterwards() {
+        for (before, after, cost, read, write) in
+            [(100_000, 20_000, 0.05, 0.2, 5.0), (30_000, 10_000, 0.0, 0.25, 2.5), (9_000, 8_000, 0.01, 0.5, 0.5)]
+        {
+            let prices = Prices { reader: Some(5.0), cache: Some((read, write)), writer: None };
+            let cached = Economy::new(before, after, Some(cost), prices).cache.expect("prices are known");
+            let turns = cached.pays_after_turns.expect("it pays");
+            let usd = |tokens: u64, price: f64| tokens as f64 * price / MILLION;
+            let without = |turns: u64| turns as f64 * usd(before, read);
+            let with = |turns: u64| cost + usd(after, write) + (turns - 1) as f64 * usd(after, read);
+            assert!(with(turns) <= without(turns) + 1e-9, "{turns} turns are enough");
+            assert!(turns == 1 || with(turns - 1) > without(turns - 1), "fewer than {turns} are not");
+        }
+        let prices = Prices { reader: Some(4.0), cache: Some((0.2, 5.0)), writer: None };
+        assert_eq!(
+            Economy::new(100_000, 20_000, Some(0.0), prices).sentence(false, Some("claude-opus-5-5")),
+            "saves 80000 tokens a turn ($0.32 with claude-opus-5-5); the summary costs nothing; with a prompt cache it \
+             writes $0.1 once, saves $0.016 a turn and pays after 6 turns"
+        );
+        assert_eq!(Economy::new(500, 100, Some(0.0), plain(Some(1.0))).cache, None, "its prices are not known");
     }
 
     #[test]
     fn what_is_saved_and_when_it_pays() {
-        let prices = Prices { reader: Some(2.5), writer: Some((0.15, 0.6)) };
+        let prices = Prices { reader: Some(2.5), writer: Some((0.15, 0.6)), ..Prices::default() };
         let cost = prices.of_summary(9_227, 1_024);
-        let economy = Economy::new(9_227, 1_024, cost, prices.reader);
+        let economy = Economy::new(9_227, 1_024, cost, prices);
         assert_eq!(economy.saved_tokens_per_turn, 8_203);
         assert_eq!(economy.saved_usd_per_turn, Some(0.0205075));
         assert_eq!(economy.cost_usd, Some(0.00199845));
@@ -146,16 +226,16 @@ mod tests {
             economy.sentence(true, Some("gpt-4o")),
             "saves about 8203 tokens a turn ($0.0205 with gpt-4o); the summary costs about $0.002 and pays after 1 turn"
         );
-        assert_eq!(Economy::new(1_100, 100, Some(0.0075), Some(2.5)).pays_after_turns, Some(3));
-        assert_eq!(Economy::new(1_100, 100, Some(0.0076), Some(2.5)).pays_after_turns, Some(4));
+        assert_eq!(Economy::new(1_100, 100, Some(0.0075), plain(Some(2.5))).pays_after_turns, Some(3));
+        assert_eq!(Economy::new(1_100, 100, Some(0.0076), plain(Some(2.5))).pays_after_turns, Some(4));
         // 0.9 / 0.3 is a little more than 3 to a computer.
-        assert_eq!(Economy::new(300_000, 0, Some(0.9), Some(1.0)).pays_after_turns, Some(3));
+        assert_eq!(Economy::new(300_000, 0, Some(0.9), plain(Some(1.0))).pays_after_turns, Some(3));
     }
 
     #[test]
     fn what_costs_nothing_pays_at_once_whoever_reads() {
         for reader in [None, Some(0.0), Some(2.5)] {
-            assert_eq!(Economy::new(500, 100, Some(0.0), reader).pays_after_turns, Some(0));
+            assert_eq!(Economy::new(500, 100, Some(0.0), plain(reader)).pays_after_turns, Some(0));
         }
         assert_eq!(said(500, 100, Some(0.0), None), "saves 400 tokens a turn; the summary costs nothing");
     }
@@ -163,14 +243,14 @@ mod tests {
     #[test]
     fn what_never_pays() {
         for (replaced, summary, reader) in [(100, 100, Some(2.5)), (100, 300, Some(2.5)), (500, 100, Some(0.0))] {
-            assert_eq!(Economy::new(replaced, summary, Some(0.01), reader).pays_after_turns, None);
+            assert_eq!(Economy::new(replaced, summary, Some(0.01), plain(reader)).pays_after_turns, None);
         }
-        assert_eq!(Economy::new(100, 100, Some(0.0), Some(2.5)).pays_after_turns, None, "nothing is gained");
+        assert_eq!(Economy::new(100, 100, Some(0.0), plain(Some(2.5))).pays_after_turns, None, "nothing is gained");
         assert_eq!(
             said(100, 100, Some(0.01), Some(2.5)),
             "saves nothing a turn; the summary costs $0.01 and never pays"
         );
-        let unsure = Economy::new(100, 100, Some(0.01), Some(2.5)).sentence(true, Some("gpt-4o"));
+        let unsure = Economy::new(100, 100, Some(0.01), plain(Some(2.5))).sentence(true, Some("gpt-4o"));
         let little = "saves little: no more goes than --summary-tokens; the summary costs about $0.01";
         assert_eq!(unsure, little);
         assert_eq!(
@@ -185,10 +265,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_made_up() {
-        let economy = Economy::new(500, 100, None, None);
+        let economy = Economy::new(500, 100, None, plain(None));
         assert_eq!((economy.saved_usd_per_turn, economy.cost_usd, economy.pays_after_turns), (None, None, None));
         assert_eq!(economy.sentence(true, None), "saves about 400 tokens a turn");
-        assert_eq!(Economy::new(500, 100, Some(0.01), None).pays_after_turns, None);
+        assert_eq!(Economy::new(500, 100, Some(0.01), plain(None)).pays_after_turns, None);
         assert_eq!(said(500, 100, Some(0.01), None), "saves 400 tokens a turn; the summary costs $0.01");
         assert_eq!(Prices::default().of_summary(100, 100), None);
     }

@@ -54,10 +54,13 @@ fn models_table() -> Vec<Vec<String>> {
             model.counter().to_string(),
             price(model.input_price),
             price(model.output_price),
+            price(model.cached_price),
+            price(model.cache_write_price),
         ]
     });
-    let out = format!("$/M out (prices of {PRICES_OF})");
-    std::iter::once(row(["model", "context window", "output", "counter", "$/M in", &out])).chain(rows).collect()
+    let write = format!("cache write (prices of {PRICES_OF})");
+    let columns = ["model", "context window", "output", "counter", "$/M in", "$/M out", "cached", &write];
+    std::iter::once(row(columns)).chain(rows).collect()
 }
 
 /// Columns as wide as their widest cell, two spaces apart; the last as wide as it is.

@@ -228,7 +228,7 @@ impl Writer {
 
     /// What tokens cost: as the provider says, or by the table.
     pub fn billed(&self, usage: Usage) -> Billed {
-        let by_table = Prices { reader: None, writer: self.prices }.of_summary(usage.input, usage.output);
+        let by_table = Prices { writer: self.prices, ..Prices::default() }.of_summary(usage.input, usage.output);
         Billed {
             input_tokens: usage.input,
             output_tokens: usage.output,

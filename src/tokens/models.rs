@@ -1,16 +1,17 @@
 //! What is known of models: context windows, prices, and which tokenizer counts for them.
 //!
-//! `models.tsv` has a line a model: provider, name, window and longest output in tokens, prices in US dollars a million
-//! tokens of input and output (empty where not known). It is searched as text; nothing is built from it. Prices are of
-//! the time that [`PRICES_OF`] says: models that came later have none.
+//! `models.tsv` has a line for each model: provider, name, window and longest output in tokens, then prices in US dollars
+//! per million tokens: input, output, input from the provider's cache, writing to that cache (empty where unknown). It is
+//! searched as text; nothing is built from it. [`PRICES_OF`] is the month the prices were read; they are the standard
+//! tier, and the lowest where the price depends on the length of the request or the time of day.
 
 use super::Counter;
 use super::bpe::Encoding;
 
 const TABLE: &str = include_str!("models.tsv");
 
-/// Of when the prices are, year and month: the newest models that have one came out then.
-pub const PRICES_OF: &str = "2026-03";
+/// The month of the prices.
+pub const PRICES_OF: &str = "2026-11";
 
 /// Characters a token that `LangChain` counts with for Anthropic's models.
 const ANTHROPIC_CHARS: f64 = 3.3;
@@ -26,10 +27,15 @@ pub struct Model {
     pub context_window: u64,
     /// Tokens it can write, where known.
     pub max_output: Option<u64>,
-    /// US dollars a million tokens it reads, where known.
+    /// US dollars per million tokens it reads, where known.
     pub input_price: Option<f64>,
-    /// US dollars a million tokens it writes, where known.
+    /// US dollars per million tokens it writes, where known.
     pub output_price: Option<f64>,
+    /// US dollars per million tokens it reads from the provider's prompt cache, where known.
+    pub cached_price: Option<f64>,
+    /// US dollars per million tokens written to that cache. Providers that charge nothing extra for it have none here:
+    /// there a write costs what input costs.
+    pub cache_write_price: Option<f64>,
 }
 
 impl Model {
@@ -59,7 +65,13 @@ impl Model {
             max_output: fields.next()?.parse().ok(),
             input_price: fields.next()?.parse().ok(),
             output_price: fields.next()?.parse().ok(),
+            cached_price: fields.next()?.parse().ok(),
+            cache_write_price: fields.next()?.parse().ok(),
         })
+    }
+
+    fn prices(&self) -> [Option<f64>; 4] {
+        [self.input_price, self.output_price, self.cached_price, self.cache_write_price]
     }
 }
 
@@ -91,10 +103,10 @@ pub fn find(name: &str) -> Result<Model, NotFound> {
         [one] => Ok(*one),
         [first, rest @ ..] if rest.iter().all(|model| model.context_window == first.context_window) => {
             // Who of them will be asked is not known, so a price is known only where it is everybody's.
-            let prices = |model: &Model| (model.input_price, model.output_price);
-            let same = rest.iter().all(|model| prices(model) == prices(first));
-            let (input_price, output_price) = if same { prices(first) } else { (None, None) };
-            Ok(Model { input_price, output_price, ..*first })
+            let same = rest.iter().all(|model| model.prices() == first.prices());
+            let [input_price, output_price, cached_price, cache_write_price] =
+                if same { first.prices() } else { [None; 4] };
+            Ok(Model { input_price, output_price, cached_price, cache_write_price, ..*first })
         }
         several => {
             let full = |model: &Model| format!("{}:{} ({})", model.provider, model.name, model.context_window);
@@ -164,6 +176,7 @@ mod tests {
             Err(NotFound::Several {
                 full: vec![
                     "groq:openai/gpt-oss-20b (131072)".to_owned(),
+                    "openai:gpt-oss-20b (131072)".to_owned(),
                     "openrouter:openai/gpt-oss-20b (131072)".to_owned(),
                     "together:openai/gpt-oss-20b (128000)".to_owned(),
                 ]

@@ -81,7 +81,10 @@ fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     let cost = economy["cost_usd"].as_f64().expect("a price");
     let least = (summarized as f64 * 0.15 + 1024.0 * 0.6) / 1e6;
     assert!((least..least * 1.1).contains(&cost), "{cost}");
-    assert_eq!((&economy["pays_after_turns"], &economy["prices"]), (&json!(1), &json!("2026-03")));
+    assert_eq!((&economy["pays_after_turns"], &economy["prices"]), (&json!(1), &json!("2026-11")));
+    let after = plan["tokens"].as_u64().expect("tokens") - summarized + 1024;
+    let written = economy["cache"]["write_usd"].as_f64().expect("a price");
+    assert!((written - after as f64 * 2.5 / 1e6).abs() < 1e-8, "what it writes costs what input costs: {economy}");
     assert!(server.requests().is_empty(), "a dry run asks nobody");
     let told = run(&["-v", "--report", &file]).stderr;
     let report = reported(&file).remove(0);
@@ -94,7 +97,7 @@ fn what_a_compaction_saves_and_costs_is_told_before_and_after() {
     // Neither what a command costs is known, nor what a turn does that nobody is named for.
     let unknown = with(&["-n", "--json", "--keep", "messages:10", "--summarizer-cmd", "cat", "agent-session.json"]);
     let unknown: Value = serde_json::from_str(&unknown.stdout).expect("a plan");
-    let keys = ["saved_usd_per_turn", "cost_usd", "pays_after_turns", "prices"];
+    let keys = ["saved_usd_per_turn", "cost_usd", "pays_after_turns", "prices", "cache"];
     assert!(keys.iter().all(|key| unknown["economy"][key].is_null()), "{unknown}");
     // What was cut short is saved as well.
     run(&["--truncate-args", "50", "--report", &file]);
