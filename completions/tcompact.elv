@@ -31,6 +31,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --preset 'The rules of a known system (`--list presets`); other flags override it'
             cand --config 'Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there]'
             cand --truncate-args 'Cut string arguments of tool calls before the kept part that are longer than N characters, and would be shorter for it'
+            cand --thinking 'What becomes of Claude''s signed thinking in the messages that stay, once the history before it has changed: the newest models refuse it then. `auto` removes all of it where --for or the transcript names such a model'
             cand -m 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]'
             cand --model 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]'
             cand --base-url 'Where the provider''s API is, up to and with its version [default: the provider''s own]'

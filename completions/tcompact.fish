@@ -12,6 +12,9 @@ complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every requ
 complete -c tcompact -l preset -d 'The rules of a known system (`--list presets`); other flags override it' -r
 complete -c tcompact -l config -d 'Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there]' -r -F
 complete -c tcompact -l truncate-args -d 'Cut string arguments of tool calls before the kept part that are longer than N characters, and would be shorter for it' -r
+complete -c tcompact -l thinking -d 'What becomes of Claude\'s signed thinking in the messages that stay, once the history before it has changed: the newest models refuse it then. `auto` removes all of it where --for or the transcript names such a model' -r -f -a "auto\t'It is removed where its model is one that binds it to the messages before it'
+keep\t'It stays'
+drop\t'It is removed'"
 complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]' -r
 complete -c tcompact -l base-url -d 'Where the provider\'s API is, up to and with its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r

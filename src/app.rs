@@ -27,7 +27,7 @@ use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::plan::{Policy, Rules, mark_summaries};
-use crate::rewrite::{self, Edit};
+use crate::rewrite::{self, Edit, thinking};
 use crate::run::diff::Diff;
 use crate::run::input::{self, Input};
 use crate::run::inputs::{self, Inputs};
@@ -206,6 +206,7 @@ fn read<'a>(settings: &Settings, input: &Input, source: &'a Source<'a>) -> Resul
     for transcript in &mut document.transcripts {
         transcript.line = transcript.line.map(|line| line + input.lines_before);
         mark_summaries(transcript, &settings.policy);
+        thinking::release(transcript, settings.thinking, settings.reader_name());
     }
     Ok(document)
 }
@@ -317,6 +318,7 @@ fn dry_run(
             said.planned(&source, seen, plan, tally);
             said.economy(&source, economy.as_ref(), true);
             said.parted(&source, plan);
+            said.thinking(&source, &settings.thinking_removed(transcript, plan));
             if let Some(how) = explained(settings, input, document) {
                 let saving = said.explained(how, &source, seen, plan, tally, economy.as_ref());
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);

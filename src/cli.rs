@@ -17,6 +17,7 @@ use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
 use crate::rewrite::repair::Repair;
+use crate::rewrite::thinking::Thinking;
 use crate::summary::provider::PROVIDERS;
 use crate::tokens::{COUNTERS, Counter, models};
 use crate::transcript::format::{FORMATS, SummaryRole};
@@ -164,6 +165,11 @@ pub struct Arguments {
     /// for it.
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
     pub truncate_args: Option<u64>,
+
+    /// What becomes of Claude's signed thinking in the messages that stay, once the history before it has changed: the
+    /// newest models refuse it then. `auto` removes all of it where --for or the transcript names such a model.
+    #[arg(long, value_enum, value_name = "WHAT", default_value = "auto", help_heading = "Rules")]
+    pub thinking: Thinking,
 
     /// Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider
     /// of `--list providers` [default: extractive].

@@ -22,10 +22,11 @@ use crate::cli::{Accept, Arguments, Emit, OnError, When};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
-use crate::plan::{self, Policy};
+use crate::plan::{self, Plan, Policy};
 use crate::presets::{self, Preset, Ways};
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::repair::Repair;
+use crate::rewrite::thinking::{self, Removal, Thinking};
 use crate::run::input::plain;
 use crate::run::turns;
 use crate::summary::Summarizer;
@@ -34,6 +35,7 @@ use crate::summary::prompt::Template;
 use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
+use crate::transcript::Transcript;
 use crate::transcript::format::{Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
@@ -52,6 +54,8 @@ pub struct Settings {
     pub lines: Option<Lines>,
     /// The planner's rules, but for the smallest size of a summary, which depends on the format.
     pub policy: Policy,
+    /// What becomes of signed thinking behind history that has changed.
+    pub thinking: Thinking,
     /// How tokens are counted.
     pub counter: Counter,
     /// How a summary is asked for.
@@ -207,6 +211,20 @@ impl Settings {
         self.jobs.unwrap_or_else(turns::of_machine)
     }
 
+    /// The thinking that goes from the messages which a plan has stay: none where it leaves their history as it was.
+    pub fn thinking_removed(&self, transcript: &Transcript<'_>, plan: &Plan) -> Removal {
+        if plan.cutoff == 0 {
+            return Removal::default();
+        }
+        let staying = thinking::staying(transcript, plan);
+        thinking::removal(transcript, staying, self.thinking, self.reader_name())
+    }
+
+    /// The name of the model that reads on, where the user says so.
+    pub fn reader_name(&self) -> Option<&'static str> {
+        self.reader.map(|model| model.name)
+    }
+
     /// Whether there are no results to be written: something else is printed.
     pub fn only_looks(&self) -> bool {
         self.dry_run || self.check || self.diff
@@ -282,6 +300,7 @@ impl Settings {
                 rules: preset.rules,
                 provider,
             },
+            thinking: arguments.thinking,
             counter,
             recipe: preset.recipe,
             // Who writes the words around a summary writes all of them.

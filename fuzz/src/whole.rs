@@ -68,13 +68,15 @@ fn chosen(choices: &mut Choices<'_>) -> Vec<String> {
     let mut arguments = vec![format!("--keep={}", choices.keep()), format!("--pin={}", choices.pin())];
     let preset = choices.below(2 + PRESETS.len()).checked_sub(2);
     arguments.extend(preset.map(|preset| format!("--preset={}", PRESETS[preset].name)));
-    let more: [&[&str]; 6] = [
+    let more: [&[&str]; 8] = [
         &[],
         &["--redact"],
         &["--truncate-args=7"],
         &["--ledger=off"],
         &["--summary-prefix=😀"],
         &["--counter=o200k_base", "--summary-tokens=80"],
+        &["--thinking=drop"],
+        &["--for=claude-sonnet-5-5"],
     ];
     for _ in 0..2 {
         arguments.extend(choices.of(&more).iter().map(|word| (*word).to_owned()));
@@ -115,7 +117,9 @@ pub fn assert_whole(arguments: &[String], text: &str) -> bool {
         assert_eq!(back(&outcome, text), text, "what was cut comes back: {arguments:?}");
     }
     let own = |argument: &String| {
-        ["--keep", "--pin", "--trigger", "--from", "--ledger"].iter().any(|flag| argument.starts_with(flag))
+        ["--keep", "--pin", "--trigger", "--from", "--ledger", "--thinking"]
+            .iter()
+            .any(|flag| argument.starts_with(flag))
     };
     if outcome.compacted && arguments.iter().all(own) {
         let twice = processed(&archived, &outcome.text).unwrap_or_else(|error| panic!("it {error}: {arguments:?}"));

@@ -3,12 +3,14 @@
 use anyhow::Result;
 
 use crate::exit::Failure;
-use crate::plan::breaches::breaches;
+use crate::plan::breaches::{Breach, Rule, breaches};
 use crate::rewrite::repair::{Repair, mended, without_way};
+use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
 use crate::run::input::{Input, spoken};
 use crate::run::said::Said;
 use crate::settings::Settings;
+use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 
 use super::archive::{self, Archived, Changed};
@@ -28,12 +30,24 @@ pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
     let said = Said::new(settings);
     let mut found = false;
     for transcript in &document.transcripts {
-        for breach in breaches(transcript) {
-            said.breach(&source_name(input, transcript), &breach);
+        let thinking = stale_thinking(settings, transcript, None).messages.into_iter();
+        let thinking = thinking.map(|message| Breach { message, rule: Rule::Thinking, id: None });
+        let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).collect();
+        breaches.sort_by_key(|breach| breach.message);
+        for breach in &breaches {
+            said.breach(&source_name(input, transcript), breach);
             found = true;
         }
     }
     Ok(found)
+}
+
+/// The thinking behind what a compaction left, and behind the message of that index, which is another now.
+fn stale_thinking(settings: &Settings, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
+    let compacted = thinking::compacted(transcript, &settings.policy.summary_prefix);
+    let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
+    let messages = transcript.messages.len();
+    thinking::removal(transcript, changed.unwrap_or(messages)..messages, settings.thinking, settings.reader_name())
 }
 
 /// Mends every breach of an input: its text is then the mended one. Gives what is to be kept of the one before.
@@ -44,6 +58,9 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
     let mut archived = Archived::default();
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
     let mut rounds = 0;
+    // For each conversation, the first message that was mended.
+    let mut first_mended: Vec<Option<usize>> = Vec::new();
+    let mut thinking_looked_at = false;
     let left: usize = loop {
         let source = json(input)?;
         let document = match read(settings, input, &source) {
@@ -63,14 +80,30 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             }
         }
         let found = breaches_in(&document);
-        let of_one = |transcript| Changed {
+        let of_one = |(transcript, edits)| Changed {
             transcript,
             source: source_name(input, transcript),
-            edits: mended(transcript, how),
+            edits,
             summarized: Vec::new(),
             archived: Archived::default(),
         };
-        let mut changed: Vec<Changed<'_, '_>> = document.transcripts.iter().map(of_one).collect();
+        let mut edits: Vec<Vec<Edit>> = document.transcripts.iter().map(|one| mended(one, how)).collect();
+        first_mended.resize(edits.len(), None);
+        for ((transcript, edits), first) in document.transcripts.iter().zip(&edits).zip(&mut first_mended) {
+            let mended = edits.first().map(|edit| message_at(transcript, edit));
+            *first = [*first, mended].into_iter().flatten().min();
+        }
+        if edits.iter().all(Vec::is_empty) && !thinking_looked_at {
+            // What was signed for the messages before it is refused once these are mended.
+            thinking_looked_at = true;
+            let of_one = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
+                let removal = stale_thinking(settings, transcript, *first);
+                Said::new(settings).thinking(&source_name(input, transcript), &removal);
+                removal.all_edits(transcript)
+            };
+            edits = document.transcripts.iter().zip(&first_mended).map(of_one).collect();
+        }
+        let mut changed: Vec<Changed<'_, '_>> = document.transcripts.iter().zip(edits).map(of_one).collect();
         changed.retain(|one| !one.edits.is_empty());
         if changed.is_empty() || rounds == ROUNDS {
             break found;
@@ -89,4 +122,9 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         return Err(Failure::unreadable(message).into());
     }
     Ok(archived)
+}
+
+/// The index of the message that an edit falls into, or comes before.
+fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
+    transcript.messages.partition_point(|message| message.span().end <= edit.range.start)
 }

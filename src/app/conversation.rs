@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::plan::carried::{Carried, carried};
 use crate::plan::{Plan, plan, total};
 use crate::rewrite::redaction::Redactor;
-use crate::rewrite::{self, Edit, Placed, media};
+use crate::rewrite::{self, Edit, Placed, media, reasoning};
 use crate::run::report::DryRun;
 use crate::run::said::Said;
 use crate::settings::{Explain, Settings};
@@ -201,7 +201,15 @@ fn compacted(
     edits.extend(late);
     let stays = |edit: &Edit| stays(transcript, &plan, edit);
     edits.retain(stays);
+    let removal = settings.thinking_removed(transcript, &plan);
+    if !settings.dry_run {
+        Said::new(settings).thinking(source, &removal);
+    }
+    // DeepAgents removes what it knows to be bound, whatever the model.
+    let unbound = settings.ways.files && removal.is_empty();
+    edits.extend(if unbound { reasoning::unbound(transcript, &plan) } else { removal.edits });
     rewrite::sort(&mut edits);
+    let plan = Plan { emptied: removal.emptied, ..plan };
     let done = Done { plan, summary: Some(summary), edits, archived };
     files::fitted(settings, source, transcript, done).map(Some)
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::{Plan, total};
-use crate::rewrite::{self, Edit, reasoning, results};
+use crate::rewrite::{self, Edit, results};
 use crate::run::append;
 use crate::run::input::spoken;
 use crate::settings::Settings;
@@ -18,17 +18,14 @@ use crate::transcript::{Transcript, framing};
 use super::archive::{self, RESULTS};
 use super::conversation::Done;
 
-/// What is kept, fitted to what may be sent to the model: without reasoning that is bound to what went, and with the
-/// results at the end in files where it is too much otherwise.
+/// What is kept, fitted to what may be sent to the model: with the results at the
+/// end in files where it is too much otherwise.
 ///
 /// # Errors
 /// It is still too much.
 pub(super) fn fitted(settings: &Settings, source: &str, transcript: &Transcript<'_>, mut done: Done) -> Result<Done> {
     if !settings.ways.files {
         return Ok(done);
-    }
-    if done.summary.is_some() {
-        done.add(reasoning::unbound(transcript, &done.plan));
     }
     let Some(budget) = settings.policy.budget.filter(|budget| left(settings, transcript, &done) > *budget) else {
         return Ok(done);

@@ -43,6 +43,8 @@ pub enum Rule {
     Turn(&'static str),
     /// A rule of the format for a message that cannot stand where it does.
     Alone(&'static str),
+    /// Thinking that was signed for messages before it is refused once these have changed.
+    Thinking,
 }
 
 impl fmt::Display for Breach {
@@ -58,6 +60,8 @@ impl fmt::Display for Breach {
                 call.message
             ),
             Rule::Late => write!(out, "a result behind something else: results must come first in their message"),
+            Rule::Thinking => out
+                .write_str("thinking behind a compaction: its model accepts none that it signed before the compaction"),
             Rule::Turn(rule) | Rule::Alone(rule) => write!(out, "{rule}"),
         }
     }

@@ -137,6 +137,8 @@ pub struct Plan {
     pub before_summary: usize,
     /// An earlier summary that is neither summarized nor kept, but carried on by the next one.
     pub carried: Option<usize>,
+    /// Indices of messages that would stay, of which nothing is left without the thinking that goes; in order.
+    pub emptied: Vec<usize>,
     /// What the rule for pairs let happen at the cut.
     pub parted: Option<Parted>,
     /// Why nothing is replaced.

@@ -12,6 +12,7 @@ pub mod repair;
 pub mod restoring;
 pub mod results;
 mod style;
+pub mod thinking;
 mod update;
 
 use std::iter;
@@ -111,7 +112,14 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
     if replaced.is_empty() {
         return Vec::new();
     }
-    let entries = Entries::of(transcript, plan, &replaced);
+    let mut entries = Entries::of(transcript, plan, &replaced);
+    let mut edits = Vec::new();
+    for &index in &plan.emptied {
+        match thinking::bridge(transcript, index) {
+            Some(bridged) => edits.push(bridged),
+            None => entries.remove(transcript, index),
+        }
+    }
     // What the source has matters only where the summary has something to be escaped.
     let is_ascii = summary.iter().all(|value| value.to_string().is_ascii());
     let style = Style::beside(transcript, plan.cutoff, !is_ascii && Style::is_ascii(transcript));
@@ -120,7 +128,7 @@ pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Ve
     // The entry that the summary stands before.
     let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
     let next = entries.place_before(transcript, next);
-    let mut edits = Vec::new();
+    let next = next + entries.gone[next..].iter().take_while(|gone| **gone).count();
     if let Some(text) = text.as_ref().filter(|_| next == 0 || !entries.gone[next - 1]) {
         edits.push(entries.insertion(transcript.source, next, text));
     }
@@ -164,6 +172,13 @@ impl Entries {
         self.spans.push(span);
         self.gone.push(gone);
         self.notes.push(note);
+    }
+
+    /// Has a message go as well.
+    fn remove(&mut self, transcript: &Transcript<'_>, index: usize) {
+        let start = transcript.messages[index].span().start;
+        let entry = self.spans.partition_point(|span| span.start < start);
+        self.gone[entry] = true;
     }
 
     /// The entry before which a summary is put that stands before a message: that message, or the first of the notes

@@ -13,7 +13,7 @@ use crate::transcript::format::{PARTS, Place, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::order::{Order, Results, Turn};
 use crate::transcript::pairing::Part;
-use crate::transcript::{Content, Message, PartKind, Role, Transcript};
+use crate::transcript::{self, Content, Message, PartKind, Role, Transcript};
 
 use super::{Edit, Style, elements};
 
@@ -29,7 +29,7 @@ pub enum Repair {
 /// The result of a call that has none.
 const NO_RESULT: &str = "No result was recorded for this call.";
 /// What stands where somebody's turn is missing.
-const NO_ANSWER: &str = "(No answer was recorded.)";
+pub(super) const NO_ANSWER: &str = "(No answer was recorded.)";
 const NO_REQUEST: &str = "(The conversation goes on.)";
 
 /// The edits of one round for a conversation: none where it has no breach, or none that can be mended.
@@ -322,7 +322,7 @@ fn list_of_parts<'a>(message: &Message<'a>) -> Option<Json<'a>> {
 }
 
 /// Whether nothing that is said is left of a message without some elements.
-fn is_all(message: &Message<'_>, gone: &BTreeSet<(usize, usize)>) -> bool {
+pub(super) fn is_all(message: &Message<'_>, gone: &BTreeSet<(usize, usize)>) -> bool {
     let goes = |json: &Json<'_>| gone.contains(&(json.span().start, json.span().end));
     let calls = message.calls.iter().all(|call| goes(&call.json));
     let answers = message.answers.iter().all(|answer| goes(&answer.json));
@@ -331,16 +331,22 @@ fn is_all(message: &Message<'_>, gone: &BTreeSet<(usize, usize)>) -> bool {
     }
     let says = match &message.content {
         Content::Text(text) => !text.decode().trim().is_empty(),
-        Content::Parts(parts) => parts.iter().any(|part| !goes(&part.json) && says_something(&part.kind)),
+        Content::Parts(parts) => parts.iter().any(|part| !goes(&part.json) && says_something(part)),
     };
     goes(&message.json) || calls && answers && !says
 }
 
 /// Whether a part can be all there is in a message.
-fn says_something(kind: &PartKind<'_>) -> bool {
-    match kind {
+fn says_something(part: &transcript::Part<'_>) -> bool {
+    match &part.kind {
         PartKind::Text(text) | PartKind::Refusal(text) => !text.decode().trim().is_empty(),
         PartKind::Reasoning(_) | PartKind::Call => false,
-        PartKind::Image | PartKind::Media | PartKind::Result(_) | PartKind::Other => true,
+        PartKind::Image | PartKind::Media | PartKind::Result(_) => true,
+        PartKind::Other => !is_mark(part.json),
     }
+}
+
+/// Whether a part only marks a place: the beginning of a step of the AI SDK's, or what Bedrock caches.
+fn is_mark(part: Json<'_>) -> bool {
+    part.get_text("type").is_some_and(|kind| kind.is("step-start")) || part.get("cachePoint").is_some()
 }

@@ -6,6 +6,7 @@ use crate::transcript::framing::tests::read;
 
 fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
     Plan {
+        emptied: Vec::new(),
         triggered: true,
         fired: None,
         wanted: cutoff,

@@ -19,10 +19,13 @@ pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Plac
         Some(Placed::Messages(entries)) => entries.iter().map(|entry| Style::spaced().write(entry)).collect(),
         _ => Vec::new(),
     };
-    let pinned: Vec<String> = plan.pinned.iter().map(|&index| edited(transcript, index, edits)).collect();
-    let (before, after) = pinned.split_at(plan.before_summary.min(pinned.len()));
-    let kept = (plan.cutoff..transcript.messages.len()).map(|index| edited(transcript, index, edits));
-    before.iter().cloned().chain(message).chain(after.iter().cloned()).chain(kept).collect()
+    let (before, after) = plan.pinned.split_at(plan.before_summary.min(plan.pinned.len()));
+    let left = |index: &usize| plan.emptied.binary_search(index).is_err();
+    let written = |index: usize| edited(transcript, index, edits);
+    let before = before.iter().copied().filter(left).map(written);
+    let kept = plan.cutoff..transcript.messages.len();
+    let behind = after.iter().copied().chain(kept).filter(left).map(written);
+    before.chain(message).chain(behind).collect()
 }
 
 /// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Messages that stay are as they were, byte for

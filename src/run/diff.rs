@@ -128,6 +128,7 @@ impl Diff<'_, '_> {
             let pinned = plan.pinned.binary_search(&index).is_ok();
             steps.push(match edited(transcript, index, self.edits) {
                 _ if summary.is_some() && index < plan.cutoff && !pinned => Step::Goes(index),
+                _ if plan.emptied.binary_search(&index).is_ok() => Step::Goes(index),
                 text if text != message.json.raw() => Step::Becomes(index, text),
                 _ if pinned => Step::Pinned(index),
                 _ => Step::Stays(index),

@@ -39,6 +39,9 @@ pub struct DryRun<'r> {
     pinned: &'r [usize],
     pub(super) summarize: Part,
     pub(super) keep: Part,
+    /// What is taken out of the messages that stay, where anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Removed>,
     /// What it would save and cost, where something would be summarized.
     #[serde(skip_serializing_if = "Option::is_none")]
     economy: Option<Economy>,
@@ -54,6 +57,25 @@ pub(super) struct Part {
     from: usize,
     to: usize,
     pub(super) tokens: u64,
+}
+
+/// Thinking that is removed, counted in its messages, its pieces and their tokens.
+#[derive(Debug, Serialize)]
+struct Removed {
+    messages: usize,
+    blocks: usize,
+    tokens: u64,
+}
+
+impl Removed {
+    fn of(transcript: &Transcript<'_>, plan: &Plan, settings: &Settings) -> Option<Self> {
+        let removal = settings.thinking_removed(transcript, plan);
+        (!removal.is_empty()).then(|| Removed {
+            messages: removal.messages.len(),
+            blocks: removal.blocks,
+            tokens: removal.tokens(transcript, settings.counter),
+        })
+    }
 }
 
 impl<'r> DryRun<'r> {
@@ -88,6 +110,7 @@ impl<'r> DryRun<'r> {
             pinned: &plan.pinned,
             summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
             keep: part(&kept, messages),
+            thinking: Removed::of(transcript, plan, settings),
             economy: None,
             summary: None,
             reason: plan.reason.as_deref(),

@@ -9,6 +9,7 @@ use crate::cli::{Accept, OnError};
 use crate::plan::breaches::Breach;
 use crate::plan::economy::Economy;
 use crate::plan::{Parted, Plan, total};
+use crate::rewrite::thinking::Removal;
 use crate::run::explain::{Largest, Picture, Saving};
 use crate::run::input::{plain, spoken, visible, visible_line};
 use crate::run::progress::{Totals, beside_the_bar};
@@ -225,6 +226,31 @@ impl<'s> Said<'s> {
         .collect();
         if !self.settings.quiet && !changes.is_empty() {
             self.line(&format!("{}: nothing is summarized; {}", spoken(source), changes.join(", and ")));
+        }
+    }
+
+    /// That thinking is removed which was signed for the history before it, or that it stays and could be refused.
+    pub fn thinking(self, source: &str, removal: &Removal) {
+        if self.settings.quiet {
+            return;
+        }
+        if !removal.is_empty() {
+            let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let blocks = count(removal.blocks, "block");
+            let messages = count(removal.messages.len(), "kept message");
+            let why = match &removal.model {
+                Some(model) => {
+                    format!("{model} refuses it once the history before it has changed; --thinking keep keeps it")
+                }
+                None => "as --thinking drop says".to_owned(),
+            };
+            self.line(&format!("{}: thinking removed, {blocks} in {messages}: {why}", spoken(source)));
+        }
+        if removal.unknown > 0 {
+            self.line(&format!(
+                "{}: signed thinking stays, since no model is named: the newest Claude models refuse it once the history before it has changed; --for names the model, --thinking drop removes it",
+                spoken(source)
+            ));
         }
     }
 

@@ -4,6 +4,7 @@
 //! only where bounds leave a question open.
 
 pub mod approx;
+pub mod binding;
 pub mod bpe;
 pub mod models;
 mod not_printable;

@@ -13,6 +13,7 @@ pub mod order;
 pub mod pairing;
 pub mod source;
 pub mod text;
+pub mod thoughts;
 
 use std::ops::Range;
 

@@ -7,8 +7,10 @@ use serde_json::Value;
 use tcompact::plan::Plan;
 use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
+use tcompact::rewrite::thinking::Thinking;
+use tcompact::transcript::format::Format;
 
-use crate::lawful::{PREFIX, Rules};
+use crate::lawful::{PREFIX, Rules, assert_thinking_law, policy};
 use crate::program::FIXTURES;
 
 /// What one generated message is, before it is written in a format.
@@ -22,6 +24,8 @@ pub(crate) enum Made {
     Orphan(u8),
     /// Something that is no message, where the format has such.
     Note(u8),
+    /// A model's thinking, in one of the ways that the format has for it, with a text or a call that is answered.
+    Thinks(u8, String),
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -42,6 +46,7 @@ pub(crate) fn made() -> impl Strategy<Value = Vec<Made>> {
         4 => prop::collection::vec((0u8..4, 0u8..3), 1..4).prop_map(Made::Calls),
         1 => (0u8..6).prop_map(Made::Orphan),
         1 => any::<u8>().prop_map(Made::Note),
+        3 => (any::<u8>(), text()).prop_map(|(which, text)| Made::Thinks(which, text)),
     ];
     prop::collection::vec(one, 0..18)
 }
@@ -99,7 +104,9 @@ pub(crate) fn assert_no_pair_is_parted(ids: &[Ids], plan: &Plan, rules: &Rules) 
 }
 
 /// The pieces that conversations of a format are made of, as `fixtures/bricks` has them: `$TEXT`, `$ID`, `$CALLS` and
-/// `$RESULTS` are put in, `$N` is another number each time, and `$P` the one before.
+/// `$RESULTS` are put in, `$N` is another number each time, and `$P` the one before. What stands in `⟦…⟧` is thinking that
+/// goes where the history before it has changed, of `$MODEL` where messages name theirs; behind a `¦` in it stands what
+/// comes instead.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bricks {
@@ -119,6 +126,9 @@ pub(crate) struct Bricks {
     /// Lines that are no messages.
     #[serde(default)]
     notes: Vec<String>,
+    /// Messages with thinking.
+    #[serde(default)]
+    thinking: Vec<String>,
 }
 
 impl Bricks {
@@ -126,6 +136,11 @@ impl Bricks {
         let file = format!("{FIXTURES}/bricks/{format}.json");
         let text = std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{file} is missing"));
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+
+    /// Whether messages with thinking say which model wrote them.
+    pub(crate) fn names_models(&self) -> bool {
+        self.thinking.iter().any(|message| message.contains("$MODEL"))
     }
 
     /// Messages around elements that hold these ids: one around all, or one each.
@@ -149,6 +164,19 @@ impl Bricks {
         let Some(call) = &self.call else { return Vec::new() };
         let made = Bricks::around(&self.calling, "$CALLS", call, ids);
         made.into_iter().map(|(text, calls)| (text, Ids { calls, ..Ids::default() })).collect()
+    }
+
+    fn thinks(&self, which: u8, text: &str) -> Vec<(String, Ids)> {
+        let Some(thinking) = self.thinking.get(which as usize % self.thinking.len().max(1)) else { return Vec::new() };
+        let ids = [format!("c{}", which % 4)];
+        let (mut message, _) = Bricks::said(thinking, text);
+        if !message.contains("$CALLS") && !message.contains("$ID") {
+            return vec![(message, Ids::default())];
+        }
+        let call = self.call.as_ref().expect("a call");
+        message = message.replace("$CALLS", call).replace("$ID", &ids[0]);
+        let calls = Ids { calls: ids.to_vec(), ..Ids::default() };
+        [vec![(message, calls)], self.results(&ids)].concat()
     }
 
     fn results(&self, ids: &[String]) -> Vec<(String, Ids)> {
@@ -177,6 +205,7 @@ impl Bricks {
                     later.extend(ids(|when| when == 2));
                     [self.calls(&ids(|_| true)), self.results(&ids(|when| when == 1))].concat()
                 }
+                Made::Thinks(which, text) => self.thinks(*which, text),
                 Made::Orphan(id) => self.results(&[format!("c{id}")]),
                 Made::Note(which) => {
                     let note = (!self.notes.is_empty()).then(|| self.notes[*which as usize % self.notes.len()].clone());
@@ -195,14 +224,71 @@ impl Bricks {
 
 /// A file of a format, and the ids of its messages.
 pub(crate) fn file(bricks: &Bricks, made: &[Made], layout: usize) -> (String, Vec<Ids>) {
-    let written = bricks.written(made);
-    let (entries, ids): (Vec<String>, Vec<Option<Ids>>) = written.into_iter().unzip();
+    let (source, messages) = file_of(bricks, made, layout, "claude-opus-4-5");
+    (source, messages.into_iter().map(|(ids, _)| ids).collect())
+}
+
+/// The same with thinking of a model; and each message without the thinking that is bound, nothing where nothing is left.
+pub(crate) fn file_of(
+    bricks: &Bricks,
+    made: &[Made],
+    layout: usize,
+    model: &str,
+) -> (String, Vec<(Ids, Option<String>)>) {
+    let written = bricks.written(made).into_iter();
+    let entries: Vec<(String, Option<Ids>)> = written.map(|(text, ids)| (text.replace("$MODEL", model), ids)).collect();
     // A file without a message has no lines to be told from.
-    let any = ids.iter().any(Option::is_some);
+    let any = entries.iter().any(|(_, ids)| ids.is_some());
     let layouts = bricks.around.iter().filter(|[before, ..]| any || !before.is_empty());
     let layouts: Vec<&[String; 3]> = layouts.collect();
     let Some([before, between, behind]) = layouts.get(layout % layouts.len().max(1)) else {
         return ("[]".to_owned(), Vec::new());
     };
-    (format!("{before}{}{behind}", entries.join(between)), ids.into_iter().flatten().collect())
+    let texts: Vec<String> = entries.iter().map(|(text, _)| thinking(text, true)).collect();
+    let source = format!("{before}{}{behind}", texts.join(between));
+    let without = |text: &str| Some(thinking(text, false)).filter(|text| !text.is_empty());
+    (source, entries.iter().filter_map(|(text, ids)| Some((ids.clone()?, without(text)))).collect())
+}
+
+/// A message with the thinking that is marked in it, or without.
+fn thinking(marked: &str, with: bool) -> String {
+    let mut out = String::new();
+    for piece in marked.split_inclusive('⟧') {
+        let Some((before, bound)) = piece.split_once('⟦') else {
+            out.push_str(piece);
+            continue;
+        };
+        let (bound, instead) = bound.trim_end_matches('⟧').split_once('¦').unwrap_or((bound.trim_end_matches('⟧'), ""));
+        out.push_str(before);
+        out.push_str(if with { bound } else { instead });
+    }
+    out
+}
+
+/// A model that writes, one that `--for` names, what `--thinking` says, and whether thinking goes then: of messages that
+/// name the model that wrote them, and of those that do not.
+pub(crate) type Way = (&'static str, Option<&'static str>, Thinking, (bool, bool));
+
+pub(crate) const WAYS: &[Way] = &[
+    ("claude-sonnet-5-5-20260915", None, Thinking::Auto, (true, false)),
+    ("claude-sonnet-5-5-20260915", Some("claude-opus-4-5"), Thinking::Auto, (false, false)),
+    ("claude-opus-4-5", None, Thinking::Auto, (false, false)),
+    ("claude-opus-4-5", Some("claude-fable-5-2"), Thinking::Auto, (true, true)),
+    ("claude-sonnet-5-5", Some("claude-sonnet-5-5"), Thinking::Keep, (false, false)),
+    ("claude-opus-4-5", None, Thinking::Drop, (true, true)),
+];
+
+/// Checks what becomes of the thinking in a generated conversation. Gives how many messages lost some.
+pub(crate) fn assert_thinking(
+    bricks: &Bricks,
+    format: &'static dyn Format,
+    made: &[Made],
+    layout: usize,
+    rules: &Rules,
+    (model, reader, how, goes): Way,
+) -> usize {
+    let (source, messages) = file_of(bricks, made, layout, model);
+    let expected: Vec<Option<String>> = messages.into_iter().map(|(_, expected)| expected).collect();
+    let goes = if bricks.names_models() { goes.0 } else { goes.1 };
+    assert_thinking_law(&source, Some(format), &policy(rules), (how, reader), &expected, goes)
 }

@@ -2,12 +2,16 @@
 //!
 //! Tests hold them against what they generate, and `fuzz/` takes them in as they stand here.
 
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
 use tcompact::plan::breaches::breaches;
 use tcompact::plan::pairs::Pairs;
 use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
 use tcompact::plan::{Plan, Policy, plan};
 use tcompact::rewrite::repair::{self, Repair};
+use tcompact::rewrite::thinking::{self, Thinking};
 use tcompact::rewrite::{apply, splice, summary_message};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::format::{Format, SummaryMessage, SummaryRole};
@@ -35,21 +39,120 @@ pub(crate) fn with<T>(source: &str, from: Option<&'static dyn Format>, look: imp
     look(&document)
 }
 
-/// The plan for each conversation of a source, and the source with each compacted.
+/// The plan for each conversation of a source, and the source with each compacted; thinking stays.
 pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &Policy) -> (Vec<Plan>, String) {
+    thinking_compacted(source, from, policy, (Thinking::Keep, None))
+}
+
+/// The same where this becomes of thinking: what `--thinking` says, and the model that `--for` names.
+fn thinking_compacted(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+    (how, reader): (Thinking, Option<&str>),
+) -> (Vec<Plan>, String) {
     with(source, from, |document| {
         let mut plans = Vec::new();
         let mut edits = Vec::new();
         for transcript in &document.transcripts {
-            let decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
+            let mut transcript = transcript.clone();
+            thinking::release(&mut transcript, how, reader);
+            let transcript = &transcript;
+            let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
             let text = format!("{PREFIX}What was — said.");
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
             let summary = summary_message(transcript, &decided, &summary);
+            if decided.cutoff > 0 {
+                let removal = thinking::removal(transcript, thinking::staying(transcript, &decided), how, reader);
+                decided.emptied = removal.emptied;
+                edits.extend(removal.edits);
+            }
             edits.extend(splice(transcript, &decided, &summary));
             plans.push(decided);
         }
+        edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
         (plans, apply(document.source, &edits))
     })
+}
+
+/// Checks what becomes of thinking behind a cut. `expected` has each message as it is without the thinking that a model
+/// binds to the messages before it; `goes` says whether it does here. Gives how many messages lost some.
+pub(crate) fn assert_thinking_law(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+    thinking: (Thinking, Option<&str>),
+    expected: &[Option<String>],
+    goes: bool,
+) -> usize {
+    let (plans, out) = thinking_compacted(source, from, policy, thinking);
+    let [plan] = plans.as_slice() else { return 0 };
+    if plan.cutoff == 0 {
+        assert_eq!(out, source, "what is not cut keeps its thinking");
+        return 0;
+    }
+    if !goes {
+        assert_eq!(out, compacted(source, from, policy).1, "no thinking goes: {source}");
+        return 0;
+    }
+    let (before, after) = (&spelled(source, from)[0], &spelled(&out, from)[0]);
+    let staying =
+        || with(source, from, |document| thinking::staying(&document.transcripts[0], plan).collect::<Vec<_>>());
+    let is_summary = |text: &&String| !text.contains(r"Earlier:\n\nWhat was ");
+    let left: Vec<&String> = after.iter().filter(is_summary).collect();
+    let mut lost = 0;
+    let mut wanted = Vec::new();
+    for index in staying() {
+        let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        match &expected[index] {
+            None => lost += 1,
+            // What has none is the same to the byte.
+            Some(text) if *text == before[index] => wanted.push((before[index].clone(), true)),
+            Some(text) => {
+                lost += 1;
+                wanted.push((value(text).to_string(), false));
+            }
+        }
+    }
+    assert_eq!(left.len(), wanted.len(), "messages go with all of their thinking only: {out}\n{source}");
+    for (left, (wanted, to_the_byte)) in left.iter().zip(&wanted) {
+        let left =
+            if *to_the_byte { (*left).clone() } else { serde_json::from_str::<Value>(left).expect("JSON").to_string() };
+        assert_eq!(left, *wanted, "{source}");
+    }
+    assert_links_hold(source, &out, &before[plan.cutoff..], after);
+    let again = thinking_compacted(&out, from, policy, thinking).1;
+    assert_eq!(again, out, "compacting twice changes nothing that once did not");
+    lost
+}
+
+/// Checks that walking up from the last line of a linked session leads past all kept messages that it led past before,
+/// and that still are messages.
+fn assert_links_hold(source: &str, out: &str, kept: &[String], after: &[String]) {
+    let walked = |text: &str| -> BTreeSet<String> {
+        let text = text.trim().trim_start_matches("{\"loglines\":[").trim_end_matches("]}");
+        let text = text.replace("}, {", "}\n{");
+        let lines = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+        let lines: Vec<Value> = lines.map_while(Result::ok).filter(|line| line.get("parentUuid").is_some()).collect();
+        let id = |line: &Value, key: &str| line[key].as_str().map(str::to_owned);
+        let parents: HashMap<String, Option<String>> =
+            lines.iter().filter_map(|line| Some((id(line, "uuid")?, id(line, "parentUuid")))).collect();
+        let mut walked = BTreeSet::new();
+        let mut at = lines.last().and_then(|line| id(line, "uuid"));
+        while let Some(id) = at.filter(|id| walked.insert(id.clone())) {
+            at = parents.get(&id).cloned().flatten();
+        }
+        walked
+    };
+    if !source.contains("\"parentUuid\"") {
+        return;
+    }
+    let id = |text: &String| serde_json::from_str::<Value>(text).ok()?["uuid"].as_str().map(str::to_owned);
+    let (before, now) = (walked(source), walked(out));
+    let left: BTreeSet<String> = after.iter().filter_map(id).collect();
+    for id in kept.iter().filter_map(id).filter(|id| before.contains(id) && left.contains(id)) {
+        assert!(now.contains(&id), "{id} is not led to: {out}\n{source}");
+    }
 }
 
 /// The messages of each conversation as they are spelled.

@@ -10,7 +10,7 @@ use tcompact::tokens::bpe::Encoding;
 use tcompact::transcript::Message;
 use tcompact::transcript::format::FORMATS;
 
-use crate::bricks::{Bricks, Made, assert_no_pair_is_parted, file, made, pin, size};
+use crate::bricks::{Bricks, Made, WAYS, assert_no_pair_is_parted, assert_thinking, file, made, pin, size};
 use crate::lawful::{
     PREFIX, Rules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, compacted, found, mended, policy,
 };
@@ -76,6 +76,13 @@ proptest! {
                 assert_no_pair_is_parted(&ids, &plan, &rules);
             }
         }
+    }
+
+    /// Thinking that a model binds to the messages before it goes from all that stays, and nothing else does.
+    #[test]
+    fn bound_thinking_goes(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+                           way in prop::sample::select(WAYS)) {
+        assert_thinking(&Bricks::of(format.name()), format, &made, layout, &Rules { keep, pin }, way);
     }
 
     /// What is mended has no breach, what had none stays as it is, and compacting makes none.

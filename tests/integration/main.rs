@@ -34,6 +34,7 @@ mod restoring;
 mod secrets;
 mod server;
 mod streams;
+mod thinking;
 mod transcripts;
 mod unsteady;
 mod wire;

@@ -19,6 +19,7 @@ use tcompact::plan::pairs::Pairs;
 use tcompact::plan::size::Size;
 use tcompact::presets::{PRESETS, Preset};
 use tcompact::rewrite::repair::Repair;
+use tcompact::rewrite::thinking::Thinking;
 use tcompact::transcript::format::{FORMATS, Format};
 use tcompact_fuzz::whole;
 
@@ -31,7 +32,7 @@ mod program {
     pub(crate) const FIXTURES: &str = tcompact_fuzz::FIXTURES;
 }
 
-use bricks::{Bricks, Made};
+use bricks::{Bricks, Made, WAYS, Way};
 use lawful::Rules;
 
 /// A conversation and the rules that it meets.
@@ -44,6 +45,7 @@ struct Case {
     repair: Repair,
     preset: Option<&'static Preset>,
     trigger: Option<Size>,
+    thinking: Way,
 }
 
 fn case(seed: u64, number: u64) -> Case {
@@ -61,18 +63,20 @@ fn case(seed: u64, number: u64) -> Case {
         prop::sample::select(vec![Repair::Drop, Repair::Synthesize]),
         prop::sample::select(presets),
         prop::option::of(bricks::size()),
+        prop::sample::select(WAYS),
     );
-    let (made, format, layout, (keep, pin), repair, preset, trigger) =
+    let (made, format, layout, (keep, pin), repair, preset, trigger, thinking) =
         strategy.new_tree(&mut runner).expect("a case").current();
-    Case { made, format, layout, rules: Rules { keep, pin }, repair, preset, trigger }
+    Case { made, format, layout, rules: Rules { keep, pin }, repair, preset, trigger, thinking }
 }
 
-/// How often something was cut, mended, and compacted by the whole program.
+/// How often something was cut, mended, and compacted by the whole program; and messages that lost thinking.
 #[derive(Default)]
 struct Counts {
     cut: AtomicU64,
     mended: AtomicU64,
     compacted: AtomicU64,
+    thoughts: AtomicU64,
 }
 
 fn count(counter: &AtomicU64, happened: bool) {
@@ -84,7 +88,7 @@ const WHOLE: u64 = 16;
 
 /// Checks every law on a case.
 fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
-    let Case { made, format, layout, rules, repair, preset, trigger } = case;
+    let Case { made, format, layout, rules, repair, preset, trigger, thinking } = case;
     let from = Some(*format);
     let (source, ids) = bricks::file(bricks, made, *layout);
     let own = lawful::policy(rules);
@@ -98,6 +102,8 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
     }
     lawful::assert_larger_keeps_more(&source, from, rules.keep);
     lawful::assert_no_trigger_no_change(&source, from);
+    let lost = bricks::assert_thinking(bricks, *format, made, *layout, rules, *thinking);
+    counts.thoughts.fetch_add(lost as u64, Ordering::Relaxed);
     let none: [String; 0] = [];
     match lawful::mended(&source, from, *repair) {
         None => assert!(made.iter().all(|one| !matches!(one, Made::User(_))), "what users say is left: {source}"),
@@ -116,6 +122,9 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
         format!("--keep={}", rules.keep),
         format!("--trigger={}", trigger.unwrap_or(Size::Messages(2))),
     ];
+    if thinking.2 == Thinking::Drop {
+        arguments.push("--thinking=drop".to_owned());
+    }
     if let Some(preset) = preset {
         arguments.push(format!("--preset={}", preset.name));
         let pairs = preset.flags.iter().find(|(flag, _)| *flag == "pairs").map(|(_, pairs)| *pairs);
@@ -169,10 +178,11 @@ fn main() -> ExitCode {
     let broken = broken.into_inner();
     let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     println!(
-        "{} cut, {} mended, {} compacted by the whole program; {broken} broke a law; {:.0} s",
+        "{} cut, {} mended, {} compacted by the whole program, {} messages lost thinking; {broken} broke a law; {:.0} s",
         of(&counts.cut),
         of(&counts.mended),
         of(&counts.compacted),
+        of(&counts.thoughts),
         began.elapsed().as_secs_f64()
     );
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -105,6 +105,10 @@ impl Format for Anthropic {
         vec![json!({"role": summary.role.name(), "content": summary.text})]
     }
 
+    fn bound_by_thinking(&self) -> bool {
+        true
+    }
+
     fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         bound_to_thoughts(messages)
     }

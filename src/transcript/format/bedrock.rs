@@ -86,6 +86,10 @@ impl Format for Bedrock {
         &[SummaryRole::User]
     }
 
+    fn bound_by_thinking(&self) -> bool {
+        true
+    }
+
     fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         bound_to_thoughts(messages)
     }

@@ -88,6 +88,10 @@ impl Format for Codex {
         }
     }
 
+    fn bound_by_thinking(&self) -> bool {
+        true
+    }
+
     fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         items::bonds(messages.iter().map(|message| payload(message.json)))
     }

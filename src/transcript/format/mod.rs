@@ -91,6 +91,11 @@ pub trait Format: Sync + Debug {
         Vec::new()
     }
 
+    /// Whether those of [`Format::bonds`] that begin with thinking are there for its sake.
+    fn bound_by_thinking(&self) -> bool {
+        false
+    }
+
     /// Whether an agent adds to such files line by line, so that its end may leave half a line.
     fn grows(&self) -> bool {
         false

@@ -77,6 +77,10 @@ impl Format for OpenAiResponses {
         items::item(message)
     }
 
+    fn bound_by_thinking(&self) -> bool {
+        true
+    }
+
     fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         items::bonds(messages.iter().map(|message| message.json))
     }

@@ -1,0 +1,203 @@
+//! `--thinking`: what becomes of signed thinking behind history that has changed.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::program::{Run, path, piped, run, tcompact};
+
+/// A request with thinking before and behind the cut of `messages:5`.
+fn request(model: Option<&str>) -> String {
+    let call = |id: &str, signature: &str| {
+        json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": signature},
+            {"type": "tool_use", "id": id, "name": "read", "input": {"path": "a.rs"}}]})
+    };
+    let result = |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "fn main() {} ".repeat(40)}]});
+    let mut request = json!({"messages": [
+        {"role": "user", "content": "Read a.rs and tell what it does, in a word."},
+        call("a", "SIG1"), result("a"),
+        {"role": "assistant", "content": "Nothing."},
+        {"role": "user", "content": "Once more."},
+        call("b", "SIG2"), result("b"),
+        {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "SIG3"}, {"type": "text", "text": "Nothing."}]},
+        {"role": "user", "content": "Thanks."}]});
+    if let Some(model) = model {
+        request["model"] = json!(model);
+    }
+    request.to_string()
+}
+
+fn compacted(text: &str, more: &[&str]) -> Run {
+    let keep: &[&str] = if more.contains(&"--keep") { &[] } else { &["--keep", "messages:5"] };
+    let run = piped(&[keep, &["--model", "extractive"], more].concat(), text);
+    assert_eq!(run.code, 0, "{run:?}");
+    run
+}
+
+/// How many pieces of signed thinking are left.
+fn left(run: &Run) -> usize {
+    run.stdout.matches("SIG").count()
+}
+
+#[test]
+fn it_goes_where_the_model_binds_it() {
+    let new = compacted(&request(Some("claude-sonnet-5-5")), &[]);
+    assert_eq!(left(&new), 0);
+    assert_eq!(
+        new.stderr,
+        "tcompact: standard input: thinking removed, 2 blocks in 2 kept messages: claude-sonnet-5-5 refuses it once the history before it has changed; --thinking keep keeps it\n"
+    );
+    assert_eq!(compacted(&request(Some("claude-sonnet-5-5")), &["-q"]).stderr, "");
+    let old = compacted(&request(Some("claude-opus-4-5")), &[]);
+    assert_eq!((left(&old), old.stderr.as_str()), (2, ""), "older models need it inside a loop of tools");
+    for (model, more, stay) in [
+        (Some("anthropic/claude-opus-5.5"), &[][..], 0),
+        (Some("claude-sonnet-5-5"), &["--for", "claude-opus-4-5"][..], 2),
+        (Some("claude-opus-4-5"), &["--for", "claude-fable-5-2"][..], 0),
+        (Some("claude-sonnet-5-5"), &["--thinking", "keep"][..], 2),
+        (Some("claude-opus-4-5"), &["--thinking", "drop"][..], 0),
+        (None, &["--thinking", "drop"][..], 0),
+        (None, &["--for", "claude-haiku-5-5"][..], 0),
+    ] {
+        assert_eq!(left(&compacted(&request(model), more)), stay, "{model:?} {more:?}");
+    }
+}
+
+#[test]
+fn it_stays_where_nobody_names_the_model_and_a_line_says_so() {
+    let unknown = compacted(&request(None), &[]);
+    assert_eq!(left(&unknown), 2);
+    assert_eq!(unknown.stderr.lines().count(), 1, "{unknown:?}");
+    assert!(unknown.stderr.contains("signed thinking stays, since no model is named"), "{unknown:?}");
+    assert_eq!(compacted(&request(None), &["-q"]).stderr, "");
+    let nothing_changed = compacted(&request(None), &["--keep", "messages:50"]);
+    assert_eq!((nothing_changed.stderr.as_str(), left(&nothing_changed)), ("", 3));
+    let none_is_kept = compacted(&request(None), &["--keep", "messages:1"]);
+    assert_eq!((none_is_kept.stderr.as_str(), left(&none_is_kept)), ("", 0));
+    let unsigned = request(None).replace(r#","signature":"SIG2""#, "").replace("redacted_thinking", "text");
+    assert_eq!(compacted(&unsigned, &[]).stderr, "", "unsigned thinking is bound to nothing");
+}
+
+#[test]
+fn what_is_not_cut_keeps_its_thinking() {
+    let text = request(Some("claude-sonnet-5-5"));
+    let run = compacted(&text, &["--trigger", "messages:50"]);
+    assert_eq!((run.stdout, run.stderr.as_str()), (text, ""));
+}
+
+#[test]
+fn the_plan_and_the_report_count_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = path(folder.path(), "report.jsonl");
+    let text = request(Some("claude-sonnet-5-5"));
+    let plan: Value = serde_json::from_str(&compacted(&text, &["--dry-run", "--json"]).stdout).expect("JSON");
+    assert_eq!((&plan["thinking"]["messages"], &plan["thinking"]["blocks"]), (&json!(2), &json!(2)));
+    assert!(plan["thinking"]["tokens"].as_u64() > Some(0), "{plan}");
+    let run = compacted(&text, &["--report", &report]);
+    let told: Value = serde_json::from_str(&fs::read_to_string(&report).expect("a report")).expect("JSON");
+    assert_eq!(told["thinking"], plan["thinking"]);
+    let counted: u64 = piped(&["--dry-run", "--json"], &run.stdout).stdout.parse::<Value>().expect("JSON")["tokens"]
+        .as_u64()
+        .expect("a number");
+    assert_eq!(told["tokens_after"].as_u64(), Some(counted), "what went is not counted as left");
+    let kept: Value =
+        serde_json::from_str(&compacted(&text, &["--dry-run", "--json", "--thinking", "keep"]).stdout).expect("JSON");
+    assert_eq!(kept.get("thinking"), None);
+}
+
+#[test]
+fn an_archive_gives_it_back() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "a.jsonl");
+    for text in [request(Some("claude-sonnet-5-5")), session()] {
+        let out = compacted(&text, &["-q", "--archive", &archive]);
+        assert_eq!(left(&out), 0);
+        let back = run(tcompact().args(["-q", "--restore", &archive]), out.stdout.as_bytes());
+        assert_eq!((back.code, back.stdout), (0, text));
+    }
+}
+
+#[test]
+fn check_names_it_behind_a_compaction_and_repair_removes_it() {
+    let text = request(Some("claude-sonnet-5-5"));
+    let check = |text: &str, more: &[&str]| piped(&[&["--check"], more].concat(), text);
+    assert_eq!(check(&text, &[]).code, 0, "nothing was compacted");
+    let kept = compacted(&text, &["-q", "--thinking", "keep"]).stdout;
+    let found = check(&kept, &[]);
+    assert_eq!((found.code, found.stderr.lines().count()), (6, 2), "{found:?}");
+    assert!(found.stderr.starts_with("tcompact: standard input: message 2: thinking behind a compaction"), "{found:?}");
+    assert_eq!(check(&kept, &["--thinking", "keep"]).code, 0);
+    assert_eq!(check(&kept, &["--for", "claude-opus-4-5"]).code, 0);
+    assert_eq!(check(&compacted(&text, &["-q"]).stdout, &[]).code, 0);
+    let mended = piped(&["-q", "--repair", "drop", "--keep", "messages:50"], &kept);
+    assert_eq!((left(&mended), check(&mended.stdout, &[]).code), (0, 0), "{mended:?}");
+    // The agent's own summary was there when what follows was signed.
+    let own = kept.replace("Here is a summary of the conversation to date:", "This session is being continued.");
+    assert_eq!(check(&own, &[]).code, 0);
+}
+
+/// What is mended is another history than the one that thinking behind it was signed for.
+#[test]
+fn repair_removes_what_was_signed_for_what_it_mends() {
+    let broken = request(Some("claude-sonnet-5-5")).replacen("\"tool_use_id\":\"a\"", "\"tool_use_id\":\"z\"", 1);
+    let mended = piped(&["-q", "--repair", "drop", "--keep", "messages:50"], &broken);
+    assert_eq!((mended.code, left(&mended)), (0, 0), "{mended:?}");
+    let late = request(Some("claude-sonnet-5-5")).replacen("\"tool_use_id\":\"b\"", "\"tool_use_id\":\"z\"", 1);
+    let mended = piped(&["-q", "--repair", "drop", "--keep", "messages:50"], &late);
+    assert!(mended.stdout.contains("SIG1") && !mended.stdout.contains("SIG3"), "{mended:?}");
+}
+
+#[test]
+fn the_presets_keep_it() {
+    for preset in ["langchain", "deerflow", "deerflow-v1", "tongyi"] {
+        let arguments = ["--preset", preset, "--trigger", "messages:2"];
+        assert_eq!(left(&compacted(&request(Some("claude-sonnet-5-5")), &arguments)), 2, "{preset}");
+        let both = [&arguments[..], &["--thinking", "auto"]].concat();
+        assert_eq!(left(&compacted(&request(Some("claude-sonnet-5-5")), &both)), 0, "{preset}");
+    }
+}
+
+/// A session of Claude Code: one answer over three lines, the first of which only thinks.
+fn session() -> String {
+    let line = |n: usize, role: &str, content: Value| {
+        let mut message = json!({"role": role, "content": content});
+        if role == "assistant" {
+            message["model"] = json!("claude-opus-5-5");
+            message["id"] = json!(format!("msg_{}", n / 3));
+        }
+        let parent = if n == 0 { Value::Null } else { json!(format!("u{}", n - 1)) };
+        json!({"parentUuid": parent, "sessionId": "s", "type": role, "message": message, "uuid": format!("u{n}")})
+            .to_string()
+            + "\n"
+    };
+    let long = "one file after another ".repeat(60);
+    [
+        line(0, "user", json!(long)),
+        line(1, "assistant", json!([{"type": "text", "text": long}])),
+        line(2, "user", json!("Go on.")),
+        line(3, "assistant", json!([{"type": "thinking", "thinking": "hm", "signature": "SIG1"}])),
+        line(4, "assistant", json!([{"type": "text", "text": "I look."}])),
+        line(5, "assistant", json!([{"type": "redacted_thinking", "data": "SIG2"}, {"type": "tool_use", "id": "t", "name": "f", "input": {}}])),
+        line(6, "user", json!([{"type": "tool_result", "tool_use_id": "t", "content": "r"}])),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_line_that_only_thinks_goes_and_the_others_are_led_to() {
+    let out = compacted(&session(), &["-q"]).stdout;
+    assert!(!out.contains("thinking\""), "{out}");
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let mut walked = Vec::new();
+    let mut at = lines.last();
+    while let Some(line) = at {
+        walked.push(line["uuid"].as_str().expect("an id"));
+        at = lines.iter().find(|other| other["uuid"] == line["parentUuid"]);
+    }
+    for id in ["u6", "u5", "u4", "u2"] {
+        assert!(walked.contains(&id), "{id}: {walked:?} {out}");
+    }
+    assert_eq!(lines[0]["subtype"], "compact_boundary");
+    assert_eq!(walked.len(), lines.len(), "all of it is led to: {out}");
+}
