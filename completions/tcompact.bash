@@ -315,7 +315,7 @@ _tcompact() {
                     return 0
                     ;;
                 --list)
-                    COMPREPLY=($(compgen -W "formats presets providers models counters" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "formats presets providers models counters secrets" -- "${cur}"))
                     return 0
                     ;;
                 --generate)

@@ -59,7 +59,8 @@ complete -c tcompact -l list -d 'Print a table and exit' -r -f -a "formats\t'The
 presets\t'The known systems of `--preset`'
 providers\t'The providers of `--model`'
 models\t'The models of `--for`: context windows and prices'
-counters\t'The ways of counting tokens'"
+counters\t'The ways of counting tokens'
+secrets\t'The secrets that `--redact` masks'"
 complete -c tcompact -l generate -d 'Print the completion script of a shell, or the manual page, and exit' -r -f -a "bash\t'For bash'
 zsh\t'For zsh'
 fish\t'For fish'

@@ -25,7 +25,7 @@ SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
   tcompact -m openai:gpt-4o-mini -O compacted/ logs/
 
 All flags, more examples, exit codes: --help. Tables: --list models (or formats,
-presets, providers, counters).
+presets, providers, counters, secrets).
 ";
 
 #[cfg(test)]

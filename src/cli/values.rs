@@ -146,6 +146,8 @@ pub enum Table {
     Models,
     /// The ways of counting tokens.
     Counters,
+    /// The secrets that `--redact` masks.
+    Secrets,
 }
 
 /// A file of `completions/` to print.

@@ -2,6 +2,7 @@
 
 use crate::cli::Table;
 use crate::presets::PRESETS;
+use crate::rewrite::redaction;
 use crate::summary::provider::PROVIDERS;
 use crate::tokens::COUNTERS;
 use crate::tokens::models::{self, PRICES_OF};
@@ -15,6 +16,7 @@ pub fn draw(table: Table) -> String {
         Table::Providers => providers(),
         Table::Models => models_table(),
         Table::Counters => counters(),
+        Table::Secrets => secrets(),
     };
     aligned(&rows)
 }
@@ -42,6 +44,11 @@ fn providers() -> Vec<Vec<String>> {
 fn counters() -> Vec<Vec<String>> {
     let rows = COUNTERS.iter().map(|(name, about)| row([name, about]));
     std::iter::once(row(["counter", "what it counts"])).chain(rows).collect()
+}
+
+fn secrets() -> Vec<Vec<String>> {
+    let rows = redaction::secrets().into_iter().map(|(kind, about)| row([kind, &about]));
+    std::iter::once(row(["secret", "how it is recognized"])).chain(rows).collect()
 }
 
 fn models_table() -> Vec<Vec<String>> {

@@ -53,6 +53,11 @@ impl fmt::Debug for Redactor {
     }
 }
 
+/// What is masked: each kind of secret, as its placeholders name it, and how it is recognized.
+pub fn secrets() -> Vec<(&'static str, String)> {
+    kinds::table()
+}
+
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Found {
@@ -306,3 +311,5 @@ fn around_placeholders(text: &str, secret: Found, kept: &[Range<usize>]) -> Vec<
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod token_tests;

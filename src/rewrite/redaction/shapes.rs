@@ -5,8 +5,10 @@
 //! it does. Nothing that was looked at is looked at again from another beginning, so the time is linear. What is secret
 //! by the name before it is found in [`super::assignments`].
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use memchr::memmem;
 use regex::Regex;
@@ -23,14 +25,20 @@ const LONGEST_AUTHORITY: usize = 4096;
 /// Characters of Base64 in a row that make something the body of a key.
 const KEY_LINE: usize = 16;
 
-/// Where something may begin, the longer beginning first.
-static BEGINNINGS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// Where something may begin, the longer beginning first, and which rows each beginning leads to.
+static BEGINNINGS: LazyLock<Option<Beginnings>> = LazyLock::new(|| {
     let mut prefixes: Vec<&str> = SHAPES.iter().flat_map(|shape| shape.prefixes.iter().copied()).collect();
+    // A single byte would make looking for all the others slow.
+    prefixes.retain(|prefix| prefix.len() > 1);
     prefixes.push(JWT_BEGINS);
-    prefixes.sort_by_key(|prefix| std::cmp::Reverse(prefix.len()));
-    let literals: Vec<String> = prefixes.into_iter().map(regex::escape).collect();
-    Regex::new(&literals.join("|")).ok()
+    prefixes.sort_unstable_by_key(|prefix| (Reverse(prefix.len()), *prefix));
+    prefixes.dedup();
+    let literals: Vec<String> = prefixes.iter().map(|prefix| regex::escape(prefix)).collect();
+    let rows = prefixes.into_iter().map(|found| (found, rows_of(found))).collect();
+    Regex::new(&literals.join("|")).ok().map(|regex| Beginnings { regex, rows })
 });
+/// The pattern of each row that has one, once it is looked for.
+static PARTS: [OnceLock<Option<Regex>>; SHAPES.len()] = [const { OnceLock::new() }; SHAPES.len()];
 /// The lines of a private key without its last one: headers, whole lines of Base64, and the last of them.
 static CUT_KEY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let between = r"(?:[\s>|]|\\+[nr])+";
@@ -46,9 +54,21 @@ static PUTTY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+struct Beginnings {
+    regex: Regex,
+    rows: HashMap<&'static str, Vec<(usize, &'static str)>>,
+}
+
+/// The rows whose beginning is there where `found` is, as their indices, each with its beginning.
+fn rows_of(found: &str) -> Vec<(usize, &'static str)> {
+    let fits = |shape: &Shape| shape.prefixes.iter().copied().find(|prefix| found.starts_with(prefix));
+    SHAPES.iter().enumerate().filter_map(|(index, shape)| fits(shape).map(|prefix| (index, prefix))).collect()
+}
+
 /// All of them in a text, in no order.
 pub(super) fn find(text: &str, found: &mut Vec<Found>) {
     keys(text, found);
+    marked_keys(text, found);
     private_keys(text, found);
     for captures in PUTTY.iter().flat_map(|regex| regex.captures_iter(text)) {
         let Some(lines) = captures.get(1) else { continue };
@@ -66,7 +86,7 @@ fn keys(text: &str, found: &mut Vec<Found>) {
     // As far as one was looked for in vain, where a later beginning would be in vain too.
     let mut no_jwt = 0;
     let mut vain = [0; SHAPES.len()];
-    while let Some(hit) = beginnings.find_at(text, at) {
+    while let Some(hit) = beginnings.regex.find_at(text, at) {
         let start = hit.start();
         at = start + 1;
         if hit.as_str() == JWT_BEGINS {
@@ -78,17 +98,15 @@ fn keys(text: &str, found: &mut Vec<Found>) {
             no_jwt = end;
             continue;
         }
-        for (shape, vain) in SHAPES.iter().zip(&mut vain) {
-            let Some(prefix) = shape.prefixes.iter().find(|prefix| text[start..].starts_with(**prefix)) else {
-                continue;
-            };
+        for (index, prefix) in beginnings.rows.get(hit.as_str()).into_iter().flatten() {
+            let vain = &mut vain[*index];
             if start < *vain {
                 continue;
             }
-            match key(text, start, prefix, shape) {
+            match key(text, start, prefix, *index) {
                 Ok(range) => {
                     at = range.end;
-                    found.push(Found { range, kind: shape.kind });
+                    found.push(Found { range, kind: SHAPES[*index].kind });
                     break;
                 }
                 Err(end) => *vain = end,
@@ -97,24 +115,47 @@ fn keys(text: &str, found: &mut Vec<Found>) {
     }
 }
 
-/// The key of that shape that begins at `start`, or has its mark there; or as far as none is.
-fn key(text: &str, start: usize, prefix: &str, shape: &Shape) -> Result<Range<usize>, usize> {
+/// Keys that have digits and a single byte in them as their mark.
+fn marked_keys(text: &str, found: &mut Vec<Found>) {
+    let bytes = text.as_bytes();
+    let marks = memchr::memchr2_iter(b'|', b'%', bytes);
+    for start in marks.filter(|start| *start > 0 && bytes[start - 1].is_ascii_digit()) {
+        let rows = rows_of(&text[start..=start]).into_iter();
+        let keys = rows.filter_map(|(index, mark)| Some((index, key(text, start, mark, index).ok()?)));
+        found.extend(keys.map(|(index, range)| Found { range, kind: SHAPES[index].kind }));
+    }
+}
+
+/// The key of the row `index` that begins at `start`, or has its mark there; or as far as none is.
+fn key(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usize>, usize> {
+    let shape = &SHAPES[index];
     let bytes = text.as_bytes();
     let body = start + prefix.len();
     let mut first = start;
     if let Some((class, least, most)) = shape.before {
         let before = bytes[..start].iter().rev().take(most + 1).take_while(|byte| class.has(**byte)).count();
         first = start - before.min(most);
+        // The letter of an escape is no part of it.
+        let is_escape = bytes[..first].ends_with(b"\\") && matches!(bytes[first], b'n' | b'r' | b't');
+        first += usize::from(is_escape && before > least);
         if before < least || (before > most && !begins(text, first)) {
             return Err(start);
         }
     } else if !shape.stays && !begins(text, start) {
         return Err(start);
     }
-    let ran = body + shape.class.run(&bytes[body..]);
-    let end = body + text[body..ran].trim_end_matches(['.', '-', '/', '~']).len();
+    if let Some(pattern) = shape.parts {
+        let end = body + parts_end(&text[body..], pattern, &PARTS[index]).ok_or(start)?;
+        let goes_on = bytes.get(end).is_some_and(|byte| byte.is_ascii_alphanumeric());
+        return if goes_on { Err(start) } else { Ok(first..end) };
+    }
+    let most = bytes.len().min(body.saturating_add(shape.most).saturating_add(1));
+    let ran = body + shape.class.run(&bytes[body..most]);
+    // A full stop and what else may follow a key; a key that is shorter without it ends with it.
+    let trimmed = body + text[body..ran].trim_end_matches(['.', '/', '~']).len();
+    let end = trimmed.max(ran.min(body.saturating_add(shape.least)));
     let value = &text[body..end];
-    if values::is_reference(value) || (shape.weak && !is_dense(value.as_bytes())) {
+    if (!value.is_empty() && values::is_reference(value)) || !shape.needs.met_by(value) {
         return Err(ran);
     }
     let has_digits = shape.class != Class::Hex || value.bytes().any(|byte| byte.is_ascii_digit());
@@ -124,10 +165,11 @@ fn key(text: &str, start: usize, prefix: &str, shape: &Shape) -> Result<Range<us
     Ok(if shape.stays { body..end } else { first..end })
 }
 
-/// Whether something has letters and digits in a row as no word does.
-fn is_dense(bytes: &[u8]) -> bool {
-    let mut runs = bytes.split(|byte| !byte.is_ascii_alphanumeric());
-    runs.any(|run| run.len() >= 20 || (run.len() >= 16 && run.iter().any(u8::is_ascii_digit)))
+/// How far what a pattern says goes at the start of a text.
+fn parts_end(rest: &str, pattern: &str, regex: &OnceLock<Option<Regex>>) -> Option<usize> {
+    // The tests see that it compiles.
+    let compile = || Regex::new(&format!("^(?-u:{pattern})")).ok();
+    regex.get_or_init(compile).as_ref()?.find(rest).map(|found| found.end())
 }
 
 /// Whether a secret may begin there: no letter or digit stands before it, unless it belongs to an escape or a colour.
