@@ -147,11 +147,11 @@ fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is made of an input, or of lines of one, before it is written.
+/// What is made of an input, or of lines of one, before it is written: of what is mended, where `--repair` asks for that.
 ///
 /// # Errors
 /// It cannot be read or mended, or there is no summary and the settings do not say what to put in its place.
-fn made(
+pub fn made(
     settings: &Settings,
     input: &Input,
     answers: &dyn Answers,

@@ -58,7 +58,7 @@ pub struct Processed {
 pub fn processed(arguments: &[String], text: &str) -> anyhow::Result<Processed> {
     let settings = Settings::new(understood(arguments)?.resolve(&presets::values, |_| None)?, |_| None)?;
     let input = Input { name: "-".to_owned(), text: text.to_owned(), ..Input::default() };
-    let outcome = app::process(&settings, &input, &Nobody, &mut Vec::new())?;
+    let outcome = app::made(&settings, &input, &Nobody, &mut Vec::new())?;
     let app::Outcome { made, compacted, archived, .. } = outcome;
     Ok(Processed { text: made.text(text), compacted, archived })
 }
@@ -145,7 +145,7 @@ fn back(outcome: &Processed, text: &str) -> String {
         let hash = sha256(part.as_bytes());
         let own = records.iter().filter(|record| record["result_sha256"] == hash.as_str());
         let own: Vec<Record> = own.map(|record| serde_json::from_value(record.clone()).expect("a record")).collect();
-        if own.is_empty() { part.to_owned() } else { put_back(part, line, own).expect("it fits") }
+        if own.is_empty() { part.to_owned() } else { put_back(part, "-", line, own).expect("it fits") }
     };
     if !by_line {
         return of(&outcome.text, None);
@@ -168,7 +168,12 @@ pub(crate) fn compact(bytes: &[u8]) {
 /// A text comes back by its archive, whatever else stands in that; by one that was changed, as it was or not at all.
 pub(crate) fn restore(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
-    let arguments = vec![format!("--keep={}", choices.keep()), "--archive=a.jsonl".to_owned()];
+    let mut arguments = vec![format!("--keep={}", choices.keep()), "--archive=a.jsonl".to_owned()];
+    let repair = choices.of(&[None, Some("--repair=drop"), Some("--repair=synthesize")]);
+    arguments.extend(repair.map(str::to_owned));
+    // Mending is felt where little is left: a few lines of the text, without the end of the last.
+    let few = choices.below(4);
+    let text = if few == 0 { text } else { text.lines().take(few).collect::<Vec<_>>().join("\n") };
     let outcome = processed(&arguments, &text).ok().filter(|outcome| outcome.text != text);
     let folder = tempfile::tempdir().expect("a folder");
     let (archive, short, long) =

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::cli::Arguments;
 use crate::exit::{Exit, Failure};
 use crate::hash::sha256;
-use crate::rewrite::restoring::{self, Record, without_end};
+use crate::rewrite::restoring::{self, Record, Refused, without_end};
 use crate::run::input::{self, plain, spoken};
 use crate::run::{append, output, said};
 
@@ -40,7 +40,7 @@ pub fn restore(archive: &Path, arguments: &Arguments) -> Result<Exit> {
     let mut archive = Archive::open(archive)?;
     let input = input::read(path)?;
     let name = spoken(&input.name);
-    let mut put_back = PutBack { archive: &mut archive, name: &name, lines: HashSet::new() };
+    let mut put_back = PutBack { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
     let text = put_back.whole_and_lines(input.text.clone())?;
     let lines = put_back.lines.len();
     if text == input.text {
@@ -103,8 +103,9 @@ impl<'p> Archive<'p> {
         }
     }
 
-    /// The records of how a text was made that has some hash. One that is its own original was left as it was.
-    fn records_of(&mut self, hash: &str) -> Result<Vec<Record>> {
+    /// The records of how a text was made that has some hash: a line, or the whole of a file. One that is its own original
+    /// was left as it was.
+    fn records_of(&mut self, hash: &str, is_line: bool) -> Result<Vec<Record>> {
         let places = self.records.get(hash).cloned().unwrap_or_default();
         let mut records = Vec::new();
         for place in places {
@@ -117,7 +118,8 @@ impl<'p> Archive<'p> {
                 self.unreadable(&format!("the record at byte {place} is not as tcompact writes them ({error})"))
             })?);
         }
-        records.retain(|record: &Record| record.original_sha256 != hash);
+        // A whole that became one line is another thing than that line: to put it back would make more lines for ever.
+        records.retain(|record: &Record| record.original_sha256 != hash && record.line.is_some() == is_line);
         Ok(records)
     }
 
@@ -158,51 +160,86 @@ fn unreadable(path: &Path, what: &str) -> Failure {
 /// The work on one text.
 struct PutBack<'p, 'a> {
     archive: &'p mut Archive<'a>,
+    /// The file that the text is of.
+    file: &'p str,
     /// The name of the text, for a sentence.
     name: &'p str,
     /// The numbers of the lines that were put back.
     lines: HashSet<usize>,
 }
 
+/// A line of a text.
+#[derive(Clone, Copy)]
+struct Line<'t> {
+    /// Its number, from 1.
+    number: usize,
+    /// The hashes of all lines of the text.
+    hashes: &'t [String],
+}
+
+impl Line<'_> {
+    /// Whether a record of some line can be of this one: it is, or the line that it names is no longer what it says.
+    fn can_be(&self, record: &Record, hash: &str) -> bool {
+        let named =
+            record.line.filter(|line| *line != self.number).and_then(|line| self.hashes.get(line.checked_sub(1)?));
+        named.is_none_or(|named| named != hash)
+    }
+
+    /// What tells it from others: a line that stands alone was taken out of some file, or is the only one of its own.
+    fn told(&self) -> Option<usize> {
+        (self.hashes.len() > 1).then_some(self.number)
+    }
+}
+
 impl PutBack<'_, '_> {
-    /// The text as it was before all, as a whole and line by line.
-    fn whole_and_lines(&mut self, mut text: String) -> Result<String> {
+    /// The text as it was before all, as a whole and line by line. That ends: a line stays one, and what it was before all
+    /// has no record; each further round needs a step of the whole, and no step is taken twice.
+    fn whole_and_lines(&mut self, text: String) -> Result<String> {
         let mut seen = HashSet::new();
+        let mut text = self.all_the_way(text, None, &mut seen)?;
         loop {
-            text = self.all_the_way(text, None, &mut seen)?;
+            let hashes: Vec<String> =
+                text.split_inclusive('\n').map(|line| sha256(without_end(line).as_bytes())).collect();
             let mut lines = String::with_capacity(text.len());
             for (index, line) in text.split_inclusive('\n').enumerate() {
                 let content = without_end(line);
-                let original = self.all_the_way(content.to_owned(), Some(index + 1), &mut HashSet::new())?;
+                let place = Line { number: index + 1, hashes: &hashes };
+                let original = self.all_the_way(content.to_owned(), Some(place), &mut HashSet::new())?;
                 if original != content {
                     self.lines.insert(index + 1);
                 }
                 lines.push_str(&original);
                 lines.push_str(&line[content.len()..]);
             }
+            text = self.all_the_way(lines.clone(), None, &mut seen)?;
             if lines == text {
                 return Ok(text);
             }
-            text = lines;
         }
     }
 
     /// A text as it was before all, or a line of one. What was `seen` before leads back to itself.
-    fn all_the_way(&mut self, mut text: String, line: Option<usize>, seen: &mut HashSet<String>) -> Result<String> {
+    fn all_the_way(&mut self, mut text: String, line: Option<Line<'_>>, seen: &mut HashSet<String>) -> Result<String> {
         loop {
             let hash = sha256(text.as_bytes());
-            let records = self.archive.records_of(&hash)?;
+            let mut records = self.archive.records_of(&hash, line.is_some())?;
+            records.retain(|record| line.is_none_or(|line| line.can_be(record, &hash)));
             if records.is_empty() {
                 return Ok(text);
             }
-            let at = line.map(|line| format!(" line {line}")).unwrap_or_default();
+            let at = line.map(|line| format!(" line {}", line.number)).unwrap_or_default();
             let refused = |why: &str| {
                 Failure::unreadable(format!("{}{at}: {} cannot be used: {why}", self.name, self.archive.path.display()))
             };
             if !seen.insert(hash) {
                 return Err(refused("its records lead back to themselves").into());
             }
-            text = restoring::put_back(&text, line, records).map_err(|why| refused(&why.to_string()))?;
+            let back = restoring::put_back(&text, self.file, line.and_then(|line| line.told()), records);
+            text = match back {
+                Ok(back) if line.is_some() && back.contains('\n') => Err(Refused::DoesNotFit),
+                back => back,
+            }
+            .map_err(|why| refused(&why.to_string()))?;
         }
     }
 }

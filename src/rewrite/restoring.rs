@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
+use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
@@ -149,6 +150,9 @@ fn pieces(source: &str, range: &Range<usize>, messages: &[Range<usize>]) -> Vec<
 /// The part of a record that the way back is made of.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Record {
+    /// The name of the conversation: its file and, where the file holds one a line, its line.
+    #[serde(default)]
+    pub source: String,
     /// Where it was cut.
     pub line: Option<usize>,
     /// The text before.
@@ -158,42 +162,62 @@ pub struct Record {
 }
 
 /// Why a text cannot be put back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// Records do not fit the text.
     DoesNotFit,
     /// What comes of it is not what was cut.
     NotTheOriginal,
-    /// Different texts became this one.
-    Ambiguous,
+    /// Different texts became this one, of these names.
+    Ambiguous(Vec<String>),
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Refused::DoesNotFit => "what it says of this text does not fit it; the archive was changed",
-            Refused::NotTheOriginal => {
-                "what it holds for this text does not have the hash of the original; the archive was changed, or part of it is missing"
+        match self {
+            Refused::DoesNotFit => {
+                out.write_str("what it says of this text does not fit it; the archive was changed")
             }
-            Refused::Ambiguous => "different texts became this one, and nothing tells which it was; use a copy of it with the records of one",
-        })
+            Refused::NotTheOriginal => out.write_str(
+                "what it holds for this text does not have the hash of the original; the archive was changed, or part of it is missing",
+            ),
+            Refused::Ambiguous(names) => {
+                const MOST: usize = 5;
+                let shown = names[..names.len().min(MOST)].join(", ");
+                let more = names.len().saturating_sub(MOST);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(
+                    out,
+                    "different texts became this one ({shown}{more}); give a copy of it the path of the one it was, or use a copy of the archive with only that one's records"
+                )
+            }
+        }
     }
 }
 
-/// The text of which `text` was made, by the records that name it as their result; `line` is where it stands, if it is a
-/// line. One that is there twice counts once.
+/// The text of which `text` was made, by the records that name it as their result; `name` is that of its file, and `line`
+/// where it stands in it, if it is a line. One that is there twice counts once. Where different texts became this one, the
+/// record wins whose source is nearest to this name, then that of the line.
 ///
 /// # Errors
 /// The records do not fit, or do not make an original, or those of several.
-pub fn put_back(text: &str, line: Option<usize>, mut records: Vec<Record>) -> Result<String, Refused> {
+pub fn put_back(text: &str, name: &str, line: Option<usize>, mut records: Vec<Record>) -> Result<String, Refused> {
     let several = |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
+    let mut names: Vec<String> = records.iter().map(|record| record.source.clone()).collect();
     if several(&records) {
+        let nearness = nearness(&records, &parts(name));
+        let mut of_each = nearness.iter();
+        records.retain(|_| of_each.next() == nearness.iter().max());
+    }
+    if several(&records) {
+        names = records.iter().map(|record| record.source.clone()).collect();
         records.retain(|record| record.line == line);
     }
-    if several(&records) {
-        return Err(Refused::Ambiguous);
-    }
-    let hash = records.first().ok_or(Refused::Ambiguous)?.original_sha256.clone();
+    let Some(hash) = records.first().map(|record| record.original_sha256.clone()).filter(|_| !several(&records)) else {
+        names.sort();
+        names.dedup();
+        return Err(Refused::Ambiguous(names));
+    };
     let mut edits: Vec<Vec<Edit>> =
         records.iter().map(Record::edits).collect::<Option<_>>().ok_or(Refused::DoesNotFit)?;
     edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
@@ -208,7 +232,34 @@ pub fn put_back(text: &str, line: Option<usize>, mut records: Vec<Record>) -> Re
     if sha256(original.as_bytes()) == hash { Ok(original) } else { Err(Refused::NotTheOriginal) }
 }
 
+fn parts(path: &str) -> Vec<Component<'_>> {
+    Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// How near the sources of records are to a path: the same; the same place below the folder that all of them are in, which
+/// is where the result of a folder is written below another; or how many parts at the end are the same.
+fn nearness(records: &[Record], path: &[Component<'_>]) -> Vec<(bool, usize, usize)> {
+    let sources: Vec<Vec<Component<'_>>> = records.iter().map(Record::path).collect();
+    let first = sources.first().map(Vec::as_slice).unwrap_or_default();
+    let is_shared = |at: &usize| sources.iter().all(|source| at + 1 < source.len() && source[*at] == first[*at]);
+    let shared = (0..first.len()).take_while(is_shared).count();
+    let of_one = |source: &Vec<Component<'_>>| {
+        let below = &source[shared..];
+        let same = source.iter().rev().zip(path.iter().rev()).take_while(|(one, other)| one == other).count();
+        (source == path, if path.ends_with(below) { below.len() } else { 0 }, same)
+    };
+    sources.iter().map(of_one).collect()
+}
+
 impl Record {
+    /// The parts of the path of the file that its source names.
+    fn path(&self) -> Vec<Component<'_>> {
+        // A conversation of a line has the number of the line behind the name of its file.
+        let file =
+            self.source.rsplit_once(':').filter(|(_, line)| self.line.is_some() && line.parse::<usize>().is_ok());
+        parts(file.map_or(&self.source, |(file, _)| file))
+    }
+
     /// The edits that put back what was cut; nothing where the record cannot have been written like that.
     fn edits(&self) -> Option<Vec<Edit>> {
         // Each message once and in order: a short record cannot grow without bounds.

@@ -404,6 +404,101 @@ fn what_is_cut_short_is_taken_back_while_others_write() {
     assert_eq!((of_large, records(&archive).len()), (written, written + times));
 }
 
+/// Runs a command that has to end within a minute.
+fn ended(arguments: &[&str], folder: &Path) -> i32 {
+    let mut child = tcompact().arg("-q").args(arguments).current_dir(folder).spawn().expect("it runs");
+    for _ in 0..6_000 {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status.code().expect("a code");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    child.kill().expect("it ran on");
+    panic!("{arguments:?} does not end");
+}
+
+/// Mending and cutting leave two messages, one, or none, with and without an end of the last line, in every framing.
+#[test]
+fn what_leaves_few_lines_comes_back() {
+    const ORPHAN: &str = r#"{"role":"tool","tool_call_id":"g","content":"x"}"#;
+    const KEPT: [&str; 2] = [r#"{"role":"user","content":"hi"}"#, r#"{"role":"assistant","content":"yes"}"#];
+    type Framing = (&'static str, fn(&[&str]) -> String);
+    let framings: [Framing; 7] = [
+        ("list.json", |all| format!("[{}]", all.join(", "))),
+        ("spaced.json", |all| format!("[\n  {}\n]", all.join(",\n  "))),
+        ("envelope.json", |all| format!(r#"{{"id":1,"messages":[{}]}}"#, all.join(","))),
+        ("messages.jsonl", |all| all.join("\n")),
+        ("returns.jsonl", |all| all.join("\r\n")),
+        ("lists.jsonl", |all| format!("[{}]\n[{},{}]", all.join(","), KEPT[0], KEPT[1])),
+        ("envelopes.jsonl", |all| {
+            let all = all.join(",");
+            format!("{{\"messages\":[{all}]}}\n{{\"messages\":[{all}]}}")
+        }),
+    ];
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path();
+    let mut back = 0;
+    for ((name, framing), kept) in framings.iter().flat_map(|framing| (0..=2).map(move |kept| (framing, kept))) {
+        for (orphans, end) in [(1, ""), (1, "\n"), (2, ""), (3, "\n")] {
+            for more in [&["--keep", "messages:99"][..], &["--keep", "messages:1", "--accept", "any"]] {
+                let all: Vec<&str> = std::iter::repeat_n(ORPHAN, orphans).chain(KEPT[..kept].iter().copied()).collect();
+                let source = framing(&all) + end;
+                fs::write(folder.join(name), &source).expect("written");
+                for left in ["a.jsonl", "out", "back"] {
+                    fs::remove_file(folder.join(left)).ok();
+                }
+                let mend = ["--repair", "drop", "--archive", "a.jsonl", "--from", "openai-chat", "-o", "out", name];
+                if ended(&[more, &mend].concat(), folder) != 0 {
+                    assert!(kept == 0 && !folder.join("out").exists(), "{name} {kept}: {source}");
+                    continue;
+                }
+                let code = ended(&["--restore", "a.jsonl", "-o", "back", "out"], folder);
+                let read = fs::read_to_string(folder.join("back")).unwrap_or_default();
+                assert_eq!((code, read.as_str()), (0, source.as_str()), "{name} {kept} {more:?}");
+                back += 1;
+            }
+        }
+    }
+    assert!(back >= 100, "{back}");
+}
+
+/// Where different inputs became the same text, the path tells which of them a result was.
+#[test]
+fn inputs_that_became_the_same_text_come_back() {
+    let home = tempfile::tempdir().expect("a folder");
+    let folder = home.path();
+    let conversation = |what: &str| {
+        format!(r#"[{{"role":"user","content":"{}"}},{{"role":"user","content":"last"}}]"#, what.repeat(40))
+    };
+    let files = [("a.json", "one "), ("b.json", "two "), ("sub/a.json", "three "), ("sub/c/a.json", "four ")];
+    let lines = [("x.jsonl", "five "), ("y.jsonl", "six ")];
+    fs::create_dir_all(folder.join("in/sub/c")).expect("folders");
+    for (file, what) in files {
+        fs::write(folder.join("in").join(file), conversation(what)).expect("written");
+    }
+    for (file, what) in lines {
+        let text = format!("{}\n{}\n", conversation(what), conversation(&what.to_uppercase()));
+        fs::write(folder.join("in").join(file), text).expect("written");
+    }
+    let rules = ["--keep", "messages:1", "--ledger", "off", "--summarizer-cmd", "echo short", "--archive", "a.jsonl"];
+    assert_eq!(ended(&[&rules[..], &["-O", "out", "in"]].concat(), folder), 0);
+    let read = |file: &Path| fs::read_to_string(file).expect("a text");
+    assert_eq!(read(&folder.join("out/a.json")), read(&folder.join("out/sub/a.json")));
+    for (file, _) in files.iter().chain(&lines) {
+        let out = format!("out/{file}");
+        assert_eq!(ended(&["--restore", "a.jsonl", "-o", "back", &out], folder), 0, "{file}");
+        assert_eq!(read(&folder.join("back")), read(&folder.join("in").join(file)), "{file}");
+    }
+    // In its place, and under a path of which nothing is known.
+    fs::copy(folder.join("out/b.json"), folder.join("in/b.json")).expect("copied");
+    assert_eq!(ended(&["--restore", "a.jsonl", "-o", "back", "in/b.json"], folder), 0);
+    assert_eq!(read(&folder.join("back")), conversation("two "));
+    let archive = path(folder, "a.jsonl");
+    let unknown = restored(&archive, &read(&folder.join("out/a.json")));
+    assert!(unknown.code == 1 && unknown.stdout.is_empty(), "{unknown:?}");
+    assert!(files.iter().all(|(file, _)| unknown.stderr.contains(&format!("in/{file}"))), "{unknown:?}");
+}
+
 proptest! {
     #![proptest_config(cases(2_000))]
 
@@ -427,9 +522,9 @@ proptest! {
         let parsed = serde_json::from_str(&record).expect("a record");
         let line = ways[0].line;
         let text = |of: &str| line.map_or(of.to_owned(), |line| of.lines().nth(line - 1).expect("a line").to_owned());
-        prop_assert_eq!(put_back(&text(&result), line, vec![parsed]), Ok(text(&source)));
+        prop_assert_eq!(put_back(&text(&result), "", line, vec![parsed]), Ok(text(&source)));
         let changed = changes.iter().fold(record, |record, change| change.made_to(&record));
-        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = put_back(&text(&result), line, vec![parsed]) {
+        if let Ok(parsed) = serde_json::from_str(&changed) && let Ok(back) = put_back(&text(&result), "", line, vec![parsed]) {
             prop_assert_eq!(back, text(&source), "{}", changed);
         }
     }

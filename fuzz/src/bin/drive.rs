@@ -7,11 +7,15 @@
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tcompact_fuzz::{Mutator, TARGETS, Target, seeds_of, target};
+
+/// Within this, every input comes to its end: the slowest takes a hundredth of it.
+const LONGEST: Duration = Duration::from_secs(60);
 
 /// Findings after which a target is left: most are the same.
 const ENOUGH: usize = 20;
@@ -47,6 +51,23 @@ fn artifacts(name: &str) -> PathBuf {
 
 static SAID: Mutex<String> = Mutex::new(String::new());
 
+/// The input that a target is given: since when, of which target, under which name it is kept, and its bytes.
+static GIVEN: Mutex<Option<(Instant, &str, String, Vec<u8>)>> = Mutex::new(None);
+
+/// Ends everything where an input does not come to its end, and keeps it.
+fn watch() -> ! {
+    loop {
+        thread::sleep(Duration::from_secs(1));
+        let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, name, file, input)) = given.as_ref().filter(|(since, ..)| since.elapsed() > LONGEST) {
+            let file = artifacts(name).join(file);
+            fs::write(&file, input).expect("written");
+            println!("{name}: {}\n  it does not end within {LONGEST:?}", file.display());
+            process::exit(1);
+        }
+    }
+}
+
 /// Gives a target inputs for some time; how many broke a promise.
 fn drive(target: &Target, seconds: &str, seed: &[&str]) -> usize {
     let seed = seed.first().map_or(1, |seed| seed.parse().expect("SEED is a number"));
@@ -54,12 +75,15 @@ fn drive(target: &Target, seconds: &str, seed: &[&str]) -> usize {
     panic::set_hook(Box::new(|info| {
         *SAID.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
     }));
+    thread::spawn(watch);
     let mut mutator = Mutator::new(seeds_of(target.name), seed);
     let (mut inputs, mut broken, mut slowest) = (0_u64, 0, Duration::ZERO);
     while Instant::now() < until && broken < ENOUGH {
         let input = mutator.next_input();
         inputs += 1;
         let began = Instant::now();
+        let give = |given| *GIVEN.lock().unwrap_or_else(PoisonError::into_inner) = given;
+        give(Some((began, target.name, format!("{seed}-{inputs}"), input.clone())));
         if panic::catch_unwind(AssertUnwindSafe(|| tcompact_fuzz::run(target.name, &input))).is_err() {
             broken += 1;
             let file = artifacts(target.name).join(format!("{seed}-{inputs}"));
@@ -67,6 +91,7 @@ fn drive(target: &Target, seconds: &str, seed: &[&str]) -> usize {
             let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).clone();
             println!("{}: {}\n  {}", target.name, file.display(), said.chars().take(1_500).collect::<String>());
         }
+        give(None);
         slowest = slowest.max(began.elapsed());
     }
     let _ = panic::take_hook();
