@@ -67,7 +67,7 @@
 //! - [`run`]: the outside. Which files are read and where results go, reading, writing whole or not at all, the journal of
 //!   what is finished, whose turn it is, what is said and drawn for people.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
-//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time, [`hash`] how texts and files are known again,
+//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time, [`fault`] what becomes of bugs of its own, [`hash`] how texts and files are known again,
 //!   [`slip`] what was probably meant by a text that is wrong.
 //!
 //! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
@@ -88,6 +88,7 @@
 pub mod app;
 pub mod cli;
 pub mod exit;
+pub mod fault;
 pub mod hash;
 pub mod interrupt;
 pub mod plan;

@@ -6,13 +6,16 @@ use std::process::ExitCode;
 use tcompact::app;
 use tcompact::cli::{self, When};
 use tcompact::exit::{Exit, Failure};
+use tcompact::fault;
 use tcompact::presets;
 use tcompact::run::{input, output, tables};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 
 fn main() -> ExitCode {
-    match run() {
+    fault::install_hook();
+    let done = fault::caught(fault::Part::Program, run).unwrap_or_else(|fault| Err(anyhow::anyhow!("{fault}")));
+    match done {
         Ok(exit) => exit.into(),
         Err(error) => match error.downcast::<clap::Error>() {
             Ok(error) => not_understood(&error),

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use tcompact::rewrite::redaction::Redactor;
-use tcompact::summary::ledger::{self, Entry, Ledger};
+use tcompact::summary::ledger::{self, Ledger};
 use tcompact::summary::provider::{Endpoint, PROVIDERS};
-use tcompact::summary::{acceptance, data, extractive as embedded, fence};
+use tcompact::summary::{acceptance, data, fence};
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
 use tcompact::transcript::Message;
@@ -12,7 +12,7 @@ use tcompact::transcript::framing;
 use tcompact::transcript::source::Source;
 
 use crate::choices::{Choices, split};
-use crate::lawful::PREFIX;
+use crate::lawful::{self, PREFIX};
 
 /// An answer is read the same every time, and says what it says or what is missing.
 pub(crate) fn answers(bytes: &[u8]) {
@@ -82,32 +82,14 @@ fn with(text: &str, look: impl FnOnce(&[&Message<'_>])) {
     look(&document.transcripts[0].messages.iter().collect::<Vec<_>>());
 }
 
-/// Facts are found the same every time, fit where they are to fit, are read as they were written, and are held by what
-/// has them all.
+/// The laws of facts.
 pub(crate) fn ledger(bytes: &[u8]) {
     let (text, mut choices) = split(bytes);
     worded(&text);
     let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::O200kBase)]);
     let limit = [1_000_000, 0, 1, 10, 60, 300][choices.below(6)];
     with(&conversation(&text, &mut choices), |messages| {
-        let indices: Vec<usize> = (0..messages.len()).collect();
-        let ledger = ledger::collect(messages, &indices, PREFIX);
-        assert_eq!(ledger::collect(messages, &indices, PREFIX).entries, ledger.entries, "the same every time");
-        for entry in &ledger.entries {
-            assert!(!entry.text.contains(['\n', '\r']) && !entry.about.contains(['\n', '\r']), "{entry:?}");
-            assert!(entry.weight.is_finite() && entry.weight > 0.0, "{entry:?}");
-        }
-        let lacking = ledger.lacking("");
-        assert!(lacking.windows(2).all(|two| two[0].weight >= two[1].weight), "the most important first");
-        let section = Ledger::section(&lacking, counter, limit);
-        assert!(counter.count_text(&section) <= limit, "{section:?}");
-        let read = Ledger::parse(&section);
-        assert!(section.is_empty() == read.is_empty(), "{section:?}");
-        let again = Ledger::section(&read.iter().collect::<Vec<&Entry>>(), counter, 1_000_000);
-        assert_eq!(Ledger::parse(&again), read, "what is carried on is carried on: {section:?} {again:?}");
-        assert!(Ledger::parse(&ledger::without(&section)).is_empty());
-        let all = Ledger::section(&lacking, counter, 1_000_000);
-        assert!(ledger.lacking(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.lacking(&all));
+        lawful::assert_facts(messages, counter, limit);
     });
 }
 
@@ -117,9 +99,7 @@ pub(crate) fn extractive(bytes: &[u8]) {
     let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::Cl100kBase)]);
     let limit = [100, 0, 1, 7, 40, 400, 4_000][choices.below(7)];
     with(&conversation(&text, &mut choices), |messages| {
-        let summary = embedded::summarize(messages, PREFIX, counter, limit);
-        assert_eq!(embedded::summarize(messages, PREFIX, counter, limit), summary, "the same every time");
-        assert!(counter.count_text(&summary) <= limit, "{summary:?}");
+        let summary = lawful::assert_summary(messages, counter, limit);
         assert!(limit < 40 || text.trim().is_empty() || !summary.trim().is_empty(), "nothing is said of {text:?}");
     });
 }

@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, Scope, scope};
@@ -16,6 +15,7 @@ use anyhow::Result;
 
 use crate::cli::OnError;
 use crate::exit::{Exit, Failure};
+use crate::fault::{self, Part};
 use crate::interrupt;
 use crate::run::input::{self, Input, Lines, Opened, Piece, Reading};
 use crate::run::inputs::Inputs;
@@ -349,8 +349,7 @@ impl<'b> Batch<'b> {
         let mut conversations = Vec::new();
         let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
         // One bad input must not take the others with it, whatever it does.
-        let outcome = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-            let fault = "tcompact has a fault that this transcript shows; please report it";
+        let outcome = fault::caught(Part::Input, work).unwrap_or_else(|fault| {
             Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&input.name))).into())
         });
         match outcome {

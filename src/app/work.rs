@@ -8,6 +8,7 @@ use anyhow::Result;
 
 use crate::cli::{Accept, OnError};
 use crate::exit::{Exit, Failure};
+use crate::fault::{self, Fault, Part};
 use crate::plan::Plan;
 use crate::plan::carried::{self, Carried};
 use crate::rewrite::redaction::Redactor;
@@ -82,6 +83,12 @@ impl From<NoAnswer> for NoSummary {
     }
 }
 
+impl From<Fault> for NoSummary {
+    fn from(fault: Fault) -> Self {
+        NoSummary { exit: Exit::SummarizerFailed, message: fault.to_string() }
+    }
+}
+
 impl From<Refusal> for NoSummary {
     fn from(refusal: Refusal) -> Self {
         NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string() }
@@ -127,7 +134,7 @@ impl Work<'_, '_> {
     /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
     pub(super) fn instead(&self, source: &str, failed: &NoSummary) -> Result<Option<Accepted>> {
         let said = Said::new(self.settings);
-        if self.embedded() {
+        if self.embedded() && failed.exit != Exit::SummarizerFailed {
             // That is no error of anybody's: some histories have nothing to say.
             said.left(source, &failed.message);
             return Ok(None);
@@ -142,6 +149,7 @@ impl Work<'_, '_> {
             Exit::SummaryRefused => {
                 "--on-error extractive goes on without a model; --accept any takes the summary as it is"
             }
+            Exit::SummarizerFailed if self.embedded() => "--on-error passthrough leaves such a transcript unchanged",
             Exit::SummarizerFailed if message.contains("answered 401") => {
                 "tcompact --list providers, for the variable that holds the key; --api-key-env names another"
             }
@@ -155,6 +163,8 @@ impl Work<'_, '_> {
             OnError::Embed => {}
             OnError::Fail => return Err(fail().into()),
             _ if wrong_prompt => return Err(fail().into()),
+            // It would fail in its own place, too.
+            OnError::Extractive if self.embedded() => return Err(fail().into()),
             _ => {}
         }
         said.failed(source, &message, self.settings.on_error);
@@ -168,6 +178,11 @@ impl Work<'_, '_> {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
                 Ok(match self.extractive(&messages).and_then(|reply| self.accepted(&reply)) {
                     Ok(accepted) => Some(Accepted { by: Writer::Embedded, ..accepted }),
+                    Err(fault) if fault.exit == Exit::SummarizerFailed => {
+                        let next = "--on-error passthrough leaves such a transcript unchanged";
+                        let fail = Failure::new(fault.exit, format!("{}: {}", spoken(source), fault.message));
+                        return Err(fail.try_next(next).into());
+                    }
                     Err(failed) => {
                         said.left(source, &failed.message);
                         None
@@ -184,15 +199,23 @@ impl Work<'_, '_> {
         Ok(Accepted { text: self.masked(text.to_owned()), by: Writer::Summarizer })
     }
 
-    /// A model's summary with the facts that it lacks, as far as these may go and save something all the same.
+    /// A model's summary with the facts that it lacks, as far as these may go and save something all the same. It was
+    /// paid for: a fault costs only the facts.
     pub(super) fn with_facts(&self, summary: String) -> String {
-        let most = self.settings.ledger;
-        if most == 0 || self.embedded() {
+        if self.settings.ledger == 0 || self.embedded() {
             return summary;
         }
+        fault::caught(Part::Ledger, || self.beside_facts(&summary)).unwrap_or_else(|fault| {
+            Said::new(self.settings).without_ledger(self.source, &fault);
+            summary
+        })
+    }
+
+    fn beside_facts(&self, summary: &str) -> String {
+        let most = self.settings.ledger;
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
         let ledger = ledger::collect(&messages, &self.summarized, &self.settings.policy.summary_prefix);
-        let summary = ledger::beside_another(&summary);
+        let summary = ledger::beside_another(summary);
         let lacking = ledger.lacking(&summary);
         let spare = self.replaced_tokens().saturating_sub(self.message_tokens(&summary)).saturating_sub(1);
         let mut limit = most.min(spare);
@@ -289,8 +312,12 @@ impl Work<'_, '_> {
     /// The embedded summarizer's text, so large that the message is smaller than what it replaces.
     ///
     /// # Errors
-    /// Not even a character is so small: what it replaces stays, whatever `--accept` says.
+    /// Not even a character is so small: what it replaces stays, whatever `--accept` says. Or it fails by a fault.
     fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
+        fault::caught(Part::Extractive, || self.extracted(sent))?
+    }
+
+    fn extracted(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
         let settings = self.settings;
         let prefix = &settings.policy.summary_prefix;
         let text = self.earlier.map(|earlier| format!("{prefix}{}", earlier.text));
@@ -365,3 +392,6 @@ pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[s
     let of_one = |entry: &serde_json::Value| lone(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }
+
+#[cfg(test)]
+mod tests;

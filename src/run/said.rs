@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::cli::{Accept, OnError};
+use crate::fault::Fault;
 use crate::plan::breaches::Breach;
 use crate::plan::economy::Economy;
 use crate::plan::{Parted, Plan, total};
@@ -306,6 +307,11 @@ impl<'s> Said<'s> {
             OnError::Embed => "the summary is this message, and the history is gone",
         };
         self.line(&format!("{}: {message}; {instead}", spoken(source)));
+    }
+
+    /// That a model's summary goes without the facts that it lacks.
+    pub fn without_ledger(self, source: &str, fault: &Fault) {
+        self.line(&format!("{}: {fault}; the summary has no ledger beside it", spoken(source)));
     }
 
     /// That nobody said who was to write the summary.

@@ -20,6 +20,7 @@ mod killed;
 mod lawful;
 mod laws;
 mod layers;
+mod lines;
 mod pages;
 mod peers;
 mod presets;

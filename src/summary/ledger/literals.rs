@@ -28,7 +28,7 @@ pub(in crate::summary) struct Literal {
     pub(in crate::summary) span: Range<usize>,
 }
 
-/// The literals of a text, in order.
+/// The literals of a text, in order; none reaches into another.
 pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
@@ -51,8 +51,10 @@ pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
         if !plain(&bytes[at..end]) {
             classify(text, at, end, &mut found);
         }
-        at = end;
+        // A number takes the unit behind it along.
+        at = found.last().map_or(end, |last| last.span.end.max(end));
     }
+    debug_assert!(found.windows(2).all(|two| two[0].span.end <= two[1].span.start), "{found:?} of {text:?}");
     found
 }
 
@@ -71,7 +73,8 @@ fn in_word(byte: u8) -> bool {
     IN_WORD[usize::from(byte)]
 }
 
-fn word_end(bytes: &[u8], start: usize) -> usize {
+/// Where the word ends that begins at a place.
+pub(super) fn word_end(bytes: &[u8], start: usize) -> usize {
     let mut end = start;
     while end < bytes.len() {
         let groups = || {
@@ -113,7 +116,7 @@ fn address_end(bytes: &[u8], start: usize) -> usize {
 }
 
 /// Where a word ends without the punctuation behind it.
-fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
+pub(super) fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
     let behind = bytes[start..end]
         .iter()
         .rev()
@@ -328,6 +331,19 @@ mod tests {
             (Class::Identifier, "ACME-77213"),
         ];
         assert_eq!(found(text), expected);
+    }
+
+    /// A unit is a whole word, or it is none; what a number takes along is not found once more.
+    #[test]
+    fn no_literal_reaches_into_another() {
+        assert_eq!(found("12 tests.rs"), [(Class::Path, "tests.rs")]);
+        assert_eq!(found("3 files.py:2 failed"), [(Class::Path, "files.py"), (Class::Number, "2 failed")]);
+        assert_eq!(found("10 MB/s. 7 x2, 5 s"), [(Class::Number, "10 MB/s"), (Class::Number, "5 s")]);
+        for text in ["12 tests.rs", "1 s/tests.rs", "9 line_of", "4 KB-x", "2 s@a.b", "1 x:2 h", "5 tests::a", "1 hé"]
+        {
+            let spans: Vec<_> = literals(text).into_iter().map(|literal| literal.span).collect();
+            assert!(spans.windows(2).all(|two| two[0].end <= two[1].start), "{text}: {spans:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Numbers with what they are numbers of: amounts with their units, dates, times, versions.
 
-use super::literals::{Class, Literal};
+use super::literals::{Class, Literal, trimmed, word_end};
 
 /// Units that make a number of any size worth keeping, and that belong to it.
 const UNITS: [&str; 66] = [
@@ -110,11 +110,12 @@ pub(super) fn number(text: &str, start: usize, end: usize, found: &mut Vec<Liter
     true
 }
 
-/// Where a unit ends that stands a space behind a number.
+/// Where a unit ends that stands a space behind a number: a whole word, or several with slashes, as of a rate.
 fn unit_behind(text: &str, end: usize) -> Option<usize> {
-    let rest = text[end..].strip_prefix(' ')?;
-    let length = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-    is_unit(&rest[..length]).then_some(end + 1 + length)
+    let start = end + 1;
+    text[end..].strip_prefix(' ')?;
+    let unit_end = trimmed(text.as_bytes(), start, word_end(text.as_bytes(), start));
+    text[start..unit_end].split('/').all(is_unit).then_some(unit_end)
 }
 
 fn is_date(word: &str) -> bool {

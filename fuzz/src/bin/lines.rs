@@ -1,0 +1,45 @@
+//! The laws of facts and of the embedded summarizer on as many lines as one likes, made of what the ledger looks for.
+//!
+//! usage: lines [LINES [SEED]]
+
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+use std::time::Instant;
+
+#[path = "../../../tests/integration/lawful.rs"]
+mod lawful;
+#[path = "../../../tests/integration/lines.rs"]
+mod lines;
+
+mod program {
+    pub(crate) const FIXTURES: &str = tcompact_fuzz::FIXTURES;
+}
+
+/// Lines of a conversation.
+const OF_ONE: usize = 20;
+
+fn main() -> ExitCode {
+    let mut numbers = std::env::args().skip(1).map(|number| number.parse::<u64>().expect("a number"));
+    let (wanted, seed) = (numbers.next().unwrap_or(1_000_000), numbers.next().unwrap_or(2026));
+    let tokens = lines::Tokens::of_ledger();
+    println!("{wanted} lines of {} words and of shapes, seed {seed}", tokens.count());
+    let began = Instant::now();
+    let (mut made, mut broken) = (0, 0);
+    for number in 0..wanted.div_ceil(OF_ONE as u64) {
+        let mut below = lines::choices(seed.wrapping_mul(1 << 32).wrapping_add(number));
+        let conversation = lines::conversation(&tokens, OF_ONE, &mut below);
+        made += OF_ONE as u64;
+        if panic::catch_unwind(AssertUnwindSafe(|| lines::assert_read(&conversation, &mut below))).is_err() {
+            broken += 1;
+            println!("conversation {number} of seed {seed}: {conversation}");
+            if broken == 20 {
+                break;
+            }
+        }
+        if made.is_multiple_of(1_000_000) {
+            println!("{made} so far, {:.0} s", began.elapsed().as_secs_f64());
+        }
+    }
+    println!("{made} lines, {broken} conversations broke a law; {:.0} s", began.elapsed().as_secs_f64());
+    if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,102 @@
+//! Bugs of tcompact's own: a panic is caught where it costs least, and becomes an error like any other.
+//!
+//! The message of a panic is never printed: it can quote the transcript.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+
+thread_local! {
+    /// Where the last panic of this thread was.
+    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// What can fail by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// The ledger beside a model's summary.
+    Ledger,
+    /// The embedded summarizer.
+    Extractive,
+    /// All else that is done with an input.
+    Input,
+    /// All that the program does.
+    Program,
+}
+
+/// A panic that was caught.
+#[derive(Debug)]
+pub struct Fault {
+    part: Part,
+    place: Option<String>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.part {
+            Part::Ledger => "the ledger hits a bug in tcompact",
+            Part::Extractive => "the embedded summarizer hits a bug in tcompact",
+            Part::Input => "this transcript hits a bug in tcompact",
+            Part::Program => "this is a bug in tcompact",
+        })?;
+        match &self.place {
+            Some(place) => write!(f, " ({place}), please report it"),
+            None => f.write_str(", please report it"),
+        }
+    }
+}
+
+/// Has panics print nothing; [`caught`] tells where they were. For programs: a library leaves that to those who use it.
+pub fn install_hook() {
+    panic::set_hook(Box::new(|info| {
+        // Where another library panics says little, and how the machine that built it names its folders.
+        let own = info.location().filter(|place| place.file().starts_with("src"));
+        let place = own.map(|place| format!("{}:{}", place.file(), place.line()));
+        LAST.with(|last| *last.borrow_mut() = place);
+    }));
+}
+
+/// Does some work.
+///
+/// # Errors
+/// It panicked.
+pub fn caught<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Fault> {
+    let work = || {
+        #[cfg(test)]
+        tests::fail(part);
+        work()
+    };
+    // What a panic leaves half done is only read again where it says nothing: counts, and placeholders of secrets.
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| Fault { part, place: LAST.take() })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static FAILING: Cell<Option<Part>> = const { Cell::new(None) };
+    }
+
+    pub(super) fn fail(part: Part) {
+        assert!(FAILING.get() != Some(part), "on purpose: secret");
+    }
+
+    /// Does something while a part panics wherever it runs on this thread.
+    pub(crate) fn while_failing<T>(part: Part, work: impl FnOnce() -> T) -> T {
+        FAILING.set(Some(part));
+        let done = work();
+        FAILING.set(None);
+        done
+    }
+
+    #[test]
+    fn a_panic_is_an_error_without_its_message() {
+        assert_eq!(caught(Part::Ledger, || 7).ok(), Some(7));
+        let fault = while_failing(Part::Ledger, || caught(Part::Ledger, || ())).expect_err("it panicked");
+        assert_eq!(fault.to_string(), "the ledger hits a bug in tcompact, please report it");
+        let placed = Fault { place: Some("src/a.rs:7".to_owned()), ..fault };
+        assert_eq!(placed.to_string(), "the ledger hits a bug in tcompact (src/a.rs:7), please report it");
+    }
+}
