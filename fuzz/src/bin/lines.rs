@@ -6,6 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::time::Instant;
 
+#[allow(dead_code, reason = "the laws of cuts are for others")]
 #[path = "../../../tests/integration/lawful.rs"]
 mod lawful;
 #[path = "../../../tests/integration/lines.rs"]
