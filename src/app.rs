@@ -36,6 +36,7 @@ use crate::run::output;
 use crate::run::report::{self, Conversation, DryRun, Status};
 use crate::run::said::Said;
 use crate::run::terminal;
+use crate::sanitize::sanitize_line;
 use crate::settings::{Destination, Explain, Settings};
 use crate::summary::Answers;
 use crate::summary::cache::Cache;
@@ -330,7 +331,7 @@ fn dry_run(
             let summary = shown.map(|shown| shown.summary.as_str());
             text.push_str(&match settings.json {
                 true => DryRun::new(&source, seen, plan, tally, settings).with(economy, summary).to_line(),
-                false if settings.many => format!("{}\t{}\n", input::visible_line(&source), plan.cutoff),
+                false if settings.many => format!("{}\t{}\n", sanitize_line(&source), plan.cutoff),
                 false => format!("{}\n", plan.cutoff),
             });
         });

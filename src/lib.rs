@@ -67,8 +67,9 @@
 //! - [`run`]: the outside. Which files are read and where results go, reading, writing whole or not at all, the journal of
 //!   what is finished, whose turn it is, what is said and drawn for people.
 //! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
-//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time, [`fault`] what becomes of bugs of its own, [`hash`] how texts and files are known again,
-//!   [`slip`] what was probably meant by a text that is wrong.
+//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time, [`fault`] what becomes of bugs of its own,
+//!   [`hash`] how texts and files are known again, [`slip`] what was probably meant by a text that is wrong, [`sanitize`]
+//!   what a terminal must not be sent.
 //!
 //! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
 //! Nothing is written until everything that can fail has not.
@@ -95,6 +96,7 @@ pub mod plan;
 pub mod presets;
 pub mod rewrite;
 pub mod run;
+pub mod sanitize;
 pub mod settings;
 pub mod slip;
 pub mod summary;

@@ -8,7 +8,8 @@ use tcompact::cli::{self, When};
 use tcompact::exit::{Exit, Failure};
 use tcompact::fault;
 use tcompact::presets;
-use tcompact::run::{input, output, tables};
+use tcompact::run::{output, tables};
+use tcompact::sanitize::{sanitize, sanitize_line};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 
@@ -21,9 +22,8 @@ fn main() -> ExitCode {
             Ok(error) => not_understood(&error),
             Err(error) => {
                 let failure = error.downcast_ref::<Failure>();
-                let shown =
-                    failure.map(Failure::shown).unwrap_or_default().iter().map(|line| input::visible_line(line));
-                let lines: Vec<String> = [input::visible_line(&error.to_string())].into_iter().chain(shown).collect();
+                let shown = failure.map(Failure::shown).unwrap_or_default().iter().map(|line| sanitize_line(line));
+                let lines: Vec<String> = [sanitize_line(&error.to_string())].into_iter().chain(shown).collect();
                 complain(&lines.join("\n"));
                 failure.map_or(Exit::Unreadable, |failure| failure.exit).into()
             }
@@ -50,7 +50,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
 fn complain(message: &str) {
     let red = clap::builder::styling::AnsiColor::Red.on_default().bold();
     // Where nobody can be told, the exit code says it.
-    let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {}", input::visible(message));
+    let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {}", sanitize(message));
 }
 
 fn run() -> anyhow::Result<Exit> {

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use unicode_width::UnicodeWidthChar;
 
+use crate::sanitize::is_control;
+
 /// How alike two words must be for one to be taken for a slip of the other.
 const NEAR: f64 = 0.8;
 /// Columns of a text that are shown.
@@ -70,7 +72,7 @@ impl Slip {
     /// around is shown.
     pub fn drawn(&self, text: &str) -> [String; 2] {
         let Range { start, end } = self.range(text);
-        let wide = |c: char| c.width().unwrap_or(1);
+        let wide = |c: char| if is_control(c) { 1 } else { c.width().unwrap_or(1) };
         let width = |text: &str| text.chars().map(wide).sum::<usize>();
         let mut left = BEFORE;
         let mut first = start;
@@ -89,7 +91,7 @@ impl Slip {
             columns += wide(*c);
             columns <= SHOWN
         }) {
-            shown.push(if c.is_control() { ' ' } else { c });
+            shown.push(if is_control(c) { ' ' } else { c });
         }
         if first + (shown.len() - head.len()) < text.len() {
             shown.push('…');

@@ -5,16 +5,10 @@
 use clap::builder::styling::Style;
 use unicode_width::UnicodeWidthChar;
 
+use crate::sanitize::is_control;
+
 /// What stands for the rest of a text that has been cut.
 const MORE: char = '…';
-
-/// Whether a character only says how others are shown: a terminal would obey it, or draw a line that reads otherwise than
-/// it is written.
-pub(super) fn is_obeyed(c: char) -> bool {
-    let directs = matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
-    let joins = matches!(c, '\u{ad}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}' | '\u{fff9}'..='\u{fffb}');
-    c.is_control() || directs || joins || matches!(c, '\u{e0000}'..='\u{e0fff}')
-}
 
 /// The columns that a text takes, at most: terminals draw some groups of characters in fewer.
 pub(super) fn width(text: &str) -> usize {
@@ -32,7 +26,7 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
             blank = !line.is_empty();
             continue;
         }
-        if is_obeyed(c) {
+        if is_control(c) {
             continue;
         }
         let wanted = c.width().unwrap_or(0) + usize::from(blank);
@@ -70,11 +64,6 @@ fn within(text: &str, columns: usize) -> &str {
 pub(super) fn fitted_end(text: &str, columns: usize) -> String {
     let backwards: String = fitted(text, usize::MAX).chars().rev().collect();
     fitted(&backwards, columns).chars().rev().collect()
-}
-
-/// A line of a text as it is, without what a terminal would obey.
-pub(super) fn harmless(line: &str) -> String {
-    line.chars().filter(|c| *c == '\t' || !is_obeyed(*c)).collect()
 }
 
 /// A line in pieces, each in its own style.
@@ -154,7 +143,6 @@ mod tests {
     #[test]
     fn nothing_is_obeyed() {
         assert_eq!(fitted("a\u{1b}[31mb\u{202e}c\u{7}\u{9b}d\u{200d}", 20), "a[31mbcd");
-        assert_eq!(harmless("a\tb\r\u{1b}]0;x\u{2066}"), "a\tb]0;x");
         assert_eq!(fitted("e\u{301}", 1), "e\u{301}", "an accent belongs to its letter");
     }
 

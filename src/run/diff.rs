@@ -7,12 +7,13 @@ use serde_json::Value;
 
 use crate::plan::Plan;
 use crate::rewrite::{Edit, Placed, edited};
+use crate::sanitize::{sanitize, sanitize_line};
 use crate::tokens::Counter;
 use crate::transcript::format::lone;
 use crate::transcript::{Message, Transcript};
 
 use super::brief;
-use super::columns::{fitted, harmless};
+use super::columns::fitted;
 use super::input::spoken;
 
 const HEADER: Style = Style::new().bold();
@@ -94,7 +95,7 @@ impl Diff<'_, '_> {
         if !steps.iter().any(Step::is_change) {
             return out;
         }
-        let source = harmless(&spoken(self.source));
+        let source = sanitize_line(&spoken(self.source));
         push(&mut out, HEADER, "---", &format!(" {source}"));
         push(&mut out, HEADER, "+++", &format!(" {source}, compacted"));
         let shown: Vec<bool> = (0..steps.len())
@@ -205,7 +206,7 @@ impl Diff<'_, '_> {
     fn summary(&self, out: &mut String) {
         let whole = |text: &str, out: &mut String| {
             text.lines().for_each(|line| {
-                push(out, PUT, "+", format!("    {}", harmless(line)).trim_end());
+                push(out, PUT, "+", format!("    {}", sanitize(line)).trim_end());
             });
         };
         match self.summary {

@@ -38,22 +38,6 @@ pub fn spoken(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text as it can be shown on a terminal, with nothing in it that one would obey: no controls, and nothing that turns
-/// around what follows.
-pub fn visible(text: &str) -> String {
-    let obeyed = |c: &char| c.is_control() && !matches!(c, '\n' | '\t') || turns_around(*c);
-    text.chars().filter(|c| !obeyed(c)).collect()
-}
-
-/// The same on one line: a file may have a name of several, and what stands on a line is said by tcompact.
-pub fn visible_line(text: &str) -> String {
-    visible(&text.replace('\n', "\\n"))
-}
-
-fn turns_around(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
 /// An input that has been opened, and is read whole or line by line.
 pub enum Opened {
     /// One document.

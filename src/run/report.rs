@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::exit::Failure;
 use crate::plan::economy::Economy;
 use crate::plan::{Plan, total};
+use crate::sanitize::sanitize_json;
 use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
@@ -132,7 +133,7 @@ impl<'r> DryRun<'r> {
     /// The object on a line of its own.
     pub fn to_line(&self) -> String {
         // Strings and numbers do not fail to serialize.
-        serde_json::to_string(self).map(|line| line + "\n").unwrap_or_default()
+        serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
     }
 }
 
@@ -303,7 +304,7 @@ impl Report {
 
 fn line(conversation: &Conversation) -> String {
     // Strings and numbers do not fail to serialize.
-    serde_json::to_string(conversation).map(|line| line + "\n").unwrap_or_default()
+    serde_json::to_string(conversation).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
 }
 
 fn unwritable(file: &Path, error: &std::io::Error) -> Failure {

@@ -12,10 +12,11 @@ use crate::plan::economy::Economy;
 use crate::plan::{Parted, Plan, total};
 use crate::rewrite::thinking::Removal;
 use crate::run::explain::{Largest, Picture, Saving};
-use crate::run::input::{plain, spoken, visible, visible_line};
+use crate::run::input::{plain, spoken};
 use crate::run::progress::{Totals, beside_the_bar};
 use crate::run::report::DryRun;
 use crate::run::terminal;
+use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::{Explain, Settings};
 use crate::summary::Bill;
 use crate::summary::acceptance::Refusal;
@@ -180,7 +181,7 @@ impl<'s> Said<'s> {
     pub fn previewed(self, source: &str, summary: &str) {
         if !self.settings.quiet {
             let head = format!("tcompact: {}: the summary that a real run with these flags uses:", spoken(source));
-            terminal::draw(&format!("{}\n\n{}\n\n", visible_line(&head), visible(summary.trim_end())));
+            terminal::draw(&format!("{}\n\n{}\n\n", sanitize_line(&head), sanitize(summary.trim_end())));
         }
     }
 
@@ -382,5 +383,5 @@ pub fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&
 
 fn say(text: &str) {
     // Where nobody can be told, the work goes on.
-    beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", visible_line(text))));
+    beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", sanitize_line(text))));
 }

@@ -15,6 +15,7 @@ use super::{environment, file};
 use crate::cli::{self, Arguments};
 use crate::exit::Failure;
 use crate::presets::PRESETS;
+use crate::sanitize::is_control;
 use crate::slip::{Slip, nearest};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
@@ -378,7 +379,7 @@ fn where_from(keys: &Keys, given: &[Given], matches: &ArgMatches) -> Vec<String>
 
 /// A value on one line, in quotes where it would not be told from what surrounds it.
 fn shown(text: &str) -> String {
-    let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || is_control(c));
     if plain { text.to_owned() } else { format!("{text:?}") }
 }
 

@@ -6,9 +6,9 @@ use std::time::{Duration, SystemTime};
 use reqwest::StatusCode;
 
 use super::attempts::Kind;
-use super::http::Secret;
 use super::provider::parsed;
 use super::recipe::Persistence;
+use super::secret::Secret;
 use super::shown;
 use crate::transcript::json::{self, Json};
 
@@ -125,7 +125,7 @@ pub(super) fn said(body: &str, key: Option<&Secret>) -> String {
         None => Cow::Borrowed(title(body).unwrap_or(body)),
     };
     // Only now: the key may be spelled with escapes in JSON, and half of it be left where the text is clipped.
-    let text = shown(key.map_or_else(|| text.to_string(), |key| key.hidden_in(&text)).trim(), SHOWN);
+    let text = shown(key.map_or_else(|| text.to_string(), |key| key.mask(&text)).trim(), SHOWN);
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
 
@@ -241,9 +241,9 @@ mod tests {
 
     #[test]
     fn a_key_is_hidden_however_it_is_spelled() {
-        let key = Secret::new("sk-live").expect("a key");
-        assert_eq!(said(r#"{"error":"bad \u0073k-live"}"#, Some(&key)), ": bad [key]");
-        let cut = r#"{"error":{"message":"\ud83d bad \u0073k-live"}}"#;
+        let key = Secret::new("sk-alive").expect("a key");
+        assert_eq!(said(r#"{"error":"bad \u0073k-alive"}"#, Some(&key)), ": bad [key]");
+        let cut = r#"{"error":{"message":"\ud83d bad \u0073k-alive"}}"#;
         assert_eq!(
             said(cut, Some(&key)),
             ": \u{fffd} bad [key]",

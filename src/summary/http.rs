@@ -4,7 +4,6 @@
 //! Redirects are not followed, so a key goes nowhere but to the address it is meant for. Proxies are those of the
 //! environment.
 
-use std::fmt;
 use std::io::Read;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -12,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::blocking::{Client, Response};
-use reqwest::header::{DATE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{DATE, HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
 use super::attempts::{Failed, Kind, Patience};
@@ -30,66 +29,6 @@ const TOO_SLOW: &str = "it took longer than --timeout";
 const LARGEST_ANSWER: usize = 16 << 20;
 /// Characters of an address that is not followed.
 const SHOWN: usize = 200;
-
-/// A key. It prints as nothing.
-#[derive(Clone)]
-pub struct Secret(String);
-
-impl Secret {
-    /// Takes a key, without the white space around it that a file or a copy may have brought along; nothing if it has
-    /// characters that no header can carry.
-    pub fn new(key: &str) -> Option<Self> {
-        let key = key.trim();
-        key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
-    }
-
-    /// A text without the key, where it repeats it: as it is, or as JSON or an address may spell it.
-    pub fn hidden_in(&self, text: &str) -> String {
-        // What is shorter is a word for a server that wants any, and would be found in the middle of others.
-        const SHORTEST: usize = 4;
-        if self.0.len() < SHORTEST {
-            return text.to_owned();
-        }
-        let hidden = text.replace(&self.0, "[key]");
-        let spelled = plainly(&hidden);
-        if spelled.contains(&self.0) { spelled.replace(&self.0, "[key]") } else { hidden }
-    }
-
-    /// The value of a header that carries the key behind `prefix`.
-    pub(super) fn header(&self, prefix: &str) -> Option<HeaderValue> {
-        let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
-        value.set_sensitive(true);
-        Some(value)
-    }
-}
-
-/// A text with the letters of a key as they are, where they are spelled `\u0073`, `\/` or `%73`.
-fn plainly(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['\\', '%']) {
-        plain.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let spelled = [("\\u00", 2), ("%", 2)].iter().find_map(|(begin, digits)| {
-            let code = u8::from_str_radix(rest.strip_prefix(begin)?.get(..*digits)?, 16).ok()?;
-            Some((char::from(code), begin.len() + digits)).filter(|(letter, _)| letter.is_ascii_graphic())
-        });
-        let (letter, length) = match spelled {
-            Some(spelled) => spelled,
-            None if rest.starts_with("\\/") => ('/', 2),
-            None => (char::from(rest.as_bytes()[0]), 1),
-        };
-        plain.push(letter);
-        rest = &rest[length..];
-    }
-    plain + rest
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("[key]")
-    }
-}
 
 /// How requests are sent, and the client that sends them once there is one.
 #[derive(Debug)]
@@ -131,19 +70,20 @@ impl Wire {
                 thread::sleep(pace.turn(Instant::now()));
             }
             sent += 1;
-            let answer = self.attempt(client, endpoint, &url, headers.clone(), body.clone())?;
-            let hidden = |reply: Reply| match &endpoint.key {
-                // Whoever repeats the key has it written nowhere: not in a result, and not in the cache.
-                Some(key) => Reply { text: key.hidden_in(&reply.text), ..reply },
-                None => reply,
-            };
-            endpoint.response(&answer).map(hidden).map_err(|what| {
-                let said = said(&answer, endpoint.key.as_ref());
-                failed(
-                    kind_of_answer(&answer, self.patience.persistence),
-                    format!("{url} gave no summary: {what}{said}"),
-                )
-            })
+            // All that a server says leaves by here, and takes no key along: not in a result, a message or the cache.
+            let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
+            let answered = self.attempt(client, endpoint, &url, headers.clone(), body.clone()).and_then(|answer| {
+                endpoint.response(&answer).map_err(|what| {
+                    let said = said(&answer, endpoint.key.as_ref());
+                    failed(
+                        kind_of_answer(&answer, self.patience.persistence),
+                        format!("{url} gave no summary: {what}{said}"),
+                    )
+                })
+            });
+            answered
+                .map(|reply| Reply { text: masked(reply.text), ..reply })
+                .map_err(|failed| Failed { message: masked(failed.message), ..failed })
         };
         let wait = |pause: Duration, failed: &Failed| {
             (self.tell)(&failed.message, pause);
@@ -258,7 +198,7 @@ fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
 /// Where a server sends on to, which is not followed: it might be another's.
 fn elsewhere(endpoint: &Endpoint, place: &str) -> String {
     let place = place.split(['?', '#']).next().unwrap_or_default();
-    let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.hidden_in(place));
+    let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.mask(place));
     format!(
         "; it sends on to {}, which is not followed: if that is right, say so with --base-url",
         shown(&place, SHOWN)
@@ -292,26 +232,6 @@ mod tests {
     use super::*;
     use crate::summary::provider::by_name;
     use crate::summary::recipe::Persistence;
-
-    #[test]
-    fn a_key_does_not_print() {
-        let key = Secret::new(" sk-live\n").expect("a key");
-        assert_eq!(format!("{key:?}"), "[key]");
-        assert_eq!(format!("{:?}", key.header("Bearer ")), "Some(Sensitive)");
-        assert_eq!(key.hidden_in("no sk-live here"), "no [key] here");
-        assert!(Secret::new("two\nlines").is_none());
-    }
-
-    #[test]
-    fn a_key_is_hidden_however_it_is_spelled() {
-        let key = Secret::new("sk-a/b+c").expect("a key");
-        for spelled in ["sk-a/b+c", r"sk-a\/b+c", r"\u0073k-a\u002Fb\u002bc", "sk-a%2Fb%2bc", r"%\u00%2\sk-a/b+c"] {
-            assert!(key.hidden_in(&format!("<{spelled}> é")).ends_with("[key]> é"), "{spelled}");
-        }
-        for other in [r"100 % of \u0041\/é%é", "sk-a%2Fb", r"\", "%"] {
-            assert_eq!(key.hidden_in(other), other);
-        }
-    }
 
     #[test]
     fn an_answer_that_stalls_is_given_up_before_its_time() {

@@ -7,6 +7,7 @@ pub mod cache;
 pub mod command;
 mod complaint;
 pub mod data;
+mod disguise;
 pub mod extractive;
 pub mod fence;
 pub mod http;
@@ -18,6 +19,7 @@ pub mod prompt;
 pub mod provider;
 pub mod python_format;
 pub mod recipe;
+pub mod secret;
 pub mod sections;
 pub mod trim;
 pub mod trim_messages;
@@ -28,6 +30,8 @@ use std::time::{Duration, Instant};
 use http::Wire;
 use pace::Pace;
 use provider::Endpoint;
+
+use crate::sanitize::is_control;
 
 /// Who writes summaries.
 #[derive(Debug)]
@@ -193,7 +197,7 @@ fn shown(text: &str, most: usize) -> String {
     let mut clean: String = text
         .chars()
         .map(|c| if c.is_whitespace() { ' ' } else { c })
-        .filter(|c| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+        .filter(|c| !is_control(*c))
         .take(most.saturating_add(1))
         .collect();
     if clean.chars().count() > most {

@@ -63,8 +63,8 @@ fn what_is_large_and_honest_is_read() {
 }
 
 /// What terminals obey: a title, a colour that stays, a cleared screen, a bell, an escape of one character, text that runs
-/// backwards.
-const OBEYED: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}[2J\u{9b}2J\u{8}\r\u{202e}\u{7f}";
+/// backwards, other marks of direction, separators of lines, and what takes no room.
+const OBEYED: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{1b}[2J\u{9b}2J\u{8}\r\u{202e}\u{7f}\u{61c}a\u{200f}b\u{2028}c\u{2029}\u{200b}\u{2066}\u{ad}\u{feff}\u{180e}\u{e0041}";
 
 fn assert_obeys_nothing(text: &str, colours: bool) {
     let mut text = text.to_owned();
@@ -72,8 +72,10 @@ fn assert_obeys_nothing(text: &str, colours: bool) {
         let own = regex::Regex::new("\u{1b}\\[[0-9;]*m").expect("a pattern");
         text = own.replace_all(&text, "").into_owned();
     }
-    let obeyed = |c: &char| c.is_control() && !matches!(c, '\n' | '\t') || ('\u{202a}'..='\u{202e}').contains(c);
-    assert_eq!(text.chars().find(obeyed), None, "{text:?}");
+    // Unicode's own words for it, and not the product's.
+    let obeyed = r"[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{fff9}-\x{fffb}--\n\t]";
+    let obeyed = regex::Regex::new(obeyed).expect("a pattern").find(&text).map(|found| found.as_str());
+    assert_eq!(obeyed, None, "{text:?}");
 }
 
 #[test]
@@ -116,6 +118,14 @@ fn nothing_that_a_terminal_obeys_gets_there() {
         (&["--model", OBEYED], false),
         (&["--config", one.as_str()], false),
         (&["-n", OBEYED], false),
+        (&["-n", "--json", "logs"], false),
+        (&["-n", "--explain", "logs"], false),
+        (&["-O", "fresh", "--report", "report.jsonl", "--html", "page.html", "logs"], false),
+        (&["-o", "out.json", "--archive", "cut.jsonl", one.as_str()], false),
+        (&["--restore", "cut.jsonl", one.as_str()], false),
+        (&["--from", "anthropic", "-o", "/dev/null", one.as_str()], false),
+        (&["--role", OBEYED, one.as_str()], false),
+        (&["--keep", "messages:2", "-o", OBEYED, "--report", OBEYED, one.as_str()], false),
     ] {
         let run = within(
             root,
@@ -129,6 +139,10 @@ fn nothing_that_a_terminal_obeys_gets_there() {
         assert_obeys_nothing(&run.stderr, colours);
         assert!(!run.stderr.contains("\n tcompact: all is well"), "a name speaks for the program: {run:?}");
     }
+    assert_obeys_nothing(&fs::read_to_string(root.join("report.jsonl")).expect("a report"), false);
+    // A page shows languages that need it a soft hyphen.
+    let page = fs::read_to_string(root.join("page.html")).expect("a page");
+    assert_obeys_nothing(&page.replace('\u{ad}', ""), false);
 }
 
 #[test]

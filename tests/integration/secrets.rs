@@ -6,6 +6,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use serde_json::json;
+
 use crate::batch::{logs, within};
 use crate::faults::faults;
 use crate::program::{FIXTURES, Run, run, tcompact};
@@ -22,7 +24,10 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 fn assert_stands_nowhere(folder: &Path, run: &Run, what: &str) {
     let is_in = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes).replace("\\/", "/").replace("\\u0073", "s");
+        let text = String::from_utf8_lossy(bytes).replace("\\/", "/").replace("\\u0073", "s").replace("&#x2F;", "/");
+        // What a terminal drops is as good as not there, and JSON spells some of it.
+        let text = text.replace("\\u0000", "").replace("\\u0007", "").replace("\\u202c", "");
+        let text: String = text.chars().filter(char::is_ascii_graphic).collect();
         // Half of it is as good as all of it to whoever guesses.
         text.contains(MARKER) || text.contains(&MARKER[..12])
     };
@@ -46,6 +51,7 @@ fn ways() -> Vec<(&'static str, Step)> {
     let says = |step: &Step| matches!(step, Step::Answer(_, _, said) | Step::Raw(said) if said.contains(MARKER));
     let spelled_out = plain.into_iter().filter(|(_, step)| says(step)).map(|(name, step)| (name, with_spelling(step)));
     ways.extend(spelled_out);
+    let each = |between: char| -> String { MARKER.chars().flat_map(|c| [c, between]).collect() };
     let location: &str = Box::leak(format!("location: http://127.0.0.2:9/{MARKER}?key={MARKER}\r\n").into_boxed_str());
     let status_line = format!("HTTP/1.1 418 {MARKER}\r\ncontent-length: 0\r\n\r\n");
     let head = format!("HTTP/1.1 200 OK\r\n{MARKER}\r\n{MARKER}: {MARKER}\r\ncontent-length: {MARKER}\r\n\r\n{MARKER}");
@@ -55,6 +61,11 @@ fn ways() -> Vec<(&'static str, Step)> {
         ("head with the key", Step::Raw(head)),
         ("no HTTP at all", Step::Raw(MARKER.to_owned())),
         ("a summary with the key", completion(&format!("The key is {MARKER}. Remember it."), "stop")),
+        ("a summary with the key between bells", completion(&each('\u{7}'), "stop")),
+        ("bells", Step::Answer(401, "", each('\u{7}'))),
+        ("UTF-16", Step::Answer(401, "", each('\0'))),
+        ("marks of direction", Step::Answer(401, "", json!({"error": {"message": each('\u{202c}')}}).to_string())),
+        ("HTML", Step::Answer(502, "", format!("<title>{}</title>", MARKER.replace('/', "&#x2F;")))),
         ("a thought with the key", completion(&format!("<think>{MARKER}</think>Notes."), "stop")),
     ]);
     ways

@@ -11,11 +11,12 @@ use std::path::Path;
 use clap::builder::styling::{AnsiColor, Style};
 
 use crate::plan::{Plan, Policy, total};
+use crate::sanitize::sanitize;
 use crate::tokens::Tally;
 use crate::transcript::{Message, Transcript};
 
 use super::brief;
-use super::columns::{Line, fitted, fitted_end, harmless, width, wrapped};
+use super::columns::{Line, fitted, fitted_end, width, wrapped};
 use super::input::spoken;
 
 pub use savings::{Largest, Saving};
@@ -168,7 +169,7 @@ impl Picture<'_, '_> {
             first.end(columns, out);
             wrapped(&size, columns, out);
         }
-        wrapped(&harmless(&self.decision()), columns, out);
+        wrapped(&sanitize(&self.decision()), columns, out);
         if let Some(carried) = plan.carried {
             let text = format!("the earlier summary, message {carried}, is carried on by the new one");
             wrapped(&text, columns, out);

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crate::run::columns::is_obeyed;
+use crate::sanitize::is_control;
 
 /// A text that can stand between tags and in the quotes of an attribute. Line ends and tabs stay; controls are shown by
 /// their pictures, and characters that turn lines around or take no room by their numbers.
@@ -24,7 +24,7 @@ pub(super) fn escaped(text: &str) -> String {
             '\u{7f}' => out.push('\u{2421}'),
             '\u{fdd0}'..='\u{fdef}' => out.push('\u{fffd}'),
             c if u32::from(c) & 0xfffe == 0xfffe => out.push('\u{fffd}'),
-            c if is_obeyed(c) && !joins(c) => {
+            c if is_control(c) && !joins(c) => {
                 // A string takes what is written to it.
                 let _ = write!(out, "‹U+{:04X}›", u32::from(c));
             }

@@ -11,7 +11,7 @@ mod openai_responses;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
-use super::{Reply, Request, http::Secret};
+use super::{Reply, Request, secret::Secret};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
 

@@ -1,0 +1,83 @@
+//! Text for a terminal: which characters one obeys instead of showing them, and texts without them.
+//!
+//! This is the only place that knows. Whoever shows foreign text uses it, on a terminal, in a report and on a page.
+
+use std::fmt::Write;
+
+/// Whether a character only directs how others are shown: a terminal would obey it, or draw a line that reads otherwise
+/// than it is written.
+///
+/// These are the controls, the separators of lines and paragraphs, the marks of interlinear annotations, and what Unicode
+/// calls `Default_Ignorable_Code_Point`: marks of direction, joiners, fillers, variation selectors and tags.
+pub fn is_control(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    let marks = matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}');
+    let directs = matches!(c, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}');
+    let joins = matches!(c, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}');
+    let notes = matches!(c, '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}');
+    c.is_control() || marks || directs || joins || notes || matches!(c, '\u{e0000}'..='\u{e0fff}')
+}
+
+/// A text without controls. Its lines and its tabs stay.
+pub fn sanitize(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_control(*c)).collect()
+}
+
+/// The same on one line: a file may have a name of several, and only tcompact begins a line.
+pub fn sanitize_line(text: &str) -> String {
+    sanitize(&text.replace('\n', "\\n"))
+}
+
+/// JSON on one line, the same to a program, without a character in it that a terminal obeys.
+pub fn sanitize_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_control(c) {
+            // JSON has them in its strings only.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // A string takes what is written to it.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_directs_is_removed_and_what_is_shown_stays() {
+        assert_eq!(sanitize("a\tb\r\u{1b}]0;x\u{2066}\nc"), "a\tb]0;x\nc");
+        assert_eq!(sanitize_line("a\nb\u{200f}\u{2028}c\u{61c}d\u{200b}e"), "a\\nbcde");
+        assert_eq!(
+            sanitize("e\u{301} 日本語 😀 ¿ß\u{a0}"),
+            "e\u{301} 日本語 😀 ¿ß\u{a0}",
+            "an accent belongs to its letter"
+        );
+    }
+
+    /// Unicode's own table says the same of every character.
+    #[test]
+    fn nothing_that_unicode_ignores_is_shown() {
+        let table = r"[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{fff9}-\x{fffb}]";
+        let table = regex::Regex::new(table).expect("a pattern");
+        for c in '\0'..=char::MAX {
+            assert_eq!(is_control(c), table.is_match(c.encode_utf8(&mut [0; 4])), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_json_says_the_same() {
+        let all: String = ('\0'..=char::MAX).filter(|c| is_control(*c)).chain("日\"😀".chars()).collect();
+        let json = serde_json::json!({ &*all: all }).to_string();
+        let clean = sanitize_json(&json);
+        assert_eq!(clean.chars().find(|c| is_control(*c)), None);
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&clean).expect("JSON"), serde_json::json!({ &*all: all }));
+    }
+}
