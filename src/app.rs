@@ -321,7 +321,9 @@ fn dry_run(
             said.parted(&source, plan);
             said.thinking(&source, &settings.thinking_removed(transcript, plan));
             if let Some(how) = explained(settings, input, document) {
-                let saving = said.explained(how, &source, seen, plan, tally, economy.as_ref());
+                let saving = conversation::shown_masked(settings, seen, |shown| {
+                    said.explained(how, &source, shown, plan, tally, economy.as_ref())
+                });
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
                 conversations.push(Conversation { saving, ..untouched });
             }
@@ -363,6 +365,7 @@ fn compact(
         let explain = explained(settings, input, document);
         let task = Task { settings, source: &source, explain, transcript, answers };
         let done = conversation::conversation(task, &mut account);
+        let redactor = account.redactor.take();
         conversations.push(account.closed(settings, done.is_err()));
         let Some(done) = done? else {
             updates.push_str(&rewrite::no_update());
@@ -375,7 +378,13 @@ fn compact(
         if settings.diff {
             let Done { plan, summary, edits, .. } = &done;
             let (counter, summary) = (settings.counter, summary.as_ref());
-            diffs.push_str(&Diff { source: &source, transcript, counter, plan, summary, edits }.draw());
+            let draw = |masked: Option<(&Transcript<'_>, &Transcript<'_>)>| {
+                Diff { source: &source, transcript, masked, counter, plan, summary, edits }.draw()
+            };
+            diffs.push_str(&match settings.redact {
+                true => page::both_masked(transcript, edits, redactor, |before, after| draw(Some((before, after))))?,
+                false => draw(None),
+            });
             continue;
         }
         let placed = done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary));

@@ -112,7 +112,9 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
         }
         account.saving = explain.and_then(|how| {
             let economy = economy::estimated(settings, prepared, &plan, &tally);
-            said.explained(how, source, prepared, &plan, &tally, economy.as_ref())
+            shown_masked(settings, prepared, |shown| {
+                said.explained(how, source, shown, &plan, &tally, economy.as_ref())
+            })
         });
         account.tokens_before = settings.weighs().then(|| total(prepared, &tally, &settings.policy));
         if settings.tells() {
@@ -233,6 +235,16 @@ pub(super) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
     transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
     redactor
+}
+
+/// Has `show` draw a conversation, with its secrets masked where they are to be; nothing where it cannot be read again so.
+pub(super) fn shown_masked<T: Default>(
+    settings: &Settings,
+    transcript: &Transcript<'_>,
+    show: impl FnOnce(&Transcript<'_>) -> T,
+) -> T {
+    let masks = settings.redact.then(|| RefCell::new(redactor(transcript)));
+    page::masked(transcript, &[], masks.as_ref(), |shown| Ok(show(shown))).unwrap_or_default()
 }
 
 /// An earlier summary with its secrets masked.

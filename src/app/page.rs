@@ -25,7 +25,7 @@ use crate::transcript::format::lone;
 use crate::transcript::{Message, Transcript};
 
 use super::account::Account;
-use super::conversation::{Done, Task, look, on_edited, redactor};
+use super::conversation::{self, Done, Task, look, on_edited, redactor};
 
 /// Draws a conversation and what was done to it; nothing where it cannot be shown.
 pub(super) fn drawn(task: Task<'_, '_>, account: &mut Account, done: Option<&Done>) -> Option<Box<Drawn>> {
@@ -52,6 +52,29 @@ pub(super) fn drawn(task: Task<'_, '_>, account: &mut Account, done: Option<&Don
     drawn.map(Box::new)
 }
 
+/// Has `then` look at a conversation before and after some edits, with its secrets masked in both: as `redactor` masked
+/// those of its history, where it did.
+///
+/// # Errors
+/// It cannot be read again with its secrets masked.
+pub(super) fn both_masked<T>(
+    transcript: &Transcript<'_>,
+    edits: &[Edit],
+    redactor: Option<Redactor>,
+    then: impl FnOnce(&Transcript<'_>, &Transcript<'_>) -> T,
+) -> Result<T> {
+    let masks = RefCell::new(redactor.unwrap_or_else(|| conversation::redactor(transcript)));
+    masked(transcript, &[], Some(&masks), |before| {
+        masked(transcript, edits, Some(&masks), |after| {
+            let all = transcript.messages.len();
+            if (before.messages.len(), after.messages.len()) != (all, all) {
+                return Err(Failure::unreadable("its messages cannot be told apart with their secrets masked").into());
+            }
+            Ok(then(before, after))
+        })
+    })
+}
+
 /// The plan of a conversation whose history is there as it was, whatever was planned.
 fn left(planned: &Plan, error: Option<&str>) -> Plan {
     let why = || error.unwrap_or("no summary took the place of anything").to_owned();
@@ -65,7 +88,7 @@ fn left(planned: &Plan, error: Option<&str>) -> Plan {
 }
 
 /// Has `then` look at a conversation with some edits made, and with its secrets masked where they are to be.
-fn masked<T>(
+pub(super) fn masked<T>(
     transcript: &Transcript<'_>,
     edits: &[Edit],
     masks: Option<&RefCell<Redactor>>,

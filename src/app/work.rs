@@ -145,6 +145,8 @@ impl Work<'_, '_> {
             true => format!("the prompt cannot be filled: {}; {{messages}} is its only field", failed.message),
             false => failed.message.clone(),
         };
+        // What a server or a command says in an error can be of the conversation.
+        let message = self.masked(message);
         let next = match failed.exit {
             Exit::SummaryRefused => {
                 "--on-error extractive goes on without a model; --accept any takes the summary as it is"

@@ -47,6 +47,8 @@ pub struct Diff<'d, 'a> {
     pub source: &'d str,
     /// The conversation as it was.
     pub transcript: &'d Transcript<'a>,
+    /// The same as it was and as it is now with its secrets masked, where they are not to be shown.
+    pub masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
     /// How tokens are counted.
     pub counter: Counter,
     /// Where it was cut.
@@ -159,7 +161,10 @@ impl Diff<'_, '_> {
                 Step::Pinned(index) => self.old(*index, Way { note: ", pinned", ..STAYS }, out),
                 Step::Becomes(index, text) => {
                     self.old(*index, GOES, out);
-                    lone(self.transcript.format, text, |message| self.message(*index, message, SHORTENED, out));
+                    lone(self.transcript.format, text, |message| {
+                        let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
+                        self.message(*index, (message, shown), SHORTENED, out);
+                    });
                 }
                 Step::Summary(_) => self.summary(out),
             }
@@ -170,13 +175,16 @@ impl Diff<'_, '_> {
     fn old(&self, index: usize, way: Way, out: &mut String) {
         let carried = self.plan.carried == Some(index);
         let way = if carried { Way { note: ", carried on by the summary", ..way } } else { way };
-        self.message(index, &self.transcript.messages[index], way, out);
+        let message = &self.transcript.messages[index];
+        let shown = self.masked.map_or(message, |(before, _)| &before.messages[index]);
+        self.message(index, (message, shown), way, out);
     }
 
-    /// Who speaks, and how what they say begins.
-    fn message(&self, index: usize, message: &Message<'_>, way: Way, out: &mut String) {
+    /// Who speaks, and how what they say begins: the size of a message, and what is shown of it.
+    fn message(&self, index: usize, (message, shown): (&Message<'_>, &Message<'_>), way: Way, out: &mut String) {
         let mut add = |text: &str| push(out, way.style, way.sign, text);
         let tokens = self.counter.count(message);
+        let message = shown;
         add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), way.note));
         for call in brief::calls(message, COLUMNS) {
             add(&format!("    {call}"));
@@ -264,7 +272,8 @@ mod tests {
             Edit { range: start..start + "at".len(), text: "@".to_owned() }
         };
         let edits: Vec<Edit> = shortened.map(edit).into_iter().collect();
-        Diff { source: "a.json", transcript, counter: Counter::DEFAULT, plan, summary, edits: &edits }.draw()
+        Diff { source: "a.json", transcript, masked: None, counter: Counter::DEFAULT, plan, summary, edits: &edits }
+            .draw()
     }
 
     fn plain(text: &str) -> String {

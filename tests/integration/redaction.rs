@@ -98,6 +98,41 @@ fn the_embedded_summarizer_and_commands_are_sent_no_secrets_either() {
     assert!(without.stdout.contains(&gone[0]), "nothing is masked unasked: {without:?}");
 }
 
+/// What is shown and what is kept for people, of messages that go and of messages that stay.
+#[test]
+fn no_output_for_people_shows_a_secret() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = path(folder.path(), "in.json");
+    fs::write(&input, conversation()).expect("written");
+    let says = format!("no luck with {}", secrets()[0]);
+    let fails = format!("echo '{says}' >&2; exit 3");
+    let (report, page) = (path(folder.path(), "report.jsonl"), path(folder.path(), "page.html"));
+    let (cache, out) = (path(folder.path(), "cache"), path(folder.path(), "out.json"));
+    for arguments in [
+        &["--diff"][..],
+        &["--diff", "--truncate-args", "10"],
+        &["--diff", "--color", "always"],
+        &["--explain", "-o", &out],
+        &["-n", "--explain"],
+        &["-n", "--json", "-v"],
+        &["-n", "--cache", &cache, "--summarizer-cmd", "cat"],
+        &["-v", "-o", &out, "--report", &report, "--html", &page],
+        &["-v", "-o", &out, "--summarizer-cmd", &fails, "--report", &report],
+        &["-v", "-o", &out, "--summarizer-cmd", &fails, "--on-error", "embed"],
+        &["-v", "-o", &out, "--summarizer-cmd", &fails, "--on-error", "extractive"],
+        &["--check"],
+    ] {
+        let run = run(tcompact().args(["--redact", "--keep", "messages:2"]).args(arguments).arg(&input), b"");
+        let shown = format!("{}{}", run.stdout, run.stderr);
+        for secret in secrets() {
+            assert!(!shown.contains(&secret), "{arguments:?}: {secret} in {shown}");
+        }
+    }
+    for file in [&report, &page] {
+        assert_without_secrets(&fs::read_to_string(file).expect("written"), &secrets());
+    }
+}
+
 /// The history is another text where something in it is masked, so every format is read again: the result is that of a
 /// conversation that had the placeholder from the start.
 #[test]
