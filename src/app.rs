@@ -26,7 +26,7 @@ use anyhow::Result;
 use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::plan::{Policy, Rules, mark_summaries};
+use crate::plan::{Plan, Policy, Rules, mark_summaries};
 use crate::rewrite::{self, Edit, thinking};
 use crate::run::diff::Diff;
 use crate::run::input::{self, Input};
@@ -288,7 +288,7 @@ fn check_role(settings: &Settings, document: &Document<'_>) -> Result<()> {
 
 /// Refuses the update of a state in a format that no `LangGraph` state has.
 fn check_emit(settings: &Settings, document: &Document<'_>) -> Result<()> {
-    let without = |transcript: &&Transcript<'_>| transcript.format.remove_all(None).is_none();
+    let without = |transcript: &&Transcript<'_>| transcript.format.remove_all().is_none();
     match document.transcripts.iter().find(without).filter(|_| settings.emit == Emit::Update) {
         None => Ok(()),
         Some(transcript) => Err(Failure::usage(format!(
@@ -297,6 +297,14 @@ fn check_emit(settings: &Settings, document: &Document<'_>) -> Result<()> {
         ))
         .into()),
     }
+}
+
+/// Refuses to make an update of messages that no `LangGraph` state takes, before a summary is paid for.
+fn check_state(settings: &Settings, source: &str, transcript: &Transcript<'_>, plan: &Plan) -> Result<()> {
+    let refused = || rewrite::refused_by_state(transcript, plan);
+    let Some((index, why)) = (settings.emit == Emit::Update).then(refused).flatten() else { return Ok(()) };
+    let advice = "no LangGraph state takes it; leave --emit update out";
+    Err(Failure::unreadable(format!("{}: message {index} {why}, so that {advice}", input::spoken(source))).into())
 }
 
 /// Says where each conversation would be cut, and shows the summary where that is wanted.
@@ -327,7 +335,8 @@ fn dry_run(
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
                 conversations.push(Conversation { saving, ..untouched });
             }
-            previewed = preview::previewed(settings, &source, transcript, answers);
+            previewed = check_state(settings, &source, seen, plan)
+                .and_then(|()| preview::previewed(settings, &source, transcript, answers));
             let shown = previewed.as_ref().ok().and_then(Option::as_ref);
             let economy = shown.and_then(|shown| shown.economy).or(economy);
             let summary = shown.map(|shown| shown.summary.as_str());

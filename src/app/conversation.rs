@@ -25,7 +25,7 @@ use crate::transcript::source::Source;
 use super::account::Account;
 use super::archive::{self, Archived, MEDIA};
 use super::work::{Accepted, Work, Writer};
-use super::{economy, files, page, policy};
+use super::{check_state, economy, files, page, policy};
 
 /// What was done to a conversation.
 pub(super) struct Done {
@@ -130,6 +130,7 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
             said.parted(source, &plan);
         }
         files::check(settings, prepared, &tally, &plan)?;
+        check_state(settings, source, prepared, &plan)?;
         compacted(task, prepared, early.clone(), plan, account)
     })
 }

@@ -25,7 +25,7 @@ use crate::transcript::Transcript;
 use crate::transcript::format::{Place, SummaryMessage};
 
 pub use style::Style;
-pub use update::{no_update, remaining, update};
+pub use update::{no_update, refused_by_state, remaining, update};
 
 /// A range of the source, in bytes, and what stands there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]

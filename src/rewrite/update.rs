@@ -1,9 +1,15 @@
 //! The compaction as an update of a `LangGraph` state: remove all messages, then those that are there now.
+//!
+//! `update_state` converts each message with `convert_to_messages` of langchain-core, which takes a flat object with
+//! `role` or `type` and `content`. The envelopes of `messages_to_dict` and `dumps` are therefore opened.
 
 use serde_json::Value;
 
 use crate::plan::{Plan, carried};
-use crate::transcript::Transcript;
+use crate::transcript::format::Format;
+use crate::transcript::json::Object;
+use crate::transcript::source::Source;
+use crate::transcript::{Message, Transcript, coercion};
 
 use super::{Edit, Placed, Style, edited};
 
@@ -28,15 +34,39 @@ pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Plac
     before.chain(message).chain(behind).collect()
 }
 
-/// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. Messages that stay are as they were, byte for
-/// byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
+/// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. The members of messages that stay are as they
+/// were, byte for byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
 pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
-    let neighbour = transcript.messages.first().map(|message| message.json);
-    let remove_all = transcript.format.remove_all(neighbour).map(|entry| Style::spaced().write(&entry));
-    let messages: Vec<String> = remove_all.into_iter().chain(remaining(transcript, plan, summary, edits)).collect();
+    let format = transcript.format;
+    let remove_all = format.remove_all().map(|entry| Style::spaced().write(&entry));
+    let stay = remaining(transcript, plan, summary, edits).into_iter().map(|text| in_state(format, text));
+    let messages: Vec<String> = remove_all.into_iter().chain(stay).collect();
     let beside = match summary {
         Some(Placed::Beside(text)) => format!(", \"{}\": {}", carried::KEY, Value::from(text.as_str())),
         _ => String::new(),
     };
     format!("{{\"messages\": [{}]{beside}}}\n", messages.join(", "))
+}
+
+/// A message as `update_state` takes it.
+fn in_state(format: &dyn Format, text: String) -> String {
+    let source = Source::of(&text).ok();
+    let message = source.as_ref().and_then(Source::first);
+    message.and_then(|message| format.in_state(&Object::of(message))).unwrap_or(text)
+}
+
+/// The first message that stays and that `update_state` takes in no form: its index, and why, to follow "message 3".
+pub fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
+    let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
+    stay.map(|index| (index, &transcript.messages[index])).find_map(|(index, message)| {
+        let why = refusal(transcript.format, message)?;
+        Some((index, why))
+    })
+}
+
+fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
+    let text = format.in_state(&Object::of(message.json));
+    let Some(text) = text else { return coercion::state_refusal(message.role, &Object::of(message.json)) };
+    let source = Source::of(&text).ok()?;
+    coercion::state_refusal(message.role, &Object::of(source.first()?))
 }

@@ -22,7 +22,14 @@ pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
     content
         .and_then(|content| wrong_content(message.role, content))
         .or_else(|| wrong_text(message))
-        .or_else(|| (format == "openai-chat").then(|| wrong_fields(message, &object)).flatten())
+        .or_else(|| (format == "openai-chat").then(|| wrong_fields(message.role, &object)).flatten())
+}
+
+/// Why `update_state` of `LangGraph` does not take a message written for a state, to follow "message 3"; nothing where it
+/// does. It converts what [`refusal`] says of Chat Completions.
+pub fn state_refusal(role: Role, object: &Object<'_>) -> Option<String> {
+    let content = object.get("content").and_then(|content| wrong_content(role, content));
+    content.or_else(|| wrong_fields(role, object))
 }
 
 fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
@@ -50,39 +57,64 @@ fn wrong_text(message: &Message<'_>) -> Option<String> {
     })
 }
 
-fn wrong_fields(message: &Message<'_>, object: &Object<'_>) -> Option<String> {
-    if message.role == Role::Other {
+fn wrong_fields(role: Role, object: &Object<'_>) -> Option<String> {
+    if role == Role::Other {
         return Some("has a role that LangChain does not know".to_owned());
+    }
+    if object.get("message_type").is_some() {
+        return Some("has a message_type, which LangChain's own argument of that name is in the way of".to_owned());
+    }
+    let object_or_none = |key: &&str| {
+        let value = object.get(key).filter(|value| *key == "additional_kwargs" || !value.is_falsy());
+        value.is_some_and(|value| value.kind() != Kind::Object)
+    };
+    if object.get("id").is_some_and(|id| !matches!(id.kind(), Kind::Null | Kind::String | Kind::Number)) {
+        return Some("has an id that is no text".to_owned());
+    }
+    if let Some(key) = ["additional_kwargs", "response_metadata"].into_iter().find(object_or_none) {
+        return Some(format!("has {key} that are no object"));
     }
     let name = object.get("name").filter(|name| name.kind() != Kind::Null);
     if let Some(name) = name.filter(|name| name.kind() != Kind::String) {
         return Some(format!("has {} for its name, where LangChain takes a text", name.kind().noun()));
     }
-    match message.role {
+    match role {
         Role::Function if name.is_none() => Some("answers a function and has no name".to_owned()),
         Role::Tool => {
             let id = object.get("tool_call_id").filter(|id| id.kind() != Kind::Null);
-            let status = object.get_text("status");
-            let known = |status: super::text::Text<'_>| status.is("success") || status.is("error");
-            if id.is_none() {
-                Some("is a result and has no tool_call_id".to_owned())
-            } else {
-                status
+            let status = object.get("status").filter(|status| status.kind() != Kind::Null);
+            let known =
+                |status: Json<'_>| status.text().is_some_and(|status| status.is("success") || status.is("error"));
+            match id.map(|id| id.kind()) {
+                None => Some("is a result and has no tool_call_id".to_owned()),
+                Some(Kind::Array | Kind::Object) => Some("has a tool_call_id that is no text".to_owned()),
+                Some(_) => status
                     .filter(|status| !known(*status))
-                    .map(|_| "has a status that is neither success nor error".to_owned())
+                    .map(|_| "has a status that is neither success nor error".to_owned()),
             }
         }
         Role::Assistant => {
-            let calls = object.get("tool_calls").into_iter().flat_map(|calls| calls.items());
+            let calls = object.get("tool_calls");
+            if calls.is_some_and(|calls| !calls.is_falsy() && calls.kind() != Kind::Array) {
+                return Some("has tool_calls that are no list".to_owned());
+            }
+            let calls = calls.into_iter().flat_map(|calls| calls.items());
             calls.enumerate().find_map(|(index, call)| wrong_call(index, call))
         }
         _ => None,
     }
 }
 
+const NO_OBJECT: &str = "has arguments that are no JSON object";
+
 fn wrong_call(index: usize, call: Json<'_>) -> Option<String> {
+    let no_name = || Some("has no name".to_owned());
+    let wrong_id = |id: Json<'_>| !matches!(id.kind(), Kind::Null | Kind::String);
     let what = match call.get("function") {
+        _ if call.kind() != Kind::Object => Some(format!("is {}", call.kind().noun())),
+        _ if call.get("id").is_some_and(wrong_id) => Some("has an id that is no text".to_owned()),
         Some(_) if call.get("id").is_none() => Some("has no id".to_owned()),
+        Some(function) if function.get_text("name").is_none() => no_name(),
         Some(function) => wrong_arguments(function.get("arguments")),
         None => {
             let missing = ["name", "args", "id"].into_iter().find(|key| call.get(key).is_none());
@@ -90,6 +122,8 @@ fn wrong_call(index: usize, call: Json<'_>) -> Option<String> {
             let extra = || call.entries().find(|(key, _)| !known.iter().any(|known| key.is(known)));
             match missing {
                 Some(key) => Some(format!("has neither function nor {key}")),
+                None if call.get("args").is_some_and(|args| args.kind() != Kind::Object) => Some(NO_OBJECT.to_owned()),
+                None if call.get_text("name").is_none() => no_name(),
                 None => extra().map(|(key, _)| format!("has {}, which LangChain does not know there", key.decode())),
             }
         }
@@ -98,7 +132,6 @@ fn wrong_call(index: usize, call: Json<'_>) -> Option<String> {
 }
 
 fn wrong_arguments(arguments: Option<Json<'_>>) -> Option<String> {
-    const NO_OBJECT: &str = "has arguments that are no JSON object";
     let object = match arguments {
         None => return Some("has no arguments".to_owned()),
         Some(arguments) => match arguments.text() {
@@ -136,7 +169,25 @@ mod tests {
             (r#"{"role":"user","content":"","name":3}"#, "a number for its name"),
             (r#"{"role":"function","content":""}"#, "no name"),
             (r#"{"role":"tool","content":""}"#, "no tool_call_id"),
+            (r#"{"role":"tool","content":"","tool_call_id":"a","status":3}"#, "neither success nor error"),
             (r#"{"role":"tool","content":"","tool_call_id":"a","status":"odd"}"#, "neither success nor error"),
+            (r#"{"role":"user","content":"","message_type":"a"}"#, "a message_type"),
+            (r#"{"role":"user","content":"","additional_kwargs":null}"#, "additional_kwargs that are no object"),
+            (r#"{"role":"user","content":"","response_metadata":"s"}"#, "response_metadata that are no object"),
+            (r#"{"role":"user","content":"","id":true}"#, "an id that is no text"),
+            (r#"{"role":"assistant","content":"","tool_calls":"s"}"#, "no list"),
+            (r#"{"role":"assistant","content":"","tool_calls":["s"]}"#, "is a string"),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":3,"name":"f","args":{}}]}"#,
+                "an id that is no text",
+            ),
+            (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","name":null,"args":{}}]}"#, "has no name"),
+            (r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","name":"f","args":"{}"}]}"#, "no JSON object"),
+            (
+                r#"{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"arguments":"{}"}}]}"#,
+                "has no name",
+            ),
+            (r#"{"role":"tool","content":"","tool_call_id":{}}"#, "a tool_call_id that is no text"),
             (r#"{"role":"exit","content":""}"#, "a role that LangChain does not know"),
             (r#"{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#, "no id"),
             (

@@ -17,6 +17,7 @@ mod generated;
 mod histories;
 mod hostile;
 mod killed;
+mod langgraph;
 mod lawful;
 mod laws;
 mod layers;

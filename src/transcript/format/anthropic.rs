@@ -128,7 +128,7 @@ impl Format for Anthropic {
         Some(json!({"role": "user", "content": [PARTS]}))
     }
 
-    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Option<Value> {
+    fn remove_all(&self) -> Option<Value> {
         Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
     }
 }

@@ -12,7 +12,7 @@ use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 use super::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name,
-    present, provider,
+    present, provider, with_first,
 };
 
 /// The format's row.
@@ -140,12 +140,28 @@ impl Format for LangChain {
         lists.into_iter().flatten().flat_map(|list| list.items()).filter(same).collect()
     }
 
-    fn remove_all(&self, neighbour: Option<Json<'_>>) -> Option<Value> {
-        let fields = json!({
+    fn remove_all(&self) -> Option<Value> {
+        Some(json!({
             "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
             "id": REMOVE_ALL,
-        });
-        Some(encoded("remove", "RemoveMessage", fields, neighbour))
+        }))
+    }
+
+    fn in_state(&self, message: &Object<'_>) -> Option<String> {
+        let (role, fields) = fields(message)?;
+        let (kind, ..) = TYPES.iter().find(|(_, _, known)| *known == role)?;
+        let raw = fields.json.raw();
+        match fields.get("type") {
+            // JavaScript has no type among the fields.
+            None => Some(with_first(fields.json, &format!("\"type\": \"{kind}\""))),
+            Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
+                (encoding(message) != Some(Encoding::Dump)).then(|| raw.to_owned())
+            }
+            Some(named) => {
+                let (start, span) = (fields.json.span().start, named.span());
+                Some(format!("{}\"{kind}\"{}", &raw[..span.start - start], &raw[span.end - start..]))
+            }
+        }
     }
 }
 

@@ -155,9 +155,14 @@ pub trait Format: Sync + Debug {
         Vec::new()
     }
 
-    /// The entry that tells a `LangGraph` reducer to drop all messages it has, written as `neighbour` is; nothing where
-    /// no such reducer takes the format.
-    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Option<Value> {
+    /// The entry that tells a `LangGraph` reducer to drop all messages it has; nothing where no such reducer takes the
+    /// format.
+    fn remove_all(&self) -> Option<Value> {
+        None
+    }
+
+    /// A message as a `LangGraph` reducer takes it; nothing where it takes the message as it is.
+    fn in_state(&self, _message: &Object<'_>) -> Option<String> {
         None
     }
 }
@@ -217,6 +222,13 @@ impl<'a> Place<'_, 'a> {
 
 /// The id that `LangGraph`'s reducer takes as "all messages".
 pub const REMOVE_ALL: &str = "__remove_all__";
+
+/// An object with `member`, a key and its value, before all it has.
+fn with_first(object: Json<'_>, member: &str) -> String {
+    let rest = &object.raw()[1..];
+    let comma = if object.entries().next().is_some() { ", " } else { "" };
+    format!("{{{member}{comma}{}", rest.trim_start())
+}
 
 /// How well a value fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

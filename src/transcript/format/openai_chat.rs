@@ -14,6 +14,7 @@ use super::super::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, 
 use super::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
     common_block, content, id, inspect, name, name_inside, ollama, present, provider, role_and_name, tau_bench,
+    with_first,
 };
 
 /// The format's row.
@@ -162,8 +163,13 @@ impl Format for OpenAiChat {
         }
     }
 
-    fn remove_all(&self, _neighbour: Option<Json<'_>>) -> Option<Value> {
+    fn remove_all(&self) -> Option<Value> {
         Some(json!({"role": "remove", "content": "", "id": REMOVE_ALL}))
+    }
+
+    fn in_state(&self, message: &Object<'_>) -> Option<String> {
+        // Chat Completions lets a message of calls leave its content out; langchain-core does not.
+        message.get("content").is_none().then(|| with_first(message.json, "\"content\": null"))
     }
 }
 
