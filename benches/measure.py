@@ -28,7 +28,12 @@ def run(arguments, stdin=os.devnull, stdout=os.devnull, may_fail=False):
     if may_fail:
         files.append((os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0))
     began = time.perf_counter()
-    child = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=files)
+    try:
+        child = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=files)
+    except OSError:
+        if may_fail:
+            return None
+        raise
     _, status, used = os.wait4(child, 0)
     wall = time.perf_counter() - began
     if os.waitstatus_to_exitcode(status) != 0:

@@ -6,7 +6,7 @@ usage: peers.py [--binary target/release/tcompact] [--python python3] [--folder 
 
 ROW is one of the names that --list prints; without any, all are measured, which takes a quarter of an hour. The peers
 in Python are those of `requirements.txt`, installed for the interpreter that --python names; rows whose peer is missing
-say so. tiktoken downloads its vocabularies, or finds them in the folder that the variable TIKTOKEN_CACHE_DIR names.
+or fails say so. tiktoken downloads its vocabularies, or finds them in the folder that the variable TIKTOKEN_CACHE_DIR names.
 
 What counts is the CPU time of the process, user and system, the least of --runs runs in which the candidates take
 turns; wall time where it says so. Streams have 200 MB and directories 1,000 files, or 1 GB and 10,000 with --gigabyte.
@@ -49,9 +49,16 @@ class Bench:
         return json.loads(subprocess.run(made, check=True, stdout=subprocess.PIPE).stdout)
 
     def has(self, module):
-        """Whether the interpreter of the peers has a module."""
-        found = subprocess.run([self.python, "-c", f"import {module}"], stderr=subprocess.DEVNULL)
-        return found.returncode == 0
+        """Whether the interpreter of the peers is there and has a module."""
+        return self.said([self.python, "-c", f"import {module}"]) is not None
+
+    def said(self, command):
+        """What a peer prints; None where it is not there or fails, by a download that does not come, say."""
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        except OSError:
+            return None
+        return None if done.returncode else done.stdout
 
     def compiled(self, name):
         """A peer in Rust; None where there is no compiler."""

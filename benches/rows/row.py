@@ -15,8 +15,9 @@ class Row:
         return f"| {' | '.join(astuple(self))} |"
 
 
-def missing(work, against, goal=""):
-    return Row(work, against, theirs="not installed", goal=goal)
+def missing(work, against, goal="", ours="-", installed=False):
+    """The row of a peer that is not there, or that fails: one that cannot fetch what it needs, say."""
+    return Row(work, against, ours, "fails" if installed else "not installed", goal=goal)
 
 
 def against(work, peer, ours, theirs, goal=""):

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from measure import Took, least_of, race
-from rows.row import Row, against, missing, times
+from rows.row import Row, against, missing, seconds, times
 
 COUNTS = (100, 1_000, 10_000, 100_000)
 
@@ -30,7 +30,10 @@ def decide(bench):
     arguments = [argument for job in jobs.values() for argument in job]
     commands = [program, str(bench.runs), *arguments], bench.peer("langchain_middleware.py", "warm", 1, *arguments)
     # In turns, since a machine may be slower for a while.
-    turns = [[map(json.loads, output(command).splitlines()) for command in commands] for _ in range(3)]
+    turns = [[output(commands[0]), bench.said(commands[1])] for _ in range(3)]
+    if any(theirs is None for _, theirs in turns):
+        return [missing(work, peer, "100x", installed=True)]
+    turns = [[map(json.loads, said.splitlines()) for said in both] for both in turns]
     ours, theirs = ([least_parts(job) for job in zip(*runs)] for runs in zip(*turns))
     return list(decided(work, peer, dict(zip(jobs, zip(ours, theirs)))))
 
@@ -74,9 +77,15 @@ def summarized(bench, session, text, goals):
             yield missing(work, peer, goal)
             continue
         ours, theirs = race(3, lambda: least_of(5, command), lambda: sumy(bench, name, text))
-        yield against(work, peer, ours.cpu, theirs.cpu, goal)
+        if theirs is None:
+            yield missing(work, peer, goal, seconds(ours.cpu), installed=True)
+        else:
+            yield against(work, peer, ours.cpu, theirs.cpu, goal)
 
 
 def sumy(bench, name, text):
-    took = json.loads(output(bench.peer("sumy_summary.py", name, text)))["seconds"]
+    said = bench.said(bench.peer("sumy_summary.py", name, text))
+    if said is None:
+        return None
+    took = json.loads(said)["seconds"]
     return Took(took, took, 0)

@@ -3,18 +3,17 @@ import json
 import subprocess
 
 from measure import Took, race, run
-from rows.row import Row, against, missing, seconds
+from rows.row import against, missing, seconds
 
 TIKTOKEN = "tiktoken, without its start"
 
 
 def counted(bench, encoding, file):
     """What tiktoken takes for the texts of a conversation, and how many tokens they have; None where it fails."""
-    done = subprocess.run(bench.peer("tiktoken_count.py", encoding, file), stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL)
-    if done.returncode:
+    said = bench.said(bench.peer("tiktoken_count.py", encoding, file))
+    if said is None:
         return None, None
-    said = json.loads(done.stdout)
+    said = json.loads(said)
     return Took(said["seconds"], said["seconds"], 0), said["tokens"]
 
 
@@ -32,12 +31,13 @@ def check(bench, encoding, file, tokens):
 
 def tokens(bench):
     """Exact count of 20 MB of prose, code, Chinese, Japanese and logs, beside tiktoken."""
-    file = bench.data("mixed", 20_000_000)
+    installed = bench.has("tiktoken")
     for encoding in ("o200k_base", "cl100k_base"):
         work, goal = f"count 20 MB of mixed text, `{encoding}`", "5x" if encoding == "o200k_base" else ""
         if counted(bench, encoding, bench.data("worst")["base64"])[0] is None:
-            yield missing(work, TIKTOKEN, goal)
+            yield missing(work, TIKTOKEN, goal, installed=installed)
             continue
+        file = bench.data("mixed", 20_000_000)
         took, theirs = race(min(3, bench.runs), lambda: run(ours(bench, encoding, file)),
                             lambda: counted(bench, encoding, file)[0])
         check(bench, encoding, file, counted(bench, encoding, file)[1])
@@ -55,4 +55,4 @@ def worst(bench):
             if theirs:
                 yield against(work, TIKTOKEN, took.cpu, theirs.cpu, goal)
             else:
-                yield Row(work, TIKTOKEN, seconds(took.cpu), "fails" if installed else "not installed", "-", goal)
+                yield missing(work, TIKTOKEN, goal, seconds(took.cpu), installed)

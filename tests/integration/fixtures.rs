@@ -10,20 +10,22 @@ use tcompact::transcript::format::{self, FORMATS};
 use crate::lawful::{Rules, assert_laws, policy};
 use crate::program::{FIXTURES, path, run, tcompact};
 
+/// The fixtures of a format, in order. A folder among them, which a run of tcompact may have left, is none.
+pub(crate) fn of_format(name: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(Path::new(FIXTURES).join(name))
+        .unwrap_or_else(|_| panic!("fixtures/{name} is missing"))
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "fixtures/{name} is empty");
+    files
+}
+
 /// The fixtures of each format, in order.
 pub(crate) fn all() -> Vec<(&'static str, PathBuf)> {
-    let mut found = Vec::new();
-    for format in FORMATS {
-        let folder = Path::new(FIXTURES).join(format.name());
-        let mut files: Vec<PathBuf> = fs::read_dir(&folder)
-            .unwrap_or_else(|_| panic!("fixtures/{} is missing", format.name()))
-            .map(|entry| entry.expect("an entry").path())
-            .filter(|path| path.is_file())
-            .collect();
-        files.sort();
-        assert!(!files.is_empty(), "fixtures/{} is empty", format.name());
-        found.extend(files.into_iter().map(|file| (format.name(), file)));
-    }
+    let of_each = |name: &'static str| of_format(name).into_iter().map(move |file| (name, file));
+    let mut found: Vec<(&str, PathBuf)> = FORMATS.iter().flat_map(|format| of_each(format.name())).collect();
     found.push(("openai-chat", Path::new(FIXTURES).join("agent-session.json")));
     found
 }

@@ -13,7 +13,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::bricks::{Bricks, file, made};
-use crate::program::{FIXTURES, piped};
+use crate::program::piped;
 
 /// The formats that a state's messages come in.
 const OF_STATES: [&str; 3] = ["langchain", "openai-chat", "anthropic"];
@@ -38,6 +38,7 @@ fn is_taken(message: &Value) -> bool {
 }
 
 /// What LangGraph says of each update; nothing where it is not there.
+#[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn told(updates: &[Value]) -> Option<Vec<String>> {
     let python = std::env::var("TCOMPACT_PYTHON").unwrap_or("python3".to_owned());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/langgraph/update_state.py");
@@ -74,9 +75,7 @@ fn assert_taken(updates: &[Value]) {
 
 #[test]
 fn a_state_takes_the_update_of_every_fixture() {
-    let folders = OF_STATES.iter().map(|format| Path::new(FIXTURES).join(format));
-    let files =
-        folders.flat_map(|folder| fs::read_dir(folder).expect("fixtures")).map(|entry| entry.expect("one").path());
+    let files = OF_STATES.iter().flat_map(|format| crate::fixtures::of_format(format));
     let sources: Vec<String> = files.filter_map(|file| fs::read_to_string(file).ok()).collect();
     let updates: Vec<Value> =
         sources.iter().flat_map(|source| KEPT.iter().flat_map(|keep| updates(source, keep))).collect();

@@ -11,16 +11,16 @@ use tcompact::transcript::Message;
 use tcompact::transcript::format::FORMATS;
 
 use crate::bricks::{Bricks, Made, WAYS, assert_no_pair_is_parted, assert_thinking, file, made, pin, size};
+use crate::fixtures::of_format;
 use crate::lawful::{
     PREFIX, Rules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, compacted, found, mended, policy,
 };
-use crate::program::{FIXTURES, cases};
+use crate::program::cases;
 use crate::transcripts::read;
 
 fn small_fixtures() -> Vec<String> {
-    let folders: Vec<String> = FORMATS.iter().map(|format| format!("{FIXTURES}/{}", format.name())).collect();
-    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder"));
-    files.map(|file| std::fs::read_to_string(file.expect("an entry").path()).expect("a fixture")).collect()
+    let files = FORMATS.iter().flat_map(|format| of_format(format.name()));
+    files.map(|file| std::fs::read_to_string(file).expect("a fixture")).collect()
 }
 
 /// A change to a text: some characters, told by parts of a thousand, are replaced by something else.

@@ -3,6 +3,7 @@
 mod approx_tokens;
 mod bad_input;
 mod batch;
+mod benches;
 mod bricks;
 mod clock;
 mod contract;

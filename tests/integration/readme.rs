@@ -8,55 +8,85 @@ use std::time::{Duration, SystemTime};
 use crate::program::own_settings;
 use crate::server::{Server, completion};
 
+/// Each block of commands in turn, from a repository on: where one leaves the shell, the next begins.
 #[test]
-fn every_command_of_the_readme_works() {
+fn every_command_of_the_readme_works_and_leaves_the_repository_clean() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let readme = fs::read_to_string(root.join("README.md")).expect("the README");
     let folder = tempfile::tempdir().expect("a folder");
-    let copied = Command::new("cp").arg("-r").arg(root.join("fixtures")).arg(folder.path()).status();
-    assert!(copied.expect("cp is there").success());
+    let [tree, home, temporary] = ["tree", "home", "tmp"].map(|name| folder.path().join(name));
+    [&home, &temporary].into_iter().for_each(|folder| fs::create_dir(folder).expect("made"));
+    committed(root, &tree);
     let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
     let outside = std::env::var("PATH").unwrap_or_default();
-    let search = format!("{}:{}:{outside}", program.display(), played(folder.path()).display());
-    let mut tried = 0;
+    let search = format!("{}:{}:{outside}", program.display(), played(root, &home).display());
     let endpoint = Server::start(vec![completion("A short summary.", "stop")]);
+    let (mut tried, mut place) = (0, tree.clone());
     for block in readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
-        // Building is what the test run has just done.
-        if block.contains("cargo ") {
-            continue;
-        }
         // The network is played by a server of the test's own.
-        let script = format!("set -e\n{block}")
+        let script = block
+            .replace("cargo run --release -- ", "tcompact ")
+            .replace("/tmp/", &format!("{}/", temporary.display()))
             .replace("http://localhost:8080/v1", &endpoint.url)
             .replace("--model openai:gpt-4o-mini", &format!("--model openai:gpt-4o-mini --base-url {}", endpoint.url))
             .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-test");
+        // Building and testing is what this run does.
+        if script.contains("cargo ") {
+            continue;
+        }
+        let left = folder.path().join("left");
+        let script = format!("set -e\n{script}\npwd > '{}'", left.display());
         let mut bash = Command::new("bash");
-        bash.args(["-c", &script]).current_dir(folder.path()).env("PATH", &search).envs(own_settings());
-        bash.env("HOME", folder.path());
-        let output = bash.output().expect("bash is there");
+        bash.args(["-c", &script]).current_dir(&place).env("PATH", &search).envs(own_settings());
+        let output = bash.env("HOME", &home).env("TMPDIR", &temporary).output().expect("bash is there");
         assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(git(&tree, &["status", "--porcelain"]), "", "{block}");
+        let next = PathBuf::from(fs::read_to_string(left).expect("a path").trim_end());
+        if next != place {
+            grown_old(&next.join("fixtures/openai-chat"));
+        }
+        place = next;
         tried += 1;
     }
-    assert!(tried >= 6, "{tried} blocks of commands");
-    let codex = folder.path().join(".codex/sessions/2026/01/07/rollout-1.jsonl.cut.jsonl");
-    assert!(codex.exists() && folder.path().join("old-logs/conversations.jsonl").exists(), "recipes do something");
+    assert!(tried >= 20, "{tried} blocks of commands");
+    let codex = home.join(".codex/sessions/2026/01/07/rollout-1.jsonl.cut.jsonl");
+    assert!(codex.exists() && place.join("old-logs/conversations.jsonl").exists(), "recipes do something");
     assert_eq!(endpoint.requests().len(), 3, "each endpoint of the README was asked, and the one with a preview once");
 }
 
-/// A home with a session of Codex and a repository in it, and a folder with stand-ins for programs that ask a model.
-fn played(home: &Path) -> PathBuf {
-    let sessions = home.join(".codex/sessions/2026/01/07");
-    fs::create_dir_all(&sessions).expect("made");
-    fs::copy(home.join("fixtures/codex/rollout.jsonl"), sessions.join("rollout-1.jsonl")).expect("copied");
-    // What is old enough for the recipe that looks for it.
+/// What git prints of a repository.
+fn git(tree: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "core.autocrlf=false"]).args(arguments);
+    let output = command.current_dir(tree).env("GIT_CONFIG_GLOBAL", "/dev/null").output().expect("git is there");
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// A repository of what the README needs of this one.
+fn committed(root: &Path, tree: &Path) {
+    fs::create_dir(tree).expect("made");
+    let copied = Command::new("cp").arg("-r").arg(root.join("fixtures")).arg(tree).status();
+    assert!(copied.expect("cp is there").success());
+    git(tree, &["init", "--quiet"]);
+    git(tree, &["add", "."]);
+    git(tree, &["commit", "--quiet", "--message", "all"]);
+}
+
+/// Makes files old enough for the recipe that looks for such.
+fn grown_old(folder: &Path) {
     let old = SystemTime::now() - Duration::from_secs(60 * 24 * 60 * 60);
-    for file in fs::read_dir(home.join("fixtures/openai-chat")).expect("fixtures") {
+    for file in fs::read_dir(folder).expect("fixtures") {
         let file = fs::File::options().append(true).open(file.expect("a file").path()).expect("opened");
         file.set_modified(old).expect("set back");
     }
-    let git = |arguments: &[&str]| Command::new("git").args(arguments).current_dir(home).status();
-    assert!(git(&["init", "--quiet"]).is_ok_and(|status| status.success()), "git is there");
-    assert!(git(&["add", "fixtures"]).is_ok_and(|status| status.success()));
+}
+
+/// Puts a session of Codex into a home; a folder there with stand-ins for programs that ask a model.
+fn played(root: &Path, home: &Path) -> PathBuf {
+    let sessions = home.join(".codex/sessions/2026/01/07");
+    fs::create_dir_all(&sessions).expect("made");
+    fs::copy(root.join("fixtures/codex/rollout.jsonl"), sessions.join("rollout-1.jsonl")).expect("copied");
     let folder = home.join("bin");
     fs::create_dir(&folder).expect("made");
     for name in ["llm", "ollama"] {

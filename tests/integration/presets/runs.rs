@@ -396,8 +396,7 @@ fn a_window_that_nobody_knows_is_not_taken_from_a_model_that_does_not_count() {
 fn every_fixture_survives_every_preset() {
     let sizes = ["messages:1", "messages:3", "tokens:20", "tokens:100"];
     for format in FORMATS {
-        let folder = Path::new(FIXTURES).join(format.name());
-        for file in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        for file in crate::fixtures::of_format(format.name()) {
             let text = fs::read_to_string(&file).expect("a fixture");
             let file = file.strip_prefix(FIXTURES).expect("inside").to_str().expect("UTF-8").to_owned();
             let named = format::by_name(format.name());
