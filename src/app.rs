@@ -398,13 +398,7 @@ fn compact(
         }
         let placed = done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary));
         let edits = placed.chain(done.edits).collect();
-        changed.push(Changed {
-            transcript,
-            source,
-            edits,
-            summarized: done.plan.summarized(),
-            archived: done.archived,
-        });
+        changed.push(Changed { transcript, source, edits, removed: done.plan.removed(), archived: done.archived });
     }
     if settings.diff {
         return Ok(Outcome { made: Made::Text(terminal::printed(diffs)), compacted, ..Outcome::default() });

@@ -59,8 +59,14 @@ const PLAIN: Ways = Ways { langchain: false, characters: None, files: false, mar
 const OF_LANGCHAIN: Ways = Ways { langchain: true, ..PLAIN };
 
 /// What `LangChain` decides otherwise than tcompact.
-const LANGCHAIN: Rules =
-    Rules { without_trigger: false, reported_triggers: true, reported_scales: true, gains: false, ..Rules::OWN };
+const LANGCHAIN: Rules = Rules {
+    without_trigger: false,
+    reported_triggers: true,
+    reported_scales: true,
+    gains: false,
+    compactions: false,
+    ..Rules::OWN
+};
 
 /// Every preset, in the order of the table.
 pub static PRESETS: &[Preset] = &[
@@ -151,7 +157,7 @@ pub static PRESETS: &[Preset] = &[
             ("thinking", "keep"),
         ],
         depending: Depending::Nothing,
-        rules: Rules { gains: false, ..Rules::OWN },
+        rules: Rules { gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::TONGYI,
         ways: Ways { characters: Some(4.0), marks: false, ..OF_LANGCHAIN },
     },
@@ -171,7 +177,7 @@ pub static PRESETS: &[Preset] = &[
             ("thinking", "keep"),
         ],
         depending: Depending::OnTheTrigger,
-        rules: Rules { exceed: true, last_stays: false, gains: false, ..Rules::OWN },
+        rules: Rules { exceed: true, last_stays: false, gains: false, compactions: false, ..Rules::OWN },
         recipe: Recipe::SYNAPTIC,
         ways: Ways { marks: false, ..PLAIN },
     },

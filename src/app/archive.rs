@@ -60,7 +60,7 @@ pub(super) struct Changed<'t, 'a> {
     /// The edits, in order.
     pub(super) edits: Vec<Edit>,
     /// Indices of the messages that its record holds, where there is one.
-    pub(super) summarized: Vec<usize>,
+    pub(super) removed: Vec<usize>,
     pub(super) archived: Archived,
 }
 
@@ -74,8 +74,8 @@ pub(super) fn kept(settings: &Settings, source: &str, edits: &[Edit], changed: V
         return kept;
     }
     let (mut changes, mut sections) = (Vec::new(), Vec::new());
-    for Changed { transcript, source, edits, summarized, archived } in changed {
-        changes.push(Change::new(transcript, edits, &summarized));
+    for Changed { transcript, source, edits, removed, archived } in changed {
+        changes.push(Change::new(transcript, edits, &removed));
         let own = archived.sections.into_iter().next();
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &[]))));
         kept.files.extend(archived.files);
@@ -165,14 +165,15 @@ impl Work<'_, '_> {
     /// What of this conversation is to be kept elsewhere.
     pub(super) fn archived(&self, source: &str) -> Archived {
         let Some(place) = self.archive else { return Archived::default() };
+        let removed = self.plan.removed();
         let section = if append::is_lines(&place.file) {
-            Section::Record(record(self.transcript, source, &self.summarized))
+            Section::Record(record(self.transcript, source, &removed))
         } else if self.settings.ways.files {
-            let messages = self.summarized.iter().map(|&index| &self.unmasked.messages[index]);
+            let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
             let messages = messages.filter(|message| !self.is_earlier_summary(message));
             Section::Text(self.settings.recipe.buffer.write(messages))
         } else {
-            let messages = self.summarized.iter().map(|&index| &self.transcript.messages[index]);
+            let messages = removed.iter().map(|&index| &self.transcript.messages[index]);
             Section::Text(format!("From {source}:\n\n{}", Buffer::Own.write(messages)))
         };
         Archived { sections: vec![section], files: Vec::new() }

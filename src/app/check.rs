@@ -84,7 +84,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             transcript,
             source: source_name(input, transcript),
             edits,
-            summarized: Vec::new(),
+            removed: Vec::new(),
             archived: Archived::default(),
         };
         let mut edits: Vec<Vec<Edit>> = document.transcripts.iter().map(|one| mended(one, how)).collect();

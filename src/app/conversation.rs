@@ -311,8 +311,21 @@ fn with_history<T>(
     messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
     let Transcript { format, order, envelope, state, line, .. } = *transcript;
     let (pairing, bonds) = (transcript.pairing.clone(), transcript.bonds.clone());
+    let compactions = transcript.compactions.clone();
     let notes = Vec::new();
-    then(&Transcript { source: list, format, messages, notes, pairing, bonds, order, envelope, state, line })
+    then(&Transcript {
+        source: list,
+        format,
+        messages,
+        notes,
+        pairing,
+        bonds,
+        compactions,
+        order,
+        envelope,
+        state,
+        line,
+    })
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) fn estimated(
     if plan.cutoff == 0 {
         return None;
     }
-    let replaced = tally.sum(&plan.replaced());
+    let replaced = tally.sum(&plan.superseded());
     let summary = settings.writer.asked_tokens.min(replaced);
     let prompt = || {
         let history = tally.sum(&plan.summarized()).min(settings.trim_tokens.unwrap_or(u64::MAX));

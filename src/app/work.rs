@@ -349,7 +349,7 @@ impl Work<'_, '_> {
 
     /// Tokens of what a summary takes the place of.
     pub(super) fn replaced_tokens(&self) -> u64 {
-        self.tally.sum(&self.plan.replaced())
+        self.tally.sum(&self.plan.superseded())
     }
 
     /// Tokens of the message that a summary makes.

@@ -5,6 +5,7 @@
 
 pub mod breaches;
 pub mod carried;
+mod compactions;
 mod cutoff;
 pub mod economy;
 mod langchain;
@@ -21,6 +22,7 @@ use crate::transcript::order::Turn;
 use crate::transcript::{Bound, Message, Note, Transcript};
 
 use carried::{Carried, carried};
+use compactions::Compactions;
 use pairs::Pairs;
 use pins::Pin;
 use size::Size;
@@ -91,6 +93,9 @@ pub struct Rules {
     pub last_stays: bool,
     /// Whether a cut is made only where it gains something: not for an earlier summary alone.
     pub gains: bool,
+    /// Whether a conversation begins with the last compaction of a provider that can be read, as it does for that
+    /// provider.
+    pub compactions: bool,
     /// Whether an earlier summary is carried on by the next one instead of being summarized, and the user's last request
     /// stays, and what a program marked as a reminder.
     pub carries: bool,
@@ -105,6 +110,7 @@ impl Rules {
         reported_scales: false,
         last_stays: true,
         gains: true,
+        compactions: true,
         carries: false,
     };
 }
@@ -135,6 +141,9 @@ pub struct Plan {
     pub pinned: Vec<usize>,
     /// How many of these stand before the summary; the others follow it.
     pub before_summary: usize,
+    /// Where the conversation begins for its provider: at the last compaction of its own that can be read. What stands
+    /// before is replaced, and not summarized again.
+    pub start: usize,
     /// An earlier summary that is neither summarized nor kept, but carried on by the next one.
     pub carried: Option<usize>,
     /// Indices of messages that would stay, of which nothing is left without the thinking that goes; in order.
@@ -159,11 +168,25 @@ impl Plan {
         (0..self.cutoff).filter(|index| pinned.next_if_eq(&index).is_none()).collect()
     }
 
-    /// The messages that are summarized, in order.
-    pub fn summarized(&self) -> Vec<usize> {
+    /// Those of the replaced messages that their provider reads, in order.
+    pub fn superseded(&self) -> Vec<usize> {
+        let mut replaced = self.replaced();
+        replaced.retain(|index| *index >= self.start);
+        replaced
+    }
+
+    /// The messages that go, in order, but for an earlier summary that is carried on.
+    pub fn removed(&self) -> Vec<usize> {
         let mut replaced = self.replaced();
         replaced.retain(|index| Some(*index) != self.carried);
         replaced
+    }
+
+    /// The messages that are summarized, in order.
+    pub fn summarized(&self) -> Vec<usize> {
+        let mut removed = self.removed();
+        removed.retain(|index| *index >= self.start);
+        removed
     }
 
     /// For each entry that is no message, whether it goes when the messages do that `gone` names.
@@ -201,11 +224,12 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     }
     let messages = transcript.messages.as_slice();
     let earlier = carried(transcript, policy);
-    let weight = Weight { messages, earlier: earlier.as_ref(), tally, policy };
+    let weight = Weight::new(transcript, earlier.as_ref(), tally, policy);
     let fired = weight.fired();
     let mut plan = Plan {
         triggered: fired.is_some() || policy.triggers.is_empty() && policy.rules.without_trigger,
         fired,
+        start: weight.compactions.start,
         ..Plan::default()
     };
     if messages.is_empty() {
@@ -217,7 +241,8 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     }
     let first = weight.first();
     let Some(wanted) = cutoff::wanted(&weight) else {
-        return plan.nothing(format!("the whole conversation is within --keep {}", policy.keep));
+        let all = weight.compactions.beginning().unwrap_or_else(|| "the whole conversation".to_owned());
+        return plan.nothing(format!("{all} is within --keep {}", policy.keep));
     };
     plan.wanted = wanted;
     let pairing = &transcript.pairing;
@@ -231,7 +256,8 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
     plan.parted = pairing.parted(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
     plan.carried = weight.carried();
-    plan.pinned = pins::pinned(transcript, policy, plan.carried, cut);
+    let must_stay = weight.compactions.staying(cut);
+    plan.pinned = pins::pinned(transcript, policy, plan.carried, must_stay, cut);
     plan.before_summary = match policy.rules.carries {
         // As the system that carries it shows it to its model: behind the standing instructions, before all else.
         true => plan.pinned.iter().take_while(|&&index| messages[index].role.is_system()).count(),
@@ -244,6 +270,9 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
             }
         },
     };
+    if let Some(reason) = weight.compactions.refusal(transcript, &plan) {
+        return Plan { refused: true, ..plan.nothing(reason) };
+    }
     if policy.pairs == Pairs::Strict
         && let Some(reason) = refused_order(&plan, transcript)
     {
@@ -267,7 +296,9 @@ fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
         .chain([None])
         .chain(after.iter().chain(&kept).map(|&index| Some(index)));
     let mut last: Option<(Option<usize>, Turn)> = None;
-    for index in order {
+    // A compaction may open a conversation, though the model made it.
+    let is_compaction = |index: &Option<usize>| index.is_some_and(|index| transcript.has_compaction(index));
+    for index in order.filter(|index| !is_compaction(index)) {
         let Some(turn) = index.map_or(Some(Turn::User), |index| Turn::of(&transcript.messages[index])) else {
             continue;
         };
@@ -304,11 +335,28 @@ fn not_worth_it(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, po
 struct Weight<'w, 'a> {
     messages: &'w [Message<'a>],
     earlier: Option<&'w Carried<'a>>,
+    compactions: Compactions,
     tally: &'w Tally<'w, 'a>,
     policy: &'w Policy,
 }
 
-impl Weight<'_, '_> {
+impl<'w, 'a> Weight<'w, 'a> {
+    fn new(
+        transcript: &'w Transcript<'a>,
+        earlier: Option<&'w Carried<'a>>,
+        tally: &'w Tally<'w, 'a>,
+        policy: &'w Policy,
+    ) -> Self {
+        let compactions = Compactions::of(transcript, policy);
+        Weight { messages: &transcript.messages, earlier, compactions, tally, policy }
+    }
+
+    /// The messages that their provider reads: all but those that a compaction stands for.
+    fn read(&self) -> impl DoubleEndedIterator<Item = (usize, &'w Message<'a>)> {
+        let start = self.compactions.start;
+        self.messages.iter().enumerate().filter(move |(index, message)| *index >= start || message.role.is_system())
+    }
+
     /// The message that is an earlier summary to be carried on.
     fn carried(&self) -> Option<usize> {
         self.earlier.and_then(|earlier| earlier.index)
@@ -316,7 +364,7 @@ impl Weight<'_, '_> {
 
     /// The first message that a cut can stand behind: a cut before or at an earlier summary leaves nothing to be done.
     fn first(&self) -> usize {
-        self.carried().map_or(0, |index| index + 1)
+        self.carried().map_or(0, |index| index + 1).max(self.compactions.last.unwrap_or(0))
     }
 
     /// The first trigger all of whose sizes are reached, or the budget that is exceeded.
@@ -332,11 +380,11 @@ impl Weight<'_, '_> {
         match size {
             Size::Messages(least) => {
                 let beside = usize::from(self.earlier.is_some_and(|earlier| earlier.index.is_none()));
-                (self.messages.len() + beside) as u64 >= least
+                let left_out = self.compactions.start;
+                let count = if left_out == 0 { self.messages.len() } else { self.read().count() };
+                (count + beside) as u64 >= least
             }
-            Size::Turns(least) => {
-                self.messages.iter().filter(|message| is_turn(message, policy)).count() as u64 >= least
-            }
+            Size::Turns(least) => self.read().filter(|(_, message)| is_turn(message, policy)).count() as u64 >= least,
             Size::Tokens(_) | Size::Fraction(_) => size.in_tokens(policy.context_window).is_some_and(|threshold| {
                 self.tokens_reach(threshold.saturating_add(u64::from(policy.rules.exceed)))
                     || policy.rules.reported_triggers
@@ -351,7 +399,7 @@ impl Weight<'_, '_> {
         if self.earlier.is_some() || self.policy.scales(self.tally) {
             return self.total() >= least;
         }
-        let all: Vec<usize> = (0..self.messages.len()).collect();
+        let all: Vec<usize> = self.read().map(|(index, _)| index).collect();
         self.tally.reaches(&all, least.saturating_sub(self.policy.overhead_tokens))
     }
 
@@ -369,7 +417,7 @@ impl Weight<'_, '_> {
 
     fn scaled(&self, after: Option<u64>) -> u64 {
         let mut total = ScaledTotal::default();
-        for (index, message) in self.messages.iter().enumerate().filter(|(index, _)| Some(*index) != self.carried()) {
+        for (index, message) in self.read().filter(|(index, _)| Some(*index) != self.carried()) {
             total.add(self.tally.message(index), message);
         }
         after.into_iter().for_each(|tokens| total.add_unreported(tokens));
@@ -383,7 +431,7 @@ pub fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: 
         return 0;
     }
     let earlier = carried(transcript, policy);
-    let weight = Weight { messages: &transcript.messages, earlier: earlier.as_ref(), tally, policy };
+    let weight = Weight::new(transcript, earlier.as_ref(), tally, policy);
     let triggered = weight.fired().is_some() || policy.triggers.is_empty() && policy.rules.without_trigger;
     if triggered { cutoff::wanted(&weight).unwrap_or(0) } else { 0 }
 }
@@ -391,7 +439,7 @@ pub fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: 
 /// The tokens of a conversation with all that is sent beside it, as triggers and budgets see them.
 pub fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> u64 {
     let earlier = carried(transcript, policy);
-    Weight { messages: &transcript.messages, earlier: earlier.as_ref(), tally, policy }.total()
+    Weight::new(transcript, earlier.as_ref(), tally, policy).total()
 }
 
 /// Why a policy that can never trigger does nothing.

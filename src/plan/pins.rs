@@ -92,13 +92,15 @@ fn is_reminder(message: &Message<'_>) -> bool {
         && message.additional("dynamic_context_reminder").is_some_and(|mark| !mark.is_falsy())
 }
 
-/// The indices below `cutoff` that stay, in order, but for a summary that is carried on. A pinned call keeps its results
+/// The indices below `cutoff` that stay, in order, but for a summary that is carried on: those that rules hold and those
+/// that must. A pinned call keeps its results
 /// and a pinned result its call, a part of a response the other parts, and so on, so that nothing that stays is left
 /// without its other half. What is without it anyway goes.
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &Policy,
     carried: Option<usize>,
+    must_stay: &[usize],
     cutoff: usize,
 ) -> Vec<usize> {
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
@@ -113,6 +115,7 @@ pub(super) fn pinned(
     };
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
     let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
+    must_stay.iter().for_each(|&index| stays[index] = true);
     let joined = joined_to_the_next(&transcript.bonds, cutoff);
     let pairs = transcript.pairing.bonds.iter().copied().filter(|(_, result)| *result < cutoff);
     let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));

@@ -7,6 +7,7 @@ use crate::transcript::framing::tests::read;
 fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
     Plan {
         emptied: Vec::new(),
+        start: 0,
         triggered: true,
         fired: None,
         wanted: cutoff,

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::transcript::compaction::Compaction;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
 use super::columns::fitted;
@@ -53,6 +54,8 @@ pub(crate) fn text(message: &Message<'_>) -> String {
 pub(super) fn others(message: &Message<'_>) -> Vec<&'static str> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
     let named = parts.iter().filter_map(|part| match part.kind {
+        PartKind::Compaction(Compaction::Readable(_)) => None,
+        PartKind::Compaction(_) => Some("[compaction]"),
         PartKind::Image => Some("[picture]"),
         PartKind::Media => Some("[media]"),
         PartKind::Reasoning(_) => Some("[reasoning]"),

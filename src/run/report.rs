@@ -16,6 +16,7 @@ use crate::sanitize::sanitize_json;
 use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
+use crate::transcript::compaction::Compaction;
 
 use super::explain::Saving;
 use super::input::plain;
@@ -38,6 +39,9 @@ pub struct DryRun<'r> {
     cutoff: usize,
     moved_because: Option<&'r str>,
     pinned: &'r [usize],
+    /// What becomes of the provider's own compactions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compactions: Vec<Compacted>,
     pub(super) summarize: Part,
     pub(super) keep: Part,
     /// What is taken out of the messages that stay, where anything is.
@@ -50,6 +54,33 @@ pub struct DryRun<'r> {
     summary: Option<&'r str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'r str>,
+}
+
+/// A provider's own compaction among the messages.
+#[derive(Debug, Serialize)]
+struct Compacted {
+    message: usize,
+    /// Whether anybody but the provider can read it.
+    readable: bool,
+    /// What the plan does with its message.
+    status: &'static str,
+}
+
+impl Compacted {
+    /// Those of a conversation, in order.
+    fn of(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Self> {
+        let of_one = |&message: &usize| {
+            let compaction = transcript.messages[message].compaction();
+            let status = match message {
+                message if message >= plan.cutoff => "kept",
+                message if plan.pinned.binary_search(&message).is_ok() => "pinned",
+                message if message < plan.start => "removed",
+                _ => "summarized",
+            };
+            Compacted { message, readable: matches!(compaction, Some(Compaction::Readable(_))), status }
+        };
+        transcript.compactions.iter().map(of_one).collect()
+    }
 }
 
 /// A run of messages, from the first to before the last index, with its tokens (pinned messages left out).
@@ -109,6 +140,7 @@ impl<'r> DryRun<'r> {
             cutoff: plan.cutoff,
             moved_because: plan.moved_because.as_deref(),
             pinned: &plan.pinned,
+            compactions: Compacted::of(transcript, plan),
             summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
             keep: part(&kept, messages),
             thinking: Removed::of(transcript, plan, settings),

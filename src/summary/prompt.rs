@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::tokens::python;
+use crate::transcript::compaction::Compaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
@@ -255,9 +256,15 @@ impl Writer {
                             self.line(&text.decode());
                         }
                         PartKind::Result(inner) => self.result(part.json.get_text("tool_use_id"), inner),
+                        PartKind::Compaction(Compaction::Readable(text)) => {
+                            self.notes(&Content::Text(*text));
+                            self.out.push('\n');
+                        }
                         // Calls are written with the message's own.
                         PartKind::Call => {}
-                        PartKind::Image | PartKind::Media | PartKind::Other => self.placeholder(part.json),
+                        PartKind::Image | PartKind::Media | PartKind::Compaction(_) | PartKind::Other => {
+                            self.placeholder(part.json);
+                        }
                     }
                 }
             }

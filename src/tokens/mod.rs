@@ -19,6 +19,7 @@ use std::str::FromStr;
 pub use tally::Tally;
 
 use crate::slip::{Slip, nearest};
+use crate::transcript::compaction::Compaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
@@ -198,7 +199,8 @@ fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) 
         PartKind::Image | PartKind::Media => size(Piece::Fixed(MEDIA_TOKENS)),
         // Counted with the message's calls.
         PartKind::Call => 0,
-        PartKind::Other => size(Piece::Json(part.json)),
+        PartKind::Compaction(Compaction::Readable(text)) => size(Piece::Text(*text)),
+        PartKind::Compaction(_) | PartKind::Other => size(Piece::Json(part.json)),
     };
     match content {
         Content::Text(text) => size(Piece::Text(*text)),
@@ -209,7 +211,7 @@ fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) 
 /// Bytes of the texts of a content, those of results included.
 fn content_bytes(content: &Content<'_>) -> u64 {
     let part = |part: &Part<'_>| match &part.kind {
-        PartKind::Text(text) => text.decode().len() as u64,
+        PartKind::Text(text) | PartKind::Compaction(Compaction::Readable(text)) => text.decode().len() as u64,
         PartKind::Result(inner) => content_bytes(inner),
         _ => 0,
     };

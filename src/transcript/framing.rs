@@ -170,12 +170,15 @@ impl<'a> List<'a> {
         let entries = format.entries(self.values.clone());
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
+        let mut compactions = Vec::new();
         let mut pairs = Finder::default();
         for (index, json) in self.values.clone().enumerate() {
             match entries.get(index) {
                 Some(Entry::Note(bound)) => notes.push(Note { json, before: messages.len(), bound: *bound }),
                 _ => {
-                    messages.push(message(source, json, format, messages.len())?);
+                    let message = message(source, json, format, messages.len())?;
+                    compactions.extend(message.compaction().map(|_| messages.len()));
+                    messages.push(message);
                     pairs.go_on(&messages, messages.len() - 1, drop);
                 }
             }
@@ -197,6 +200,7 @@ impl<'a> List<'a> {
             order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
+            compactions,
             envelope: self.envelope,
             state: self.state,
             line: self.line,
@@ -215,7 +219,9 @@ pub fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Mes
 
 fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
     let none = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
-    format.message(&Object::of(json)).map_err(none)
+    let mut message = format.message(&Object::of(json)).map_err(none)?;
+    message.earlier |= message.is_readable_compaction();
+    Ok(message)
 }
 
 /// Whether the values of a file, which begins with an object, are messages and what stands among them, and not

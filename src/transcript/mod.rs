@@ -4,6 +4,7 @@
 //! ([`crate::tokens`]), decisions ([`crate::plan`]) and edits ([`crate::rewrite`]).
 
 pub mod coercion;
+pub mod compaction;
 pub mod detect;
 pub mod format;
 pub mod framing;
@@ -17,6 +18,7 @@ pub mod thoughts;
 
 use std::ops::Range;
 
+use compaction::Compaction;
 use format::Format;
 use json::Json;
 use order::Order;
@@ -39,6 +41,8 @@ pub struct Transcript<'a> {
     /// Messages that must not be parted for another reason than a call and its result: the first and the last of each
     /// such run.
     pub bonds: Vec<(usize, usize)>,
+    /// The indices of the messages that hold a provider's own compaction, in order.
+    pub compactions: Vec<usize>,
     /// What its provider asks of the order of messages.
     pub order: Order,
     /// The whole value around the list of messages, where there is one.
@@ -259,6 +263,8 @@ pub enum PartKind<'a> {
     Call,
     /// The result of a tool call.
     Result(Content<'a>),
+    /// A provider's own compaction of what came before.
+    Compaction(Compaction<'a>),
     /// Anything else.
     Other,
 }
@@ -337,21 +343,25 @@ impl<'a> Content<'a> {
         match self {
             Content::Text(text) => Some(*text),
             Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
-                PartKind::Text(text) | PartKind::Refusal(text) => Some(*text),
+                PartKind::Text(text) | PartKind::Refusal(text) | PartKind::Compaction(Compaction::Readable(text)) => {
+                    Some(*text)
+                }
                 PartKind::Result(content) => content.first_text(),
                 _ => None,
             }),
         }
     }
 
-    /// The texts of the content, those of results included, reasoning and media left out.
+    /// The texts of the content, those of results and of compactions that can be read included, reasoning and media left out.
     pub fn texts(&self) -> Vec<Text<'a>> {
         match self {
             Content::Text(text) => vec![*text],
             Content::Parts(parts) => parts
                 .iter()
                 .flat_map(|part| match &part.kind {
-                    PartKind::Text(text) | PartKind::Refusal(text) => vec![*text],
+                    PartKind::Text(text)
+                    | PartKind::Refusal(text)
+                    | PartKind::Compaction(Compaction::Readable(text)) => vec![*text],
                     PartKind::Result(content) => content.texts(),
                     _ => Vec::new(),
                 })

@@ -22,6 +22,8 @@ pub(crate) enum Made {
     /// Calls with the ids, and for each whether its result follows: 0 not at all, 1 at once, 2 later.
     Calls(Vec<(u8, u8)>),
     Orphan(u8),
+    /// A provider's own compaction, where the format has such.
+    Compaction(u8, String),
     /// Something that is no message, where the format has such.
     Note(u8),
     /// A model's thinking, in one of the ways that the format has for it, with a text or a call that is answered.
@@ -45,6 +47,7 @@ pub(crate) fn made() -> impl Strategy<Value = Vec<Made>> {
         4 => text().prop_map(Made::Assistant),
         4 => prop::collection::vec((0u8..4, 0u8..3), 1..4).prop_map(Made::Calls),
         1 => (0u8..6).prop_map(Made::Orphan),
+        1 => (any::<u8>(), text()).prop_map(|(which, text)| Made::Compaction(which, text)),
         1 => any::<u8>().prop_map(Made::Note),
         3 => (any::<u8>(), text()).prop_map(|(which, text)| Made::Thinks(which, text)),
     ];
@@ -123,6 +126,9 @@ pub(crate) struct Bricks {
     /// A message around results; without, every result is one.
     answering: Option<String>,
     result: Option<String>,
+    /// Messages that hold a compaction; what can be read of one begins with `read`.
+    #[serde(default)]
+    compactions: Vec<String>,
     /// Lines that are no messages.
     #[serde(default)]
     notes: Vec<String>,
@@ -207,6 +213,11 @@ impl Bricks {
                 }
                 Made::Thinks(which, text) => self.thinks(*which, text),
                 Made::Orphan(id) => self.results(&[format!("c{id}")]),
+                Made::Compaction(which, text) => {
+                    let count = self.compactions.len();
+                    let compaction = (count > 0).then(|| &self.compactions[*which as usize % count]);
+                    compaction.map(|compaction| Bricks::said(compaction, text)).into_iter().collect()
+                }
                 Made::Note(which) => {
                     let note = (!self.notes.is_empty()).then(|| self.notes[*which as usize % self.notes.len()].clone());
                     out.extend(note.map(|note| (note, None)));

@@ -189,6 +189,22 @@ pub(crate) fn assert_laws(
         assert!(after[summary].contains(r"Earlier:\n\nWhat was "), "then the summary: {after:?}");
         let rest: Vec<&String> = behind.iter().copied().chain(&before[plan.cutoff..]).collect();
         assert_eq!(after[next..].iter().collect::<Vec<_>>(), rest, "then what is kept, unchanged and in order");
+        let readable = before.iter().rposition(|message| message.contains("compaction") && message.contains("\"read "));
+        let own_rules = policy.rules == tcompact::plan::Rules::OWN;
+        for (index, message) in before.iter().enumerate().skip(readable.unwrap_or(0)) {
+            let is_opaque = message.contains("compaction") && message.contains("\"opaque-");
+            if is_opaque || message.contains("compaction") && message.contains("\"failed-") {
+                assert!(after.contains(message), "what cannot be read stays: {message}");
+            }
+            if is_opaque && own_rules {
+                let place = after.iter().position(|kept| kept == message);
+                assert!(index < plan.cutoff && place < Some(summary), "a summary stands behind it: {after:?}");
+            }
+        }
+        if own_rules && let Some(readable) = readable {
+            assert!(readable < plan.cutoff, "nobody would read a summary in front of it");
+            assert!(plan.summarized().contains(&readable) || plan.pinned.contains(&readable), "{plan:?}");
+        }
     }
     with(source, from, |document| {
         if let ([plan], [transcript]) = (plans.as_slice(), document.transcripts.as_slice())

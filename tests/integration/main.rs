@@ -6,6 +6,7 @@ mod batch;
 mod benches;
 mod bricks;
 mod clock;
+mod compactions;
 mod contract;
 mod deerflow;
 mod endpoint;

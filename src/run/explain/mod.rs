@@ -13,6 +13,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use crate::plan::{Plan, Policy, total};
 use crate::sanitize::sanitize;
 use crate::tokens::Tally;
+use crate::transcript::compaction::Compaction;
 use crate::transcript::{Message, Transcript};
 
 use super::brief;
@@ -33,17 +34,20 @@ const NAME: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Pinned,
+    /// A provider's own compaction stands for it, and it goes.
+    Removed,
     Summarized,
     Kept,
 }
 
 impl Fate {
-    pub(super) const ALL: [Fate; 3] = [Fate::Pinned, Fate::Summarized, Fate::Kept];
+    pub(super) const ALL: [Fate; 4] = [Fate::Pinned, Fate::Removed, Fate::Summarized, Fate::Kept];
 
     /// What a bar is drawn with.
     fn sign(self) -> &'static str {
         match self {
             Fate::Pinned => "▓",
+            Fate::Removed => "·",
             Fate::Summarized => "░",
             Fate::Kept => "█",
         }
@@ -53,6 +57,7 @@ impl Fate {
     fn name(self) -> &'static str {
         match self {
             Fate::Pinned => "* pinned    ",
+            Fate::Removed => "  removed   ",
             Fate::Summarized => "  summarized",
             Fate::Kept => "  kept      ",
         }
@@ -66,6 +71,7 @@ impl Fate {
     fn style(self) -> Style {
         match self {
             Fate::Pinned => AnsiColor::Cyan.on_default(),
+            Fate::Removed => DIM,
             Fate::Summarized => AnsiColor::Yellow.on_default(),
             Fate::Kept => AnsiColor::Green.on_default(),
         }
@@ -101,7 +107,7 @@ pub(super) struct Row {
     pub(super) role: String,
     tokens: String,
     /// Tokens by what becomes of them, in the order of [`Fate::ALL`].
-    pub(super) sizes: [u64; 3],
+    pub(super) sizes: [u64; Fate::ALL.len()],
 }
 
 /// Columns that the parts of a row take.
@@ -174,9 +180,30 @@ impl Picture<'_, '_> {
             let text = format!("the earlier summary, message {carried}, is carried on by the new one");
             wrapped(&text, columns, out);
         }
+        if let Some(compaction) = self.compaction() {
+            wrapped(&compaction, columns, out);
+        }
         if let Some(economy) = &self.economy {
             wrapped(economy, columns, out);
         }
+    }
+
+    /// What becomes of the provider's own compactions, where there are any.
+    pub(crate) fn compaction(&self) -> Option<String> {
+        let Picture { transcript, plan, .. } = self;
+        let stays = |index: &usize| *index >= plan.cutoff || plan.pinned.binary_search(index).is_ok();
+        let told = transcript.compactions.iter().filter(|&&index| index >= plan.start).map(|index| {
+            let message = &transcript.messages[*index];
+            let what = match message.compaction() {
+                Some(Compaction::Readable(_)) if stays(index) => "stays",
+                Some(Compaction::Readable(_)) => "is an earlier summary, and goes on in the new one",
+                Some(Compaction::Failed) => "failed, and stays as it is",
+                _ => "can only be read by its provider, and stays as it is",
+            };
+            format!("the compaction in message {index} {what}")
+        });
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| told.join("; "))
     }
 
     /// What was decided, and why.
@@ -200,13 +227,14 @@ impl Picture<'_, '_> {
         match index {
             index if index >= self.plan.cutoff => Fate::Kept,
             index if self.plan.pinned.binary_search(&index).is_ok() => Fate::Pinned,
+            index if index < self.plan.start => Fate::Removed,
             _ => Fate::Summarized,
         }
     }
 
     fn row(&self, messages: Range<usize>, whole: &[bool]) -> Row {
         let (first, last) = (messages.start, messages.end - 1);
-        let mut sizes = [0; 3];
+        let mut sizes = [0; Fate::ALL.len()];
         for index in messages.clone() {
             sizes[self.fate(index) as usize] += self.tally.message(index);
         }
@@ -305,7 +333,7 @@ impl Picture<'_, '_> {
             let noun = if parts[at].len() == 1 { "message " } else { "messages" };
             let (name, messages, tokens) = (fate.name(), &messages[at], &tokens[at]);
             line.plain(format!("{name}  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens"));
-            if let Some(file) = self.archive.filter(|_| fate == Fate::Summarized) {
+            if let Some(file) = self.archive.filter(|_| matches!(fate, Fate::Removed | Fate::Summarized)) {
                 line.plain(format!(", kept in {}", fitted(&file.display().to_string(), columns)));
             }
             line.end(columns, out);
@@ -358,7 +386,7 @@ impl Layout {
     }
 
     /// How many cells of a bar each of some sizes has. What is there has a cell at least, if there is room.
-    fn cells(&self, sizes: &[u64; 3]) -> [usize; 3] {
+    fn cells(&self, sizes: &[u64; Fate::ALL.len()]) -> [usize; Fate::ALL.len()] {
         let longest = u128::from(self.longest.max(1));
         let scaled = |tokens: u64| {
             let cells = (u128::from(tokens) * self.bar as u128).div_ceil(longest);

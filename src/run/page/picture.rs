@@ -198,6 +198,9 @@ impl List<'_, '_, '_> {
         } else if message.earlier {
             facts.push("an earlier summary".to_owned());
         }
+        if message.compaction().is_some() {
+            facts.push("holds a compaction of the provider".to_owned());
+        }
         if let Some(others) = self.tied_to(index) {
             facts.push(format!("belongs together with {others}"));
         }
@@ -209,7 +212,7 @@ impl List<'_, '_, '_> {
         );
         self.texts(message, out);
         let after = &self.shown.after.messages[index];
-        let stays = picture.fate(index) != Fate::Summarized;
+        let stays = !matches!(picture.fate(index), Fate::Removed | Fate::Summarized);
         if stays && after.json.raw() != message.json.raw() {
             out.push_str("<p class=\"about\">It is shortened, and reads now:</p>\n");
             self.texts(after, out);

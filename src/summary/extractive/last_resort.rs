@@ -65,7 +65,7 @@ fn without_text(messages: &[&Message<'_>]) -> String {
         messages.iter().map(of).sum()
     };
     let images = parts(|kind| matches!(kind, PartKind::Image));
-    let others = parts(|kind| matches!(kind, PartKind::Media | PartKind::Other));
+    let others = parts(|kind| matches!(kind, PartKind::Media | PartKind::Compaction(_) | PartKind::Other));
     let held: Vec<String> = [(images, "image"), (others, "other part")]
         .into_iter()
         .filter(|(number, _)| *number > 0)

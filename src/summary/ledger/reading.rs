@@ -8,6 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::wrappers::unwrapped;
 use crate::summary::fence;
+use crate::transcript::compaction::Compaction;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
@@ -142,12 +143,19 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
     let mut waiting = Waiting::default();
     for (place, message) in messages.iter().enumerate() {
         let index = indices.get(place).copied().unwrap_or(place);
+        // A compaction is an earlier summary, whatever the model says behind it.
+        if let Some(Compaction::Readable(text)) = message.compaction() {
+            let (text, speaker) = (without_opening(&text.decode(), prefix).into(), Speaker::Earlier);
+            turns.push(Turn { index, speaker, text, calls: Vec::new(), strays: Vec::new() });
+            if message.is_readable_compaction() {
+                continue;
+            }
+        }
         let (said, results) = said_and_results(message);
         let mut text = Words::of(said);
         let speaker = speaker(message, &text.read(), prefix);
         if speaker == Speaker::Earlier {
-            let earlier = text.read();
-            let summary = fence::opened(earlier.strip_prefix(prefix.trim_end()).unwrap_or(&earlier)).to_owned();
+            let summary = without_opening(&text.read(), prefix);
             text = summary.into();
         }
         // A long history has many turns, so that no list of calls has room to spare.
@@ -189,6 +197,11 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
         turns.push(turn);
     }
     turns
+}
+
+/// An earlier summary without what it begins with, and without its fence.
+fn without_opening(earlier: &str, prefix: &str) -> String {
+    fence::opened(earlier.strip_prefix(prefix.trim_end()).unwrap_or(earlier)).to_owned()
 }
 
 /// Calls without a result yet: by id, and in order for results that name none.

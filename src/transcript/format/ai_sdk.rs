@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::hash::sha256;
 
+use super::super::compaction::Compaction;
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
@@ -215,6 +216,8 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
             Some("text" | "reasoning") if has("text") => {}
             Some("image") if has("image") => {}
             Some("redacted-reasoning") => {}
+            // A provider's own, such as its compactions.
+            Some("custom") if has("kind") => {}
             _ => return Fit::Foreign,
         }
     }
@@ -275,6 +278,19 @@ fn part(json: Json<'_>) -> Part<'_> {
     Part { json, kind: part_kind(json) }
 }
 
+/// A provider's compaction: a text that is marked as Anthropic's, or a part of `OpenAI`'s own kind.
+fn compaction(json: Json<'_>) -> Option<Compaction<'_>> {
+    let kind = json.get_text("type")?;
+    if kind.is("custom") {
+        let is_compaction = json.get_text("kind").is_some_and(|kind| kind.decode().ends_with(".compaction"));
+        return is_compaction.then_some(Compaction::Opaque);
+    }
+    let mark = ["providerMetadata", "providerOptions"].iter().find_map(|key| json.at(&[key, "anthropic", "type"]));
+    let is_marked = mark.and_then(|mark| mark.text()).is_some_and(|mark| mark.is("compaction"));
+    let text = json.get_text("text").filter(|_| kind.is("text") && is_marked)?;
+    Some(if text.is_empty() { Compaction::Failed } else { Compaction::Readable(text) })
+}
+
 fn part_kind(json: Json<'_>) -> PartKind<'_> {
     if let Some(text) = json.text() {
         return PartKind::Text(text);
@@ -290,6 +306,9 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         let kind = ["mediaType", "mimeType"].iter().find_map(|key| json.get_text(key));
         kind.is_some_and(|kind| kind.starts_with("image/"))
     };
+    if let Some(compaction) = compaction(json) {
+        return PartKind::Compaction(compaction);
+    }
     match json.get_text("type").map(|kind| kind.decode()).as_deref() {
         Some("text") => text().map_or(PartKind::Other, PartKind::Text),
         Some("reasoning") => text().or_else(|| json.get_text("reasoning")).map_or(PartKind::Other, PartKind::Reasoning),

@@ -190,12 +190,12 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     let text = payload.get("message").and_then(|json| Some((json, json.text()?))).filter(|(_, text)| !text.is_empty());
     let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
     let left = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
-    let left = left.flat_map(|item| item.content.texts().into_iter().map(move |text| (item.json, text)));
-    let parts: Box<[Part<'_>]> = left
-        .chain(text)
-        .filter(|(_, text)| !text.is_empty())
-        .map(|(json, text)| Part { json, kind: PartKind::Text(text) })
-        .collect();
+    let left = left.flat_map(|item| match item.compaction() {
+        Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
+        None => said(&item).collect(),
+    });
+    let parts: Box<[Part<'_>]> =
+        left.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
     match (&*parts, text) {
         ([], _) => Content::empty(),
         ([_], Some((_, text))) => Content::Text(text),
@@ -203,10 +203,10 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
     }
 }
 
-/// Whether a compaction left something that its provider alone can read.
-fn is_opaque(compacted: Json<'_>) -> bool {
-    let left = compacted.get("replacement_history").into_iter().flat_map(|list| list.items());
-    left.map(Object::of).any(|item| items::kind(&item) == Some(Item::Compaction))
+/// The texts of an item, a part each.
+fn said<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
+    let texts = item.content.texts().into_iter().filter(|text| !text.is_empty());
+    texts.map(|text| Part { json: item.json, kind: PartKind::Text(text) })
 }
 
 /// What becomes of the lines of a session when it is resumed.
@@ -227,7 +227,7 @@ impl Replay {
     fn add(&mut self, value: Json<'_>) {
         let object = Object::of(value);
         let entry = match line(&object) {
-            Some(Line::Item(_, Some(Item::Compaction)) | Line::Meta) => Entry::Note(Bound::Stays),
+            Some(Line::Meta) => Entry::Note(Bound::Stays),
             Some(Line::Item(_, None)) => Entry::Note(Bound::Previous),
             Some(Line::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
@@ -277,7 +277,7 @@ impl Replay {
             self.turns.extend(self.settled..self.live.len());
         }
         self.settled = self.live.len();
-        if is_opaque(payload) { Entry::Note(Bound::Stays) } else { Entry::Message }
+        Entry::Message
     }
 
     /// A rollback goes with what it takes back: alone it would take back more.
@@ -361,8 +361,8 @@ mod tests {
         with(&compacted(whole), |transcript| assert_eq!(told(transcript), ["h", "n"]));
         let opaque = r#"{"message":"","replacement_history":[{"type":"compaction","encrypted_content":"x"}]}"#;
         with(&compacted(opaque), |transcript| {
-            assert_eq!(told(transcript), ["n"]);
-            assert_eq!(transcript.notes.last().map(|note| note.bound), Some(Bound::Stays));
+            assert_eq!(told(transcript), ["", "n"]);
+            assert_eq!(transcript.compactions, [0]);
         });
     }
 

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use super::super::compaction::Compaction;
 use super::super::json::{Json, Kind, Object};
 use super::super::text::Text;
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
@@ -136,7 +137,11 @@ pub(super) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
         Item::Reasoning => said(json, Role::Assistant, reasoning(json)),
         Item::Tools => said(json, Role::Developer, told(json)),
         Item::Served => said(json, Role::Assistant, told(json)),
-        Item::Reference | Item::Compaction => said(json, Role::Assistant, Content::empty()),
+        Item::Reference => said(json, Role::Assistant, Content::empty()),
+        Item::Compaction => {
+            let kind = PartKind::Compaction(Compaction::of(json));
+            said(json, Role::Assistant, Content::Parts(Box::new([Part { json, kind }])))
+        }
         Item::Call => Message { calls: Box::new([call(item)]), ..said(json, Role::Assistant, Content::empty()) },
         Item::Result => {
             let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
@@ -232,6 +237,10 @@ pub(super) fn bonds<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, us
     for (index, json) in items.enumerate() {
         let item = Object::of(json);
         let kind = kind(&item);
+        // The provider puts it between what belongs together.
+        if kind == Some(Item::Compaction) {
+            continue;
+        }
         let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
         match (kind, item.get_text("id").map(|id| id.decode())) {
             (Some(Item::Reference), Some(id)) => bonds.extend(named.get(&id).map(|&first| (first, index))),
@@ -266,6 +275,9 @@ pub(super) fn misfits<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, 
     for (index, json) in items.enumerate() {
         let item = Object::of(json);
         let kind = kind(&item);
+        if kind == Some(Item::Compaction) {
+            continue;
+        }
         let has_id = item.get_text("id").is_some();
         if kind == Some(Item::Reasoning) {
             waiting.push((index, has_id));

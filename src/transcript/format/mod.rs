@@ -32,6 +32,7 @@ use serde_json::Value;
 
 use crate::hash::Hasher;
 
+use super::compaction::Compaction;
 use super::json::{Items, Json, Kind, Object};
 use super::order::{Order, Results};
 use super::source::Source;
@@ -339,9 +340,20 @@ fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
         inner("reasoning").or_else(|| inner("text")).map_or(PartKind::Other, PartKind::Reasoning)
     } else if kind.is("refusal") {
         inner("refusal").map_or(PartKind::Other, PartKind::Refusal)
+    } else if kind.is("compaction") {
+        PartKind::Compaction(Compaction::of(json))
+    } else if let Some(compaction) = compaction_inside(json, kind) {
+        PartKind::Compaction(compaction)
     } else {
         PartKind::Other
     }
+}
+
+/// A compaction in the block in which `LangChain` puts what it does not know.
+fn compaction_inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<Compaction<'a>> {
+    let value = json.get("value").filter(|_| kind.is("non_standard"))?;
+    let is_compaction = value.get_text("type").is_some_and(|kind| kind.is("compaction"));
+    is_compaction.then(|| Compaction::of(value))
 }
 
 /// Block types of Responses items and of the AI SDK, which are formats of their own.

@@ -2,18 +2,18 @@
 //!
 //! An item without a type is a message. Calls and results are paired by `call_id`, of whatever kind they are; what a
 //! server calls and answers itself is one item of the model's. A compaction item is the earlier context in a form that
-//! nobody else can read, so it is no message and always stays; what stands before it is summarized like all else, since
-//! some servers want it beside the compaction item and some do not.
+//! nobody else can read, so it always stays; what stands before it is summarized like all else, since some servers want
+//! it beside the compaction item and some do not.
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::super::json::{Items, Json, Kind, Object};
+use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
-use super::super::{Bound, Call, Content, Message, Role, Transcript};
+use super::super::{Call, Content, Message, Role, Transcript};
 use super::items::{self, Item, ROLES, kind};
-use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, present};
+use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -60,14 +60,6 @@ impl Format for OpenAiResponses {
             Some((Kind::Array, items)) if fits(items) => Claim::Sure,
             _ => Claim::None,
         }
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
-        let entry = |value: Json<'_>| match kind(&Object::of(value)) {
-            Some(Item::Compaction) => Entry::Note(Bound::Stays),
-            _ => Entry::Message,
-        };
-        values.map(entry).collect()
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -182,6 +174,7 @@ fn has_orphans(messages: &[Message<'_>]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::compaction::Compaction;
     use crate::transcript::framing::tests::read;
     use crate::transcript::pairing::results;
 
@@ -273,11 +266,11 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_always_stays() {
+    fn a_compaction_is_opaque() {
         let source = format!(r#"[{USER},{{"type":"compaction","id":"c","encrypted_content":"x"}},{USER}]"#);
         with(&source, |transcript| {
-            assert_eq!(transcript.messages.len(), 2);
-            assert_eq!(transcript.notes[0].bound, Bound::Stays);
+            assert_eq!(transcript.compactions, [1]);
+            assert!(matches!(transcript.messages[1].compaction(), Some(Compaction::Opaque)));
         });
     }
 

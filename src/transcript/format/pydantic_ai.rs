@@ -7,11 +7,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::json::{Items, Json, Kind, Object};
+use super::super::compaction::Compaction;
+use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript};
-use super::{Claim, Entry, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
+use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use super::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -37,14 +38,6 @@ impl Format for PydanticAi {
 
     fn claim(&self, _envelope: &Object<'_>) -> Claim {
         Claim::None
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
-        let entry = |value: Json<'_>| match is_opaque(value) && !has_calls(value) {
-            true => Entry::Note(Bound::Stays),
-            false => Entry::Message,
-        };
-        values.map(entry).collect()
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -74,20 +67,12 @@ impl Format for PydanticAi {
                 .filter(|part| is_answer(**part))
                 .map(|part| Answer { json: *part, id: id(part.get("tool_call_id")) })
                 .collect(),
-            earlier: has("compaction"),
             ..Message::empty(json)
         })
     }
 
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Following)
-    }
-
-    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
-        let opaque = transcript.messages.iter().position(|message| is_opaque(message.json))?;
-        Some(format!(
-            "message {opaque} calls tools and has a compaction that its provider alone can read, so that it can neither go nor stay by itself"
-        ))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -144,19 +129,6 @@ fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
 }
 
-/// Whether a response has a compaction without a text: its provider knows what it says. What an application compacts it
-/// puts into a request, and always as a text.
-fn is_opaque(message: Json<'_>) -> bool {
-    let is_response = message.get_text("kind").is_some_and(|kind| kind.is("response"));
-    let parts = message.get("parts").filter(|_| is_response).into_iter().flat_map(|parts| parts.items());
-    let mut compactions = parts.filter(|part| is(*part, "compaction"));
-    compactions.any(|part| part.get_text("content").is_none())
-}
-
-fn has_calls(message: Json<'_>) -> bool {
-    message.get("parts").into_iter().flat_map(|parts| parts.items()).any(|part| is(part, "tool-call"))
-}
-
 fn call(part: Json<'_>) -> Call<'_> {
     Call {
         json: part,
@@ -179,6 +151,7 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
             (None, Some(content)) => content.items().map(shown).collect(),
             (None, None) => Vec::new(),
         },
+        "compaction" => one(PartKind::Compaction(Compaction::of(part))),
         "thinking" => one(text().map_or(PartKind::Other, PartKind::Reasoning)),
         "tool-call" => one(PartKind::Call),
         "builtin-tool-return" => one(PartKind::Result(given(content))),
@@ -224,6 +197,7 @@ fn shown(json: Json<'_>) -> Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::Transcript;
     use crate::transcript::framing::tests::read;
 
     const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;
@@ -267,21 +241,5 @@ mod tests {
             written(r#"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"u"}],"timestamp":"T1"}]"#),
             r#"{"kind":"request","parts":[{"content":"s","part_kind":"user-prompt"}],"timestamp":"T1"}"#
         );
-    }
-
-    #[test]
-    fn compactions_are_earlier_summaries_or_stay() {
-        let compaction = |content: &str, more: &str| {
-            format!(
-                r#"[{FIRST},{{"parts":[{{"content":{content},"part_kind":"compaction"}}{more}],"kind":"response"}},{FIRST}]"#
-            )
-        };
-        with(&compaction(r#""c""#, ""), |transcript| assert!(transcript.messages[1].earlier));
-        with(&compaction("null", ""), |transcript| {
-            assert_eq!(transcript.notes[0].bound, Bound::Stays);
-            assert_eq!(PydanticAi.refusal(transcript), None);
-        });
-        let calls = r#",{"tool_name":"f","tool_call_id":"a","part_kind":"tool-call"}"#;
-        with(&compaction("null", calls), |transcript| assert!(PydanticAi.refusal(transcript).is_some()));
     }
 }

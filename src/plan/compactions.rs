@@ -1,0 +1,60 @@
+//! Where a provider's own compactions let a conversation be cut.
+//!
+//! The provider reads the last of them in place of what stands before it. One that can be read is an earlier summary, and
+//! a cut falls behind it. One that cannot stays as it is, and the summary stands behind it: nobody would read it before.
+
+use crate::transcript::Transcript;
+use crate::transcript::compaction::Compaction;
+use crate::transcript::format::SummaryPlace;
+
+use super::{Plan, Policy};
+
+/// The compactions of a conversation that matter.
+pub(super) struct Compactions {
+    /// The message with the last that can be read; the first where there is none.
+    pub(super) start: usize,
+    /// The last of all that are in force.
+    pub(super) last: Option<usize>,
+    /// The messages from `start` on that hold one which nobody else can read, or that failed.
+    opaque: Vec<usize>,
+}
+
+impl Compactions {
+    /// Finds those of a conversation.
+    pub(super) fn of(transcript: &Transcript<'_>, policy: &Policy) -> Self {
+        let all = transcript.compactions.as_slice();
+        let kind = |index: usize| transcript.messages[index].compaction();
+        let is_readable = |index: usize| matches!(kind(index), Some(Compaction::Readable(_)));
+        let readable = all.iter().copied().rfind(|&index| policy.rules.compactions && is_readable(index));
+        let start = readable.unwrap_or(0);
+        let opaque: Vec<usize> = all.iter().copied().filter(|&index| index >= start && !is_readable(index)).collect();
+        let is_in_force = |index: &usize| policy.rules.compactions && matches!(kind(*index), Some(Compaction::Opaque));
+        let last = opaque.iter().copied().rfind(is_in_force).or(readable);
+        Compactions { start, last, opaque }
+    }
+
+    /// The messages before a cut that stay, whatever the rules.
+    pub(super) fn staying(&self, cut: usize) -> &[usize] {
+        &self.opaque[..self.opaque.partition_point(|&index| index < cut)]
+    }
+
+    /// What of the conversation can be summarized, where it is not all of it.
+    pub(super) fn beginning(&self) -> Option<String> {
+        let last = self.last?;
+        Some(format!("what stands behind the provider's own compaction, message {last},"))
+    }
+
+    /// Why a compaction that must stay in front of what is kept cannot, where one cannot.
+    pub(super) fn refusal(&self, transcript: &Transcript<'_>, plan: &Plan) -> Option<String> {
+        let of = |index: usize| format!("message {index} holds a compaction that only its provider can read");
+        let staying = self.staying(plan.cutoff);
+        if let Some(gone) = staying.iter().find(|index| plan.pinned.binary_search(index).is_err()) {
+            return Some(format!("{}, and cannot stay by itself beside a summary", of(*gone)));
+        }
+        let comes_first = transcript.format.summary_place(transcript) != SummaryPlace::BehindPinned;
+        let behind = &plan.pinned[plan.before_summary.min(plan.pinned.len())..];
+        let last = self.last.filter(|last| comes_first && behind.binary_search(last).is_ok())?;
+        let format = transcript.format.name();
+        Some(format!("{}; {format} puts a summary before it, where the provider would not read it", of(last)))
+    }
+}
