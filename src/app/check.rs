@@ -90,7 +90,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         let mut edits: Vec<Vec<Edit>> = document.transcripts.iter().map(|one| mended(one, how)).collect();
         first_mended.resize(edits.len(), None);
         for ((transcript, edits), first) in document.transcripts.iter().zip(&edits).zip(&mut first_mended) {
-            let mended = edits.first().map(|edit| message_at(transcript, edit));
+            let mended = edits.first().map(|edit| thinking::message_at(transcript, edit));
             *first = [*first, mended].into_iter().flatten().min();
         }
         if edits.iter().all(Vec::is_empty) && !thinking_looked_at {
@@ -122,9 +122,4 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         return Err(Failure::unreadable(message).into());
     }
     Ok(archived)
-}
-
-/// The index of the message that an edit falls into, or comes before.
-fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
-    transcript.messages.partition_point(|message| message.span().end <= edit.range.start)
 }

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::plan::carried::{Carried, carried};
 use crate::plan::{Plan, plan, total};
 use crate::rewrite::redaction::Redactor;
-use crate::rewrite::{self, Edit, Placed, media, reasoning};
+use crate::rewrite::{self, Edit, Placed, media, reasoning, thinking};
 use crate::run::report::DryRun;
 use crate::run::said::Said;
 use crate::settings::{Explain, Settings};
@@ -121,7 +121,7 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
         if plan.cutoff == 0 {
-            let whole = Done { plan, summary: None, edits: early.clone(), archived: Archived::default() };
+            let whole = only_shortened(task, plan, early.clone());
             let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
             said.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
             return Ok(Some(done).filter(|done| !done.edits.is_empty()));
@@ -133,6 +133,19 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
         check_state(settings, source, prepared, &plan)?;
         compacted(task, prepared, early.clone(), plan, account)
     })
+}
+
+/// A conversation of which nothing is summarized, with some edits; thinking behind the first of these may go.
+fn only_shortened(task: Task<'_, '_>, plan: Plan, mut edits: Vec<Edit>) -> Done {
+    let Task { settings, source, transcript, .. } = task;
+    let messages = transcript.messages.len();
+    let behind = edits.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
+    let removal = thinking::removal(transcript, behind..messages, settings.thinking, settings.reader_name());
+    Said::new(settings).thinking(source, &removal);
+    let plan = Plan { emptied: removal.emptied.clone(), ..plan };
+    edits.extend(removal.all_edits(transcript));
+    rewrite::sort(&mut edits);
+    Done { plan, summary: None, edits, archived: Archived::default() }
 }
 
 /// Summarizes what a plan says.

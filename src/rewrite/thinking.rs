@@ -146,6 +146,11 @@ pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> 
     Some(Edit { range: message.span(), text })
 }
 
+/// The index of the message that an edit falls into, or comes before.
+pub fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
+    transcript.messages.partition_point(|message| message.span().end <= edit.range.start)
+}
+
 /// The index of the first message that a compaction of tcompact's has left.
 pub fn compacted(transcript: &Transcript<'_>, summary_prefix: &str) -> Option<usize> {
     transcript.messages.iter().position(|message| is_left(message, summary_prefix))

@@ -201,3 +201,27 @@ fn a_line_that_only_thinks_goes_and_the_others_are_led_to() {
     assert_eq!(lines[0]["subtype"], "compact_boundary");
     assert_eq!(walked.len(), lines.len(), "all of it is led to: {out}");
 }
+
+/// Arguments that are cut change the history of what follows just as a summary does.
+#[test]
+fn it_goes_behind_arguments_that_were_cut() {
+    let thinks = |signature: &str| {
+        json!({"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": signature}, {"type": "text", "text": "Yes."}]})
+    };
+    let write = json!({"role": "assistant", "content": [
+        {"type": "tool_use", "id": "a", "name": "write_file", "input": {"text": "x".repeat(3_000)}}]});
+    let mut messages = vec![json!({"role": "user", "content": "Write it."}), thinks("SIG1"), write];
+    messages.push(json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r"}]}));
+    for _ in 0..10 {
+        messages.extend([json!({"role": "user", "content": "And?"}), thinks("SIG2")]);
+    }
+    let text = json!({"model": "claude-opus-5-5", "messages": messages}).to_string();
+    let run = |more: &[&str]| {
+        let run = piped(&[&["--preset", "deepagents", "--model", "extractive"], more].concat(), &text);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.stdout.contains("argument truncated"), "{run:?}");
+        left(&run)
+    };
+    assert_eq!((run(&[]), run(&["--thinking", "auto"])), (11, 1));
+}
