@@ -124,8 +124,15 @@ pub(crate) fn assert_thinking_law(
         assert_eq!(left, *wanted, "{source}");
     }
     assert_links_hold(source, &out, &before[plan.cutoff..], after);
-    let again = thinking_compacted(&out, from, policy, thinking).1;
-    assert_eq!(again, out, "compacting twice changes nothing that once did not");
+    // LangChain's estimate counts calls beside a text and not beside a list, so that content which becomes an empty text
+    // can count for more; what is kept by tokens may then be less the second time.
+    let becomes_text = |index: usize| {
+        expected[index].as_ref().is_some_and(|text| *text != before[index] && text.contains(r#""content":"","#))
+    };
+    if !matches!(policy.keep, Size::Tokens(_)) || !staying().into_iter().any(becomes_text) {
+        let again = thinking_compacted(&out, from, policy, thinking).1;
+        assert_eq!(again, out, "compacting twice changes nothing that once did not");
+    }
     lost
 }
 
