@@ -12,7 +12,7 @@ use crate::lawful::{PREFIX, assert_facts, assert_summary, with};
 use crate::program::FIXTURES;
 
 /// Shapes of tokens: `9` is a digit, `a` a letter, `A` a capital.
-const SHAPES: [&str; 68] = [
+const SHAPES: [&str; 72] = [
     "9",
     "99",
     "999",
@@ -39,6 +39,10 @@ const SHAPES: [&str; 68] = [
     "9aa",
     "9aaa",
     "99 99",
+    "9 tests.rs",
+    "9 files.py:9 failed",
+    "9 days_aa",
+    "9 s/aa.rs",
     "a",
     "aaaaa",
     "Aaaaa",
