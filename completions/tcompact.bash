@@ -23,7 +23,7 @@ _tcompact() {
 
     case "${cmd}" in
         tcompact)
-            opts="-m -o -O -i -n -j -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --thinking --model --base-url --api-key-env --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output --output-dir --in-place --emit --archive --restore --report --html --dry-run --explain --diff --json --check --repair --jobs --resume --exit-status --quiet --verbose --color --progress --list --generate --help --version"
+            opts="-m -o -O -i -n -j -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --thinking --model --base-url --api-key-env --request-json --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output --output-dir --in-place --emit --archive --restore --report --html --dry-run --explain --diff --json --check --repair --jobs --resume --exit-status --quiet --verbose --color --progress --list --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -109,6 +109,10 @@ _tcompact() {
                     return 0
                     ;;
                 --api-key-env)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --request-json)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

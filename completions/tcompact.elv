@@ -36,6 +36,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --model 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]'
             cand --base-url 'Where the provider''s API is, up to and with its version [default: the provider''s own]'
             cand --api-key-env 'The environment variable that holds the key [default: the provider''s own]'
+            cand --request-json 'Change the body of each request as this JSON merge patch says (RFC 7396; `null` removes a member): parameters that tcompact does not know. What tcompact writes there itself (prompt, model) and keys are refused'
             cand --summarizer-cmd 'Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output'
             cand --prompt-file 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]'
             cand --trim-tokens 'How many tokens of the end of the history the summarizer is sent; `none` sends all of it'

@@ -18,6 +18,7 @@ drop\t'It is removed'"
 complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]' -r
 complete -c tcompact -l base-url -d 'Where the provider\'s API is, up to and with its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r
+complete -c tcompact -l request-json -d 'Change the body of each request as this JSON merge patch says (RFC 7396; `null` removes a member): parameters that tcompact does not know. What tcompact writes there itself (prompt, model) and keys are refused' -r
 complete -c tcompact -l summarizer-cmd -d 'Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output' -r -f -a "(__fish_complete_command)"
 complete -c tcompact -l prompt-file -d 'A template for the prompt; {messages} is where the history goes, {{ and }} are braces [default: the built-in template]' -r -F
 complete -c tcompact -l trim-tokens -d 'How many tokens of the end of the history the summarizer is sent; `none` sends all of it' -r

@@ -24,7 +24,7 @@ use crate::transcript::format::{FORMATS, SummaryRole};
 use crate::transcript::framing::Lines;
 
 pub use brief::BRIEF;
-pub use values::{Accept, Clause, Emit, Facts, Generated, OnError, Table, TrimTokens, When};
+pub use values::{Accept, Clause, Emit, Facts, Generated, OnError, RequestJson, Table, TrimTokens, When};
 use values::{number, seconds, summary_size, whole_or_none};
 
 const EXAMPLES: &str = "\
@@ -183,6 +183,11 @@ pub struct Arguments {
     /// The environment variable that holds the key [default: the provider's own].
     #[arg(long, value_name = "NAME", help_heading = "Summaries")]
     pub api_key_env: Option<String>,
+
+    /// Change the body of each request as this JSON merge patch says (RFC 7396; `null` removes a member): parameters that
+    /// tcompact does not know. What tcompact writes there itself (prompt, model) and keys are refused.
+    #[arg(long, value_name = "OBJECT", help_heading = "Summaries")]
+    pub request_json: Option<RequestJson>,
 
     /// Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output.
     #[arg(

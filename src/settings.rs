@@ -8,6 +8,7 @@ mod file;
 mod keys;
 pub mod layers;
 mod names;
+mod request_json;
 pub mod summarizer;
 
 use std::borrow::Cow;
@@ -41,7 +42,9 @@ use crate::transcript::framing::Lines;
 
 use layers::Resolved;
 use names::{find_model, from};
-use summarizer::{Writer, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, writer_provider};
+use summarizer::{
+    Writer, asks, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, unknown, writer_provider,
+};
 
 /// What is to be done, in values that have been checked.
 #[derive(Debug, Clone)]
@@ -179,6 +182,7 @@ impl Settings {
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let Resolved { arguments, summary_prompt, disabled, said, given, rules } = resolved;
         let preview = preview(&arguments, &given);
+        let asks = asks(&arguments, preview);
         let settings = Self::checked(arguments, preview, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::blamed(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.template);
@@ -189,6 +193,9 @@ impl Settings {
         }
         if let Some(host) = unencrypted(&settings.summarizer).filter(|_| !settings.quiet) {
             settings.said.push(format!("the key goes to {host} unencrypted; an address with https:// is safer"));
+        }
+        if let Some(line) = unknown(&settings.summarizer_name, &settings.summarizer, settings.writer) {
+            settings.said.extend(Some(line).filter(|_| asks && !settings.quiet));
         }
         if settings.template.has_no_place() && !settings.quiet {
             settings
@@ -268,7 +275,7 @@ impl Settings {
         let archive = arguments.archive.clone();
         let archive = archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(&arguments))));
         let (destination, jobs) = (destination(&arguments)?, jobs(&arguments));
-        let asks = !arguments.check && (!arguments.dry_run || preview);
+        let asks = asks(&arguments, preview);
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,

@@ -1,6 +1,6 @@
 //! Summaries: what providers answer, and what is written here.
 
-use serde_json::json;
+use serde_json::{Map, json};
 use tcompact::rewrite::redaction::Redactor;
 use tcompact::summary::ledger::{self, Ledger};
 use tcompact::summary::provider::{Endpoint, PROVIDERS};
@@ -18,8 +18,8 @@ use crate::lawful::{self, PREFIX};
 pub(crate) fn answers(bytes: &[u8]) {
     let (text, _) = split(bytes);
     for provider in PROVIDERS {
-        let endpoint =
-            Endpoint { api: provider.api, model: "m".to_owned(), base_url: provider.base_url.to_owned(), key: None };
+        let (model, base_url) = ("m".to_owned(), provider.base_url.to_owned());
+        let endpoint = Endpoint { provider, model, base_url, key: None, request_json: Map::new() };
         let reply = endpoint.response(&text);
         assert_eq!(endpoint.response(&text), reply, "the same every time");
         match reply {

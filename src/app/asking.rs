@@ -5,6 +5,7 @@ use crate::cli::Accept;
 use crate::exit::Exit;
 use crate::run::input::plain;
 use crate::run::said::Said;
+use crate::summary::attempts::FailureKind;
 use crate::summary::cache::Kept;
 use crate::summary::parts::{Measure, shortened, together, within};
 use crate::summary::{NoAnswer, Reply, Request, fence, prompt};
@@ -20,12 +21,14 @@ impl Work<'_, '_> {
     /// the settings say of histories that are too long.
     pub(super) fn ask(&self, history: &str, for_all: bool) -> Result<Result<Reply, NoAnswer>, NoSummary> {
         let settings = self.settings;
-        let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what };
+        let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what, kind: None };
         let prompt = settings.template.fill(history).map_err(wrong)?;
         if settings.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
         }
-        let request = Request { system: settings.recipe.system, prompt, limit: settings.writer.asked_tokens };
+        let limit = settings.writer.asked_tokens;
+        let request =
+            Request { system: settings.recipe.system, prompt, limit, thoughts: settings.writer.thought_tokens };
         let Some(cache) = &settings.cache else { return Ok(self.corrected(&request, for_all)) };
         let identity = self.answers.identity(&request);
         let mut alone = None;
@@ -37,7 +40,7 @@ impl Work<'_, '_> {
             }
             Some(Kept::TooLong) => {
                 let message = "the history is too long for the model, as --cache has it".to_owned();
-                return Ok(Err(NoAnswer { message, too_long: true }));
+                return Ok(Err(NoAnswer { message, kind: FailureKind::TooLong }));
             }
             _ => {}
         }
@@ -46,7 +49,7 @@ impl Work<'_, '_> {
             Err(error) if cache.must_keep() => {
                 let why = plain(&error);
                 let message = format!("a summary could not be kept: {why}; make room, and run again with --resume");
-                return Ok(Err(NoAnswer { message, too_long: false }));
+                return Ok(Err(NoAnswer { message, kind: FailureKind::Setup }));
             }
             Err(error) => {
                 Said::new(settings).not_cached(&error);
@@ -56,7 +59,7 @@ impl Work<'_, '_> {
         let answer = self.corrected(&request, for_all);
         let kept = match &answer {
             Ok(reply) if self.judged(reply, for_all).is_ok() => Some(Kept::Reply(reply.clone())),
-            Err(none) if none.too_long => Some(Kept::TooLong),
+            Err(none) if none.too_long() => Some(Kept::TooLong),
             _ => None,
         };
         if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
@@ -80,10 +83,11 @@ impl Work<'_, '_> {
             return Ok(reply);
         }
         Said::new(settings).asked_again(self.source, &refusal);
-        let (said, limit) = refusal.correction(request.limit);
-        let limit = limit.min(settings.writer.most_tokens.unwrap_or(u64::MAX));
+        let (said, thoughts) = refusal.correction(request.limit);
+        let most = settings.writer.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
+        let thoughts = thoughts.max(request.thoughts).min(most);
         let prompt = format!("{}\n\n{said}", request.prompt);
-        answer(&Request { prompt, limit, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
+        answer(&Request { prompt, thoughts, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
             message: format!("{} (asked once more, since {refusal})", none.message),
             ..none
         })
@@ -105,7 +109,7 @@ impl Work<'_, '_> {
                 Said::new(self.settings).part(self.source, indices.len(), rest[..groups].concat().len());
             }
             match self.ask(&history, for_all)? {
-                Err(none) if none.too_long => match self.measure().tokens(&history) / 2 {
+                Err(none) if none.too_long() => match self.measure().tokens(&history) / 2 {
                     smaller if smaller < SMALLEST_PART => return Err(none.into()),
                     smaller => room = Some(smaller),
                 },
@@ -157,7 +161,8 @@ impl Work<'_, '_> {
         let Some(window) = settings.writer.window else { return Ok(None) };
         let around = settings.template.fill("").unwrap_or_default();
         let around = [settings.recipe.system.unwrap_or_default(), &around].concat();
-        match self.measure().room(window, settings.writer.asked_tokens, &around) {
+        let answer = settings.writer.asked_tokens + settings.writer.thought_tokens;
+        match self.measure().room(window, answer, &around) {
             room if room < SMALLEST_PART => Err(no_room(window)),
             room => Ok(Some(room)),
         }
@@ -175,5 +180,5 @@ fn no_room(window: u64) -> NoSummary {
     let message = format!(
         "a context window of {window} tokens has no room for the history beside the prompt and --summary-tokens; lower that, or name another model"
     );
-    NoSummary { exit: Exit::SummarizerFailed, message }
+    NoSummary { exit: Exit::SummarizerFailed, message, kind: None }
 }

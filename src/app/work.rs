@@ -17,6 +17,7 @@ use crate::run::input::spoken;
 use crate::run::said::Said;
 use crate::settings::Settings;
 use crate::summary::acceptance::{self, Refusal};
+use crate::summary::attempts::FailureKind;
 use crate::summary::ledger::{self, Ledger};
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::sections::sections;
@@ -58,6 +59,8 @@ pub(super) struct Work<'w, 'a> {
 pub(super) struct NoSummary {
     pub(super) exit: Exit,
     pub(super) message: String,
+    /// What kind of failure it is where a summarizer was asked in vain.
+    pub(super) kind: Option<FailureKind>,
 }
 
 /// A summary that was taken.
@@ -79,19 +82,19 @@ pub(super) enum Writer {
 
 impl From<NoAnswer> for NoSummary {
     fn from(none: NoAnswer) -> Self {
-        NoSummary { exit: Exit::SummarizerFailed, message: none.message }
+        NoSummary { exit: Exit::SummarizerFailed, message: none.message, kind: Some(none.kind) }
     }
 }
 
 impl From<Fault> for NoSummary {
     fn from(fault: Fault) -> Self {
-        NoSummary { exit: Exit::SummarizerFailed, message: fault.to_string() }
+        NoSummary { exit: Exit::SummarizerFailed, message: fault.to_string(), kind: None }
     }
 }
 
 impl From<Refusal> for NoSummary {
     fn from(refusal: Refusal) -> Self {
-        NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string() }
+        NoSummary { exit: Exit::SummaryRefused, message: refusal.to_string(), kind: None }
     }
 }
 
@@ -117,7 +120,7 @@ impl Work<'_, '_> {
             }
         };
         match self.ask(&text, true)? {
-            Err(none) if none.too_long && settings.recipe.overflow == Overflow::Middle => {
+            Err(none) if none.too_long() && settings.recipe.overflow == Overflow::Middle => {
                 match middle::cut_out(&text, settings.counter, settings.summarizer_window) {
                     Some(shorter) => Ok(self.ask(&shorter, true)??),
                     None => Err(none.into()),
@@ -152,11 +155,8 @@ impl Work<'_, '_> {
                 "--on-error extractive goes on without a model; --accept any takes the summary as it is"
             }
             Exit::SummarizerFailed if self.embedded() => "--on-error passthrough leaves such a transcript unchanged",
-            Exit::SummarizerFailed if message.contains("answered 401") => {
-                "tcompact --list providers, for the variable that holds the key; --api-key-env names another"
-            }
             Exit::SummarizerFailed => {
-                "--on-error extractive goes on without a model; --retries and --timeout wait longer"
+                failed.kind.map_or("--on-error extractive goes on without a model", FailureKind::remedy)
             }
             _ => "--prompt-file FILE with another prompt",
         };

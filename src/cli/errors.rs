@@ -13,11 +13,12 @@ use crate::tokens::models;
 /// What to try where nothing better is known.
 const HELP: &str = "try: tcompact --help";
 /// Values for flags that have no default and take no listed value.
-const EXAMPLES: [(&str, &str); 22] = [
+const EXAMPLES: [(&str, &str); 23] = [
     ("--model", "openai:gpt-4o-mini"),
     ("--for", "gpt-4o"),
     ("--preset", "langchain"),
     ("--cache", "summaries"),
+    ("--request-json", r#"{"temperature": 0.2}"#),
     ("--output", "short.json"),
     ("--output-dir", "compacted"),
     ("--in-place", ".bak"),
@@ -38,11 +39,12 @@ const EXAMPLES: [(&str, &str); 22] = [
     ("--summarizer-cmd", "llm"),
 ];
 /// What flags must stand beside.
-const BESIDE: [(&str, &str); 4] = [
+const BESIDE: [(&str, &str); 5] = [
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
     ("--base-url", "--model openai:gpt-4o-mini"),
     ("--api-key-env", "--model openai:gpt-4o-mini"),
+    ("--request-json", "--model openai:gpt-4o-mini"),
 ];
 /// How many mistakes in one value are mended.
 const MOST_MISTAKES: usize = 8;

@@ -1,6 +1,7 @@
 //! What flags take, and how that is understood.
 
 use clap::ValueEnum;
+use serde_json::{Map, Value};
 
 use crate::plan::size::{Size, whole};
 use crate::slip::{Slip, nearest};
@@ -32,6 +33,29 @@ impl std::str::FromStr for TrimTokens {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if text == "none" { Ok(TrimTokens(None)) } else { whole(text).map(|tokens| TrimTokens(Some(tokens))) }
+    }
+}
+
+/// What is changed in the body of each request: a JSON merge patch that is an object.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestJson(pub Map<String, Value>);
+
+impl std::str::FromStr for RequestJson {
+    type Err = Slip;
+
+    fn from_str(text: &str) -> Result<Self, Slip> {
+        let example = |slip: Slip| slip.example(r#"{"temperature": 0.2}"#);
+        match serde_json::from_str(text) {
+            Ok(Value::Object(members)) => Ok(RequestJson(members)),
+            Ok(_) => Err(example(Slip::new("expected a JSON object"))),
+            Err(error) => {
+                let line: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
+                let at = (line + error.column().saturating_sub(1)).min(text.len());
+                let what = error.to_string();
+                let what = what.split(" at line ").next().unwrap_or_default();
+                Err(example(Slip::new(format!("expected a JSON object: {what}")).at(at..text.len().min(at + 1))))
+            }
+        }
     }
 }
 

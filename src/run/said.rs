@@ -20,6 +20,7 @@ use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::{Explain, Settings};
 use crate::summary::Bill;
 use crate::summary::acceptance::Refusal;
+use crate::summary::http::Between;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 
@@ -360,16 +361,19 @@ impl<'s> Said<'s> {
     }
 }
 
-/// That another attempt is waited for, and why.
-pub fn waiting(why: &str, pause: Duration) {
-    say(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64()));
+/// What happens between two requests.
+pub fn between(between: Between<'_>) {
+    match between {
+        Between::Wait(why, pause) => say(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64())),
+        Between::Change(why, change) => say(&format!("{why}; asking again {change}, from now on")),
+    }
 }
 
-/// The same, where it takes long enough to wonder.
-pub fn waiting_long(why: &str, pause: Duration) {
+/// Of that, the waits which take long enough to wonder.
+pub fn long_waits(what: Between<'_>) {
     const LONG: Duration = Duration::from_secs(10);
-    if pause >= LONG {
-        waiting(why, pause);
+    if matches!(what, Between::Wait(_, pause) if pause >= LONG) {
+        between(what);
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
         let source = Source::Variable(name);
         let value = match kind(arg) {
             Kind::Switch => Value::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Slip::new(why)))?),
-            Kind::One => Value::Texts(vec![text]),
+            Kind::One | Kind::Object => Value::Texts(vec![text]),
             Kind::Many => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
         };
         given.push(Given::new(flag, value, source));

@@ -139,6 +139,9 @@ fn value(kind: Kind, json: Json) -> Result<Value, (String, &'static str)> {
         (Kind::Many, other) => scalar(other)
             .map(|text| Value::Texts(vec![text]))
             .map_err(|found| (found, "a string, a number or a list of them that is not empty")),
+        (Kind::Object, table @ Json::Object(_)) => Ok(Value::Texts(vec![table.to_string()])),
+        (Kind::Object, Json::String(text)) => Ok(Value::Texts(vec![text])),
+        (Kind::Object, other) => Err((found(&other), "a table, or a string that is a JSON object")),
         (Kind::One, other) => {
             scalar(other).map(|text| Value::Texts(vec![text])).map_err(|found| (found, "a string or a number"))
         }

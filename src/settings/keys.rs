@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Switch,
     /// One value.
     One,
+    /// A JSON object, which a file may have as a table.
+    Object,
     /// A value each time it is given.
     Many,
 }
@@ -112,7 +114,10 @@ impl Keys {
 pub(super) fn kind(arg: &Arg) -> Kind {
     match arg.get_action() {
         ArgAction::Append => Kind::Many,
-        action if action.takes_values() => Kind::One,
+        action if action.takes_values() => match arg.get_value_names() {
+            Some([name]) if name.as_str() == "OBJECT" => Kind::Object,
+            _ => Kind::One,
+        },
         _ => Kind::Switch,
     }
 }

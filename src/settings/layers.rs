@@ -22,9 +22,9 @@ use crate::slip::{Slip, nearest};
 /// what the layers above give: a flag's first value.
 pub type Presets<'p> = &'p dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>>;
 
-/// Who summarizes, and how it is reached. A key or an address that a layer gives for its own model is for that model
-/// alone: it must never meet a model that a higher layer names.
-const SUMMARIZER: [&str; 4] = ["model", "summarizer-cmd", "base-url", "api-key-env"];
+/// Who summarizes, and how it is reached. A key, an address or parameters that a layer gives for its own model are for that
+/// model alone: they must never meet a model that a higher layer names.
+const SUMMARIZER: [&str; 5] = ["model", "summarizer-cmd", "base-url", "api-key-env", "request-json"];
 /// Of these, those that say who.
 const WHO: [&str; 2] = ["model", "summarizer-cmd"];
 
@@ -309,7 +309,7 @@ impl CommandLine {
         let endpoint = !command && model.is_some_and(|model| model != super::summarizer::EXTRACTIVE);
         merged.retain(|given| match given.flag.as_str() {
             "json" => dry_run,
-            "base-url" | "api-key-env" => endpoint,
+            "base-url" | "api-key-env" | "request-json" => endpoint,
             _ => true,
         });
         merged

@@ -6,6 +6,7 @@ use anyhow::Result;
 use reqwest::Url;
 
 use super::layers::Given;
+use super::request_json;
 use crate::cli::{Arguments, Facts};
 use crate::exit::Failure;
 use crate::plan::economy::Prices;
@@ -17,6 +18,7 @@ use crate::summary::attempts::Patience;
 use crate::summary::cache::Cache;
 use crate::summary::http::{Tell, Wire};
 use crate::summary::pace::Pace;
+use crate::summary::provider::parameters::THOUGHTS;
 use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
 use crate::summary::recipe::Recipe;
 use crate::summary::secret::Secret;
@@ -34,8 +36,12 @@ pub(super) fn summarizer(
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Summarizer> {
     let timeout = Duration::from_secs_f64(arguments.timeout);
-    let of_endpoint = [("--base-url", &arguments.base_url), ("--api-key-env", &arguments.api_key_env)];
-    let of_endpoint = of_endpoint.iter().find_map(|(flag, value)| value.is_some().then_some(flag));
+    let of_endpoint = [
+        ("--base-url", arguments.base_url.is_some()),
+        ("--api-key-env", arguments.api_key_env.is_some()),
+        ("--request-json", arguments.request_json.is_some()),
+    ];
+    let of_endpoint = of_endpoint.iter().find_map(|(flag, is_given)| is_given.then_some(flag));
     if let (Some(_), Some(flag)) = (&arguments.summarizer_cmd, of_endpoint) {
         return Err(Failure::usage(format!("{flag}: --summarizer-cmd asks no address; leave one of them out")).into());
     }
@@ -55,14 +61,19 @@ pub(super) fn summarizer(
     let (provider, model) = provider_and_model(name)?;
     let base_url = base_url(arguments.base_url.as_deref().unwrap_or(provider.base_url), name, provider)?;
     let key = key(arguments, asks, provider, variable)?;
+    let request_json = arguments.request_json.clone().map(|given| given.0).unwrap_or_default();
+    request_json::check(&request_json, name)?;
     let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
     let tell: Tell = match (arguments.quiet, arguments.verbose) {
-        (true, _) => |_, _| {},
-        (false, true) => said::waiting,
-        (false, false) => said::waiting_long,
+        (true, _) => |_| {},
+        (false, true) => said::between,
+        (false, false) => said::long_waits,
     };
     let wire = Wire::new(timeout, patience, arguments.rate.map(Pace::new), tell);
-    Ok(Summarizer::Endpoint(Endpoint { api: provider.api, model: model.to_owned(), base_url, key }, wire))
+    Ok(Summarizer::Endpoint(
+        Endpoint { provider, model: model.to_owned(), base_url, key, request_json },
+        Box::new(wire),
+    ))
 }
 
 /// Who writes summaries, in a word.
@@ -183,6 +194,19 @@ pub(super) fn unencrypted(summarizer: &Summarizer) -> Option<String> {
     url.host_str().filter(|_| !here).map(str::to_owned)
 }
 
+/// Whether a run asks anybody for a summary.
+pub(super) fn asks(arguments: &Arguments, preview: bool) -> bool {
+    !arguments.check && (!arguments.dry_run || preview)
+}
+
+/// That a model is in no table, whose window is given by nobody either.
+pub(super) fn unknown(name: &str, summarizer: &Summarizer, writer: Writer) -> Option<String> {
+    let is_unknown = matches!(summarizer, Summarizer::Endpoint(..)) && writer.window.is_none();
+    is_unknown.then(|| {
+        format!("{name} is not in the table of models: its context window and prices are unknown; --context-window N gives the window")
+    })
+}
+
 /// The name under which the table has the model that summarizes: a provider with two ways to speak is there once.
 pub(super) fn in_table(name: &str) -> String {
     name.replacen("openai-responses:", "openai:", 1)
@@ -203,6 +227,8 @@ pub struct Writer {
     pub counter: Counter,
     /// The size that it is asked for, in tokens.
     pub asked_tokens: u64,
+    /// Tokens that it gets for what it thinks before.
+    pub thought_tokens: u64,
     /// The longest answer that it can write, in tokens, where that is known.
     pub most_tokens: Option<u64>,
     /// US dollars that it takes for a million tokens of input and of output, where these are known.
@@ -218,10 +244,15 @@ impl Writer {
         let most_tokens = model.and_then(|model| model.max_output);
         // A small window must leave room to read.
         let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
+        let asked_tokens = arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
+        let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
+        let wants = named.and_then(|(provider, model)| provider::by_name(provider)?.parameters.of(model));
+        let thought_tokens = if wants.is_some_and(|wants| wants.thinks) { THOUGHTS } else { 0 };
         Writer {
             window,
             counter: model.map_or(reader, |model| model.counter()),
-            asked_tokens: arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter),
+            asked_tokens,
+            thought_tokens: thought_tokens.min(quarter).min(most_tokens.map_or(u64::MAX, |most| most - asked_tokens)),
             most_tokens,
             prices: model.and_then(|model| model.input_price.zip(model.output_price)),
         }

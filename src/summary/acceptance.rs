@@ -8,7 +8,8 @@ use regex::Regex;
 
 use super::ledger::spoken;
 use super::prompt::words;
-use super::{Reply, Stop};
+use super::provider::parameters::THOUGHTS;
+use super::{Reply, Stop, Usage};
 
 /// Why a summary is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +18,10 @@ pub enum Refusal {
     Empty,
     /// The summarizer stopped at its length limit.
     CutOff {
-        /// Tokens of it that were thoughts.
+        /// Tokens of it that were thoughts, as far as that is known.
         thoughts: u64,
+        /// Whether there is a beginning of it.
+        begun: bool,
     },
     /// The summarizer would not write it.
     Declined,
@@ -37,13 +40,20 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Empty => write!(out, "the summary is empty"),
-            Refusal::CutOff { thoughts: 0 } => {
-                write!(out, "the summary was cut off by its length limit; raise --summary-tokens")
+            Refusal::CutOff { thoughts, begun } => {
+                write!(out, "the summary was cut off by its length limit")?;
+                match (thoughts, begun) {
+                    (0, true) => write!(out, "; raise --summary-tokens"),
+                    (0, false) => {
+                        write!(out, " before it began; raise --summary-tokens or name another model with --model")
+                    }
+                    (_, true) => write!(out, ", of which {thoughts} tokens were thoughts; raise --summary-tokens"),
+                    (_, false) => write!(
+                        out,
+                        " before it began: {thoughts} tokens were thoughts; raise --summary-tokens or name another model with --model"
+                    ),
+                }
             }
-            Refusal::CutOff { thoughts } => write!(
-                out,
-                "the summary was cut off by its length limit, of which {thoughts} tokens were thoughts; raise --summary-tokens"
-            ),
             Refusal::Declined => {
                 write!(out, "the summarizer declined to write the summary; name another with --model")
             }
@@ -63,30 +73,31 @@ const NOTE: &str = "answer to this could not be used";
 const TOO_LONG: &str = "did not end before its length limit";
 
 impl Refusal {
-    /// What a summarizer is told whose answer of at most `limit` tokens was refused, and how many tokens its next answer
-    /// may have. Thoughts are no part of a summary, so what they took is given back.
+    /// What a summarizer is told whose summary of at most `limit` tokens was refused, and how many tokens it needs beside
+    /// the next for what it thinks. Thoughts are no part of a summary, so what they took is given back.
     pub fn correction(&self, limit: u64) -> (String, u64) {
         let shorter = |tokens: u64| format!("Write what was asked for in at most {} words.", words(tokens));
-        let (wrong, right, limit) = match *self {
-            Refusal::Empty => ("was empty", "Write what was asked for.".to_owned(), limit),
-            Refusal::CutOff { thoughts } => {
-                let limit = limit.saturating_add(thoughts.saturating_mul(2));
-                (TOO_LONG, shorter(limit / 5 * 3), limit)
-            }
+        let (wrong, right) = match *self {
+            Refusal::Empty => ("was empty", "Write what was asked for.".to_owned()),
+            Refusal::CutOff { begun: true, .. } => (TOO_LONG, shorter(limit / 5 * 3)),
+            Refusal::CutOff { begun: false, .. } => (TOO_LONG, shorter(limit)),
             Refusal::Declined => (
                 "was a refusal",
                 "Nothing is asked but what the record says: write that, and leave out what you cannot repeat."
                     .to_owned(),
-                limit,
             ),
-            Refusal::Repeats => {
-                ("repeated these instructions", "Follow them, and write only the result.".to_owned(), limit)
-            }
+            Refusal::Repeats => ("repeated these instructions", "Follow them, and write only the result.".to_owned()),
             Refusal::NotSmaller { replaced, .. } => {
-                ("was longer than what it is to replace", shorter((replaced / 2).min(limit)), limit)
+                ("was longer than what it is to replace", shorter((replaced / 2).min(limit)))
             }
         };
-        (format!("A first {NOTE}: it {wrong}. {right}"), limit)
+        let thoughts = match *self {
+            // Some servers do not count them apart.
+            Refusal::CutOff { thoughts: 0, begun: false } => THOUGHTS,
+            Refusal::CutOff { thoughts, .. } => thoughts.saturating_mul(2),
+            _ => 0,
+        };
+        (format!("A first {NOTE}: it {wrong}. {right}"), thoughts)
     }
 }
 
@@ -96,7 +107,12 @@ impl Refusal {
 /// The first reason to refuse it.
 pub fn judge<'i>(reply: &Reply, instructions: impl Iterator<Item = &'i str>) -> Result<(), Refusal> {
     match reply.stop {
-        Stop::Length => Err(Refusal::CutOff { thoughts: reply.usage.map_or(0, |usage| usage.reasoning) }),
+        Stop::Length => {
+            let begun = !reply.text.trim().is_empty();
+            // Where nothing was written, all of it was thought.
+            let thoughts = |usage: Usage| if begun { usage.reasoning } else { usage.reasoning.max(usage.output) };
+            Err(Refusal::CutOff { thoughts: reply.usage.map_or(0, thoughts), begun })
+        }
         Stop::Refused => Err(Refusal::Declined),
         Stop::Done if reply.text.trim().is_empty() => Err(Refusal::Empty),
         Stop::Done if declines(&reply.text) => Err(Refusal::Declined),
@@ -209,7 +225,6 @@ fn even(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::Usage;
 
     fn judged(text: &str, stop: Stop) -> Result<(), Refusal> {
         let instructions =
@@ -274,8 +289,12 @@ mod tests {
         ] {
             assert_eq!(judged(text, Stop::Done), Err(refusal), "{text}");
         }
-        assert_eq!(judged("Half of", Stop::Length), Err(Refusal::CutOff { thoughts: 0 }));
-        assert_eq!(judged("", Stop::Length), Err(Refusal::CutOff { thoughts: 0 }), "how it stopped says more");
+        assert_eq!(judged("Half of", Stop::Length), Err(Refusal::CutOff { thoughts: 0, begun: true }));
+        assert_eq!(
+            judged("", Stop::Length),
+            Err(Refusal::CutOff { thoughts: 0, begun: false }),
+            "how it stopped says more"
+        );
         assert_eq!(judged("", Stop::Refused), Err(Refusal::Declined));
         assert_eq!(judge_size(9, 10), Ok(()));
         assert_eq!(judge_size(10, 10), Err(Refusal::NotSmaller { summary: 10, replaced: 10 }));
@@ -283,13 +302,21 @@ mod tests {
 
     #[test]
     fn thoughts_are_given_back() {
-        let usage = Some(Usage { reasoning: 500, ..Usage::default() });
-        let reply = Reply { stop: Stop::Length, usage, ..Reply::default() };
-        let refusal = judge(&reply, std::iter::empty()).expect_err("cut off");
-        assert_eq!(refusal, Refusal::CutOff { thoughts: 500 });
-        let (said, limit) = refusal.correction(1000);
-        assert_eq!(limit, 2000);
-        assert!(said.contains("length limit") && said.contains("at most 900 words"), "{said}");
-        assert_eq!(Refusal::NotSmaller { summary: 500, replaced: 400 }.correction(1024).1, 1024);
+        for (text, reasoning, output, refusal, given, words) in [
+            ("Half", 500, 900, Refusal::CutOff { thoughts: 500, begun: true }, 1000, 450),
+            ("Half", 0, 900, Refusal::CutOff { thoughts: 0, begun: true }, 0, 450),
+            ("", 500, 500, Refusal::CutOff { thoughts: 500, begun: false }, 1000, 750),
+            // It does not say which of them were thoughts.
+            (" \n", 0, 900, Refusal::CutOff { thoughts: 900, begun: false }, 1800, 750),
+            ("", 0, 0, Refusal::CutOff { thoughts: 0, begun: false }, THOUGHTS, 750),
+        ] {
+            let usage = Some(Usage { reasoning, output, ..Usage::default() });
+            let reply = Reply { text: text.to_owned(), stop: Stop::Length, usage };
+            assert_eq!(judge(&reply, std::iter::empty()), Err(refusal));
+            let (said, thoughts) = refusal.correction(1000);
+            assert_eq!(thoughts, given, "{refusal}");
+            assert!(said.contains("length limit") && said.contains(&format!("at most {words} words")), "{said}");
+        }
+        assert_eq!(Refusal::NotSmaller { summary: 500, replaced: 400 }.correction(1024).1, 0);
     }
 }

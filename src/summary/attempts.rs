@@ -19,22 +19,77 @@ pub struct Failed {
     /// What happened.
     pub message: String,
     /// What kind of failure it is, which says whether to try again.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// How long the server asks to wait.
     pub asked: Option<Duration>,
+    /// Whether the server asks to try again, where it says so.
+    pub advised: Option<bool>,
 }
 
 /// What kind of failure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// It may go better the next time: no connection, no time, a server in trouble.
-    Passing,
-    /// An answer that makes no sense.
-    Odd,
-    /// The request itself is wrong, or not allowed.
-    Lasting,
+pub enum FailureKind {
+    /// Nothing can be sent from here.
+    Setup,
+    /// Nobody is there: the connection is refused, or the host has no address.
+    Unreachable,
+    /// The connection broke, or took too long.
+    Interrupted,
+    /// The server is in trouble: 408, 409 and 5xx.
+    Trouble,
+    /// Too much was asked for in too little time: 429.
+    RateLimited,
+    /// Money or a share is used up: 402, and what is said of a quota.
+    Quota,
+    /// The key is missing or wrong: 401.
+    Unauthorized,
+    /// The key is not allowed to: 403.
+    Forbidden,
+    /// There is no such model or address: 404.
+    NotFound,
+    /// The request itself is wrong: 400 and 422.
+    BadRequest,
     /// The request is too long for the model.
     TooLong,
+    /// An answer that makes no sense.
+    Odd,
+    /// A command failed.
+    Command,
+}
+
+impl FailureKind {
+    /// What to try after a failure of this kind, in the words of the command line.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            FailureKind::Unauthorized => {
+                "tcompact --list providers, for the variable that holds the key; --api-key-env names another"
+            }
+            FailureKind::Forbidden => {
+                "--model names a model that the key may use; --api-key-env names the variable of another key"
+            }
+            FailureKind::NotFound => {
+                "tcompact --list models, for the names of models; --base-url says where the API is"
+            }
+            FailureKind::Quota => {
+                "add credit or raise the limit with the provider; --model names another; --on-error extractive goes on without a model"
+            }
+            FailureKind::BadRequest => {
+                "--model names another model; --request-json '{\"NAME\": null}' leaves out a parameter that the server refuses"
+            }
+            FailureKind::TooLong => "--trim-tokens N sends less; --context-window N says how much the model can read",
+            FailureKind::RateLimited => {
+                "--on-error extractive goes on without a model; --rate N asks less often, --retries N more patiently"
+            }
+            FailureKind::Command => "--on-error extractive goes on without a model; --timeout waits longer",
+            FailureKind::Setup => "--on-error extractive goes on without a model",
+            FailureKind::Unreachable => {
+                "start the server, or --base-url names another address; --on-error extractive goes on without a model"
+            }
+            FailureKind::Interrupted | FailureKind::Trouble | FailureKind::Odd => {
+                "--on-error extractive goes on without a model; --retries and --timeout wait longer"
+            }
+        }
+    }
 }
 
 /// How often and after what a request is tried again.
@@ -68,10 +123,7 @@ impl Patience {
                     None if tried > 0 => format!(" (tried {} times)", tried + 1),
                     None => String::new(),
                 };
-                return Err(NoAnswer {
-                    message: format!("{}{after}", failed.message),
-                    too_long: failed.kind == Kind::TooLong,
-                });
+                return Err(NoAnswer { message: format!("{}{after}", failed.message), kind: failed.kind });
             }
             tried += 1;
             let pause = match failed.asked {
@@ -84,11 +136,15 @@ impl Patience {
     }
 
     fn again(self, failed: &Failed) -> bool {
-        let may = match failed.kind {
-            Kind::Passing => true,
-            Kind::Odd => self.persistence == Persistence::LangChain,
-            Kind::Lasting | Kind::TooLong => false,
+        let by_kind = match failed.kind {
+            FailureKind::Unreachable | FailureKind::Interrupted | FailureKind::Trouble | FailureKind::RateLimited => {
+                true
+            }
+            FailureKind::Odd => self.persistence == Persistence::LangChain,
+            _ => false,
         };
+        // What is too long does not get shorter.
+        let may = failed.advised.unwrap_or(by_kind) && failed.kind != FailureKind::TooLong;
         may && failed.asked <= Some(LONGEST_ASKED)
     }
 
@@ -138,18 +194,28 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_not_tried_again() {
-        let attempts = |kind: Kind, persistence: Persistence, asked: Option<Duration>| {
+        let attempts = |kind: FailureKind, persistence: Persistence, asked: Option<Duration>| {
             let waits = RefCell::new(Vec::new());
-            let failed = Failed { message: "no".to_owned(), kind, asked };
+            let failed = Failed { message: "no".to_owned(), kind, asked, advised: None };
             let patience = Patience { retries: 2, persistence };
             let end = patience.persist(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
             (waits.into_inner().len(), end.expect_err("it failed").message)
         };
-        assert_eq!(attempts(Kind::Passing, Persistence::Own, None), (2, "no (tried 3 times)".to_owned()));
-        assert_eq!(attempts(Kind::Odd, Persistence::Own, None), (0, "no".to_owned()));
-        assert_eq!(attempts(Kind::Odd, Persistence::LangChain, None).0, 2);
-        assert_eq!(attempts(Kind::Lasting, Persistence::LangChain, None).0, 0);
-        assert_eq!(attempts(Kind::TooLong, Persistence::LangChain, None).0, 0);
-        assert_eq!(attempts(Kind::Passing, Persistence::Own, Some(Duration::from_secs(3600))).0, 0);
+        assert_eq!(attempts(FailureKind::Trouble, Persistence::Own, None), (2, "no (tried 3 times)".to_owned()));
+        assert_eq!(attempts(FailureKind::Odd, Persistence::Own, None), (0, "no".to_owned()));
+        assert_eq!(attempts(FailureKind::Odd, Persistence::LangChain, None).0, 2);
+        assert_eq!(attempts(FailureKind::BadRequest, Persistence::LangChain, None).0, 0);
+        assert_eq!(attempts(FailureKind::TooLong, Persistence::LangChain, None).0, 0);
+        assert_eq!(attempts(FailureKind::Trouble, Persistence::Own, Some(Duration::from_secs(3600))).0, 0);
+    }
+
+    #[test]
+    fn a_server_has_the_last_word_on_trying_again() {
+        let own = Patience { retries: 2, persistence: Persistence::Own };
+        let again = |kind: FailureKind, advised: Option<bool>| {
+            own.again(&Failed { message: String::new(), kind, asked: None, advised })
+        };
+        assert!(again(FailureKind::BadRequest, Some(true)) && !again(FailureKind::Trouble, Some(false)));
+        assert!(!again(FailureKind::TooLong, Some(true)) && !again(FailureKind::Quota, None));
     }
 }

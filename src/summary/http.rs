@@ -11,14 +11,16 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use reqwest::blocking::{Client, Response};
-use reqwest::header::{DATE, HeaderMap, LOCATION, RETRY_AFTER};
 use serde_json::Value;
 
-use super::attempts::{Failed, Kind, Patience};
+use super::adapt::{Change, Learned, Lesson, MOST_CHANGES};
+use super::attempts::{Failed, FailureKind, Patience};
+use super::body::get;
+use super::complaint::parameter::{Complaint, complaint};
 use super::complaint::{asked_wait, kind, kind_of_answer, said};
 use super::pace::Pace;
 use super::provider::Endpoint;
-use super::{Bill, NoAnswer, Reply, shown};
+use super::{Bill, NoAnswer, Reply, Request, shown};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an answer may pause once it has begun. Before that a model may think for as long as the whole may take.
@@ -38,112 +40,169 @@ pub struct Wire {
     patience: Patience,
     pace: Option<Pace>,
     tell: Tell,
+    learned: Learned,
     client: OnceLock<Client>,
 }
 
-/// Who is told of a wait, by why it is and how long it takes.
-pub type Tell = fn(&str, Duration);
+/// Who is told of what happens between two requests.
+pub type Tell = fn(Between<'_>);
+
+/// What happens between two requests.
+#[derive(Debug, Clone, Copy)]
+pub enum Between<'b> {
+    /// A wait, by why it is and how long it takes.
+    Wait(&'b str, Duration),
+    /// The server refused a parameter, in its words, and is sent another request from now on.
+    Change(&'b str, &'b Change),
+}
+
+/// A failed attempt, with what the server complains of in the request.
+struct Attempt {
+    failed: Failed,
+    complaint: Option<Complaint>,
+}
 
 impl Wire {
     /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted. `tell` is told
-    /// of each wait before another attempt.
+    /// of what happens between two attempts.
     pub fn new(timeout: Duration, patience: Patience, pace: Option<Pace>, tell: Tell) -> Self {
-        Wire { timeout, idle: IDLE_TIMEOUT, patience, pace, tell, client: OnceLock::new() }
+        Wire { timeout, idle: IDLE_TIMEOUT, patience, pace, tell, learned: Learned::default(), client: OnceLock::new() }
     }
 
-    /// Posts a JSON body and gives what the answer says.
+    /// Asks for a summary and gives what the answer says. Where the server refuses a parameter, the request is made again as
+    /// the answer asks, and those that follow as well.
     ///
     /// # Errors
     /// The last attempt's error; the key is not in it, even where the server repeats it.
-    pub fn post(&self, endpoint: &Endpoint, body: &Value, bill: &mut Bill) -> Result<Reply, NoAnswer> {
+    pub fn post(&self, endpoint: &Endpoint, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let client = match self.client.get() {
             Some(client) => client,
             None => {
-                let client = self.build().map_err(|message| NoAnswer { message, too_long: false })?;
+                let client = self.build(endpoint).map_err(|message| NoAnswer { message, kind: FailureKind::Setup })?;
                 self.client.get_or_init(|| client)
             }
         };
-        let (url, headers, body) = (endpoint.url(), endpoint.headers(), body.to_string());
-        let mut sent = 0;
-        let attempt = || {
+        let (mut sent, mut changed) = (0, 0);
+        let attempt = || loop {
             if let Some(pace) = &self.pace {
                 thread::sleep(pace.turn(Instant::now()));
             }
             sent += 1;
+            let known = self.learned.of(endpoint);
+            let body = endpoint.request_with(request, &known);
             // All that a server says leaves by here, and takes no key along: not in a result, a message or the cache.
             let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
-            let answered = self.attempt(client, endpoint, &url, headers.clone(), body.clone()).and_then(|answer| {
-                endpoint.response(&answer).map_err(|what| {
-                    let said = said(&answer, endpoint.key.as_ref());
-                    failed(
-                        kind_of_answer(&answer, self.patience.persistence),
-                        format!("{url} gave no summary: {what}{said}"),
-                    )
-                })
-            });
-            answered
-                .map(|reply| Reply { text: masked(reply.text), ..reply })
-                .map_err(|failed| Failed { message: masked(failed.message), ..failed })
+            let Attempt { failed, complaint } = match self.attempt(client, endpoint, &body) {
+                Ok(reply) => return Ok(Reply { text: masked(reply.text), ..reply }),
+                Err(attempt) => attempt,
+            };
+            let failed = Failed { message: masked(failed.message), ..failed };
+            let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
+            if get(&Value::Object(endpoint.request_json.clone()), complaint.path).is_some() {
+                let message = format!("{}; {} is what --request-json puts there", failed.message, complaint.path);
+                return Err(Failed { message, ..failed });
+            }
+            match self.learned.learn(endpoint, complaint, &body, &known) {
+                Lesson::New(change) => (self.tell)(Between::Change(&failed.message, &change)),
+                Lesson::Known => {}
+                Lesson::Nothing => return Err(failed),
+            }
+            changed += 1;
         };
         let wait = |pause: Duration, failed: &Failed| {
-            (self.tell)(&failed.message, pause);
+            (self.tell)(Between::Wait(&failed.message, pause));
             thread::sleep(pause);
         };
         let reply = self.patience.persist(attempt, wait);
         bill.requests += sent;
-        bill.retries += sent.saturating_sub(1);
+        bill.retries += sent.saturating_sub(1 + changed);
         reply
     }
 
-    fn build(&self) -> Result<Client, String> {
+    fn build(&self, endpoint: &Endpoint) -> Result<Client, String> {
         // Fails only where a provider is installed already, and then there is one.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        Client::builder()
-            .timeout(self.timeout)
-            .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("tcompact/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .map_err(|error| format!("no connection could be set up: {}", causes(&error)))
+        let builder = || {
+            Client::builder()
+                .timeout(self.timeout)
+                .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
+                .redirect(reqwest::redirect::Policy::none())
+                .user_agent(concat!("tcompact/", env!("CARGO_PKG_VERSION")))
+        };
+        let wrong = |error: &reqwest::Error| format!("no connection could be set up: {}", causes(error));
+        let error = match builder().build() {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        // A system without certificates, as small containers are: nobody can be trusted from it, and nobody need be.
+        let without = builder().tls_certs_only([]).build().map_err(|_| wrong(&error))?;
+        if endpoint.base_url.starts_with("http:") {
+            return Ok(without);
+        }
+        let remedy = "install the package ca-certificates, or name a file of certificates in SSL_CERT_FILE";
+        Err(format!("{}; https: needs them: {remedy}", wrong(&error)))
     }
 
-    fn attempt(
-        &self,
-        client: &Client,
-        endpoint: &Endpoint,
-        url: &str,
-        headers: HeaderMap,
-        body: String,
-    ) -> Result<String, Failed> {
+    fn attempt(&self, client: &Client, endpoint: &Endpoint, body: &Value) -> Result<Reply, Attempt> {
+        let url = endpoint.url();
+        let persistence = self.patience.persistence;
+        let answer = self.answer(client, endpoint, &url, body)?;
+        match endpoint.response(&answer) {
+            Ok(reply) => Ok(reply),
+            Err(what) => {
+                let said = said(&answer, endpoint.key.as_ref());
+                let kind = kind_of_answer(&answer, persistence);
+                let complaint = complaint(&answer, body).filter(|_| kind == FailureKind::BadRequest);
+                let failed = failed(kind, format!("{url} gave no summary: {what}{said}"));
+                Err(Attempt { failed, complaint })
+            }
+        }
+    }
+
+    /// What a server answers to a body, as it is.
+    fn answer(&self, client: &Client, endpoint: &Endpoint, url: &str, body: &Value) -> Result<String, Attempt> {
         let deadline = Instant::now() + self.timeout;
-        let sent = client.post(url).headers(headers).body(body).send();
+        let sent = client.post(url).headers(endpoint.headers()).body(body.to_string()).send();
         // The address is named already.
-        let answer = sent.map_err(reqwest::Error::without_url).map_err(|error| match error.is_builder() {
-            true => failed(Kind::Lasting, format!("{url} is no address: {}", causes(&error))),
-            false => failed(Kind::Passing, format!("no answer from {url}: {}", causes(&error))),
+        let answer = sent.map_err(reqwest::Error::without_url).map_err(|error| {
+            let kind = match () {
+                () if error.is_builder() => FailureKind::Setup,
+                () if error.is_connect() && !error.is_timeout() => FailureKind::Unreachable,
+                () => FailureKind::Interrupted,
+            };
+            let what =
+                if error.is_builder() { format!("{url} is no address") } else { format!("no answer from {url}") };
+            failed(kind, format!("{what}: {}", causes(&error)))
         })?;
         let status = answer.status();
-        let header = |name| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
-        let (retry_after, location) = (header(RETRY_AFTER), header(LOCATION));
+        let header = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
+        let (wait_ms, wait, advised) = (header("retry-after-ms"), header("retry-after"), header("x-should-retry"));
+        let location = header("location");
         // A date to wait for is one of the server's clock; ours may be wrong.
-        let now = header(DATE).and_then(|date| httpdate::parse_http_date(&date).ok());
-        let body = self.read(answer, url, deadline)?;
+        let now = header("date").and_then(|date| httpdate::parse_http_date(&date).ok());
+        let text = self.read(answer, url, deadline)?;
         if status.is_success() {
-            return Ok(body);
+            return Ok(text);
         }
         let hint = match status.as_u16() {
             300..=399 => location.map(|place| elsewhere(endpoint, &place)).unwrap_or_default(),
             404 | 405 => "; --base-url ends with the version of the API, where it has one".to_owned(),
             _ => String::new(),
         };
-        let message = format!("{url} answered {status}{}{hint}", said(&body, endpoint.key.as_ref()));
-        let asked = asked_wait(retry_after.as_deref(), &body, now.unwrap_or_else(SystemTime::now));
-        Err(Failed { asked, ..failed(kind(status, &body, self.patience.persistence), message) })
+        let message = format!("{url} answered {status}{}{hint}", said(&text, endpoint.key.as_ref()));
+        let kind = kind(status, &text, self.patience.persistence);
+        let may_complain = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
+        let failed = Failed {
+            asked: asked_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
+            advised: advised.and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
+            ..failed(kind, message)
+        };
+        Err(Attempt { complaint: complaint(&text, body).filter(|_| may_complain), failed })
     }
 
     /// Reads a body as it comes, which may take as long as the whole has left, and pause for as long as it may.
     fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, Failed> {
-        let failed = |kind: Kind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
+        let failed = |kind: FailureKind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
         let chunks = chunks(answer);
         let mut body = Vec::new();
         loop {
@@ -153,22 +212,23 @@ impl Wire {
             let chunk = match chunks.recv_timeout(pause) {
                 // The client's own time for a read may end at the same moment.
                 Ok(Err(_)) if Instant::now() + SAME_MOMENT >= deadline => {
-                    return Err(failed(Kind::Passing, TOO_SLOW.to_owned()));
+                    return Err(failed(FailureKind::Interrupted, TOO_SLOW.to_owned()));
                 }
-                Ok(chunk) => chunk.map_err(|what| failed(Kind::Passing, what))?,
+                Ok(chunk) => chunk.map_err(|what| failed(FailureKind::Interrupted, what))?,
                 Err(RecvTimeoutError::Timeout) if pause == left => {
-                    return Err(failed(Kind::Passing, TOO_SLOW.to_owned()));
+                    return Err(failed(FailureKind::Interrupted, TOO_SLOW.to_owned()));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let seconds = self.idle.as_secs_f64();
-                    return Err(failed(Kind::Passing, format!("nothing came for {seconds} seconds")));
+                    return Err(failed(FailureKind::Interrupted, format!("nothing came for {seconds} seconds")));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(String::from_utf8_lossy(&body).into_owned()),
             };
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST_ANSWER {
                 // It was paid for once, and would be as large again.
-                return Err(failed(Kind::Lasting, format!("it has more than {LARGEST_ANSWER} bytes")));
+                let failed = failed(FailureKind::Odd, format!("it has more than {LARGEST_ANSWER} bytes"));
+                return Err(Failed { advised: Some(false), ..failed });
             }
         }
     }
@@ -205,8 +265,14 @@ fn elsewhere(endpoint: &Endpoint, place: &str) -> String {
     )
 }
 
-fn failed(kind: Kind, message: String) -> Failed {
-    Failed { message, kind, asked: None }
+fn failed(kind: FailureKind, message: String) -> Failed {
+    Failed { message, kind, asked: None, advised: None }
+}
+
+impl From<Failed> for Attempt {
+    fn from(failed: Failed) -> Self {
+        Attempt { failed, complaint: None }
+    }
 }
 
 /// An error with what caused it, outermost first.
@@ -229,6 +295,8 @@ mod tests {
     use std::io::Write;
     use std::net::TcpListener;
 
+    use serde_json::Map;
+
     use super::*;
     use crate::summary::provider::by_name;
     use crate::summary::recipe::Persistence;
@@ -243,13 +311,14 @@ mod tests {
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
             thread::sleep(Duration::from_secs(60));
         });
-        let api = by_name("openai").expect("a provider").api;
-        let endpoint = Endpoint { api, model: "m".to_owned(), base_url, key: None };
+        let provider = by_name("openai").expect("a provider");
+        let endpoint = Endpoint { provider, model: "m".to_owned(), base_url, key: None, request_json: Map::new() };
         let patience = Patience { retries: 0, persistence: Persistence::Own };
         let wire =
-            Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None, |_, _| {}) };
+            Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None, |_| {}) };
         let started = Instant::now();
-        let error = wire.post(&endpoint, &Value::Null, &mut Bill::default()).expect_err("it stalls");
+        let request = Request { system: None, prompt: "p".to_owned(), limit: 9, thoughts: 0 };
+        let error = wire.post(&endpoint, &request, &mut Bill::default()).expect_err("it stalls");
         assert!(error.message.ends_with("nothing came for 0.1 seconds"), "{error:?}");
         assert!(started.elapsed() < Duration::from_secs(30));
     }

@@ -1,7 +1,9 @@
 //! What is put in the place of the history: the prompt, who answers it, and whether the answer is taken.
 
 pub mod acceptance;
+pub mod adapt;
 pub mod attempts;
+mod body;
 pub mod buffer;
 pub mod cache;
 pub mod command;
@@ -27,6 +29,7 @@ pub mod trim_messages;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use attempts::FailureKind;
 use http::Wire;
 use pace::Pace;
 use provider::Endpoint;
@@ -39,7 +42,7 @@ pub enum Summarizer {
     /// The embedded one.
     Extractive,
     /// A model behind an API.
-    Endpoint(Endpoint, Wire),
+    Endpoint(Endpoint, Box<Wire>),
     /// A command, how long it may take, and how often it may be run.
     Command(String, Duration, Option<Pace>),
 }
@@ -97,8 +100,10 @@ pub struct Request {
     pub system: Option<&'static str>,
     /// The prompt.
     pub prompt: String,
-    /// Tokens that the answer may have.
+    /// Tokens that the summary may have.
     pub limit: u64,
+    /// Tokens that the model may have beside these for what it thinks before.
+    pub thoughts: u64,
 }
 
 /// What was asked for, and what it cost.
@@ -135,8 +140,15 @@ impl Bill {
 pub struct NoAnswer {
     /// What went wrong.
     pub message: String,
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+}
+
+impl NoAnswer {
     /// Whether the request was too long for the model.
-    pub too_long: bool,
+    pub fn too_long(&self) -> bool {
+        self.kind == FailureKind::TooLong
+    }
 }
 
 /// Whoever answers requests.
@@ -158,10 +170,10 @@ pub trait Answers {
 
 impl Answers for Summarizer {
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
-        let failed = |message: String| NoAnswer { message, too_long: false };
+        let failed = |message: String| NoAnswer { message, kind: FailureKind::Command };
         let reply = match self {
             Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
-            Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, &endpoint.request(request), bill)?,
+            Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, request, bill)?,
             Summarizer::Command(line, timeout, pace) => {
                 bill.requests += 1;
                 pace.iter().for_each(|pace| thread::sleep(pace.turn(Instant::now())));

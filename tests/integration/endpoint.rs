@@ -14,8 +14,14 @@ pub(crate) const KEY: &str = "sk-test-7f3a9c";
 /// Compacts a fixture with the server as the summarizer.
 pub(crate) fn ask(server: &Server, more: &[&str]) -> Run {
     // What the ledger appends is told elsewhere.
-    let arguments =
-        ["--model", "openai:test-model", "--base-url", &server.url, "--keep", "messages:2", "--ledger", "off"];
+    let arguments = [
+        ["--model", "openai:test-model"],
+        ["--base-url", &server.url],
+        ["--context-window", "32000"],
+        ["--keep", "messages:2"],
+        ["--ledger", "off"],
+    ];
+    let arguments = arguments.concat();
     let run = run(tcompact().args(arguments).args(more).arg("openai-chat/plain.json").env("OPENAI_API_KEY", KEY), b"");
     assert!(!format!("{run:?}").contains(KEY), "the key is shown: {run:?}");
     run

@@ -102,6 +102,11 @@ tcompact -m openai:gpt-4o-mini chat.json
 tcompact -m openai:m --base-url localhost:8080 chat.json
 tcompact -m openai:m --base-url ftp://example.com chat.json
 tcompact --base-url http://localhost:8080/v1 chat.json
+tcompact -m openai:m --base-url $URL --request-json '[1]' chat.json
+tcompact -m openai:m --base-url $URL --request-json '{"top_p": 1,' chat.json
+tcompact -m openai:m --base-url $URL --request-json '{"top_p": 1, "stream": true}' chat.json
+tcompact -m openai:m --base-url $URL --request-json '{"api_key": "sk-1234567890"}' chat.json
+tcompact --request-json '{"top_p": 1}' chat.json
 tcompact --summarizer-cmd cat -m openai:m chat.json
 tcompact --prompt-file nowhere.txt chat.json
 tcompact --prompt-file no-place.txt chat.json

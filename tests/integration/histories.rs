@@ -179,7 +179,7 @@ fn thoughts_that_left_no_room_are_given_it_back() {
     assert_fails(
         &ask(&Server::start(vec![thinking]), &conversation(10, 20), &[]),
         5,
-        &["of which 100 tokens were thoughts"],
+        &["before it began: 100 tokens were thoughts"],
     );
 }
 

@@ -1,5 +1,6 @@
 //! The one integration binary: what tcompact promises, tried from outside and held against references not its own.
 
+mod adapting;
 mod approx_tokens;
 mod bad_input;
 mod batch;

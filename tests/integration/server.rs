@@ -29,6 +29,8 @@ pub(crate) enum Step {
     Raw(String),
     /// Resets the connection before it has read everything.
     Reset,
+    /// Answers with the status and body that it finds right for a body.
+    Judge(fn(&serde_json::Value) -> (u16, String)),
 }
 
 /// One request as it came.
@@ -89,6 +91,14 @@ fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
                 let length = body.len();
                 let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
                 if stream.write_all(answer.as_bytes()).is_err() {
+                    return;
+                }
+            }
+            Some(Step::Judge(judge)) => {
+                let body = seen.lock().expect("not poisoned")[number].body.clone();
+                let (status, body) = judge(&serde_json::from_str(&body).expect("JSON"));
+                let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nretry-after: 0\r\n\r\n", body.len());
+                if stream.write_all((head + &body).as_bytes()).is_err() {
                     return;
                 }
             }

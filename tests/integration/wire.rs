@@ -212,3 +212,58 @@ fn a_command_keeps_to_the_rate_as_well() {
     assert_eq!(run.code, 0, "{run:?}");
     assert!(started.elapsed() >= Duration::from_secs(1), "{:?}", started.elapsed());
 }
+
+#[test]
+fn a_server_says_whether_and_when_to_try_again() {
+    let again = |status: u16, headers: &'static str| {
+        let server =
+            Server::start(vec![Step::Answer(status, headers, "busy".to_owned()), completion("At last.", "stop")]);
+        (ask(&server, &[]).code, server.requests().len())
+    };
+    assert_eq!(again(400, "x-should-retry: true\r\nretry-after: 0\r\n"), (0, 2));
+    assert_eq!(again(503, "x-should-retry: false\r\n"), (4, 1));
+    assert_eq!(again(503, "x-should-retry: perhaps\r\nretry-after: 0\r\n"), (0, 2));
+    let started = Instant::now();
+    assert_eq!(again(429, "retry-after-ms: 1200\r\nretry-after: 60\r\n"), (0, 2));
+    assert!((1200..20_000).contains(&started.elapsed().as_millis()), "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_is_wrong_is_said_and_not_waited_for() {
+    for (code, body, hint) in [
+        (400, r#"{"error":{"message":"bad"}}"#, "--request-json"),
+        (402, r#"{"error":{"message":"Insufficient Balance"}}"#, "add credit"),
+        (403, r#"{"error":{"message":"no access to this model"}}"#, "--model names a model that the key may use"),
+        (404, r#"{"error":{"message":"no such model"}}"#, "--list models"),
+        (429, r#"{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}"#, "add credit"),
+    ] {
+        let server = Server::start(vec![status(code, body)]);
+        let run = ask(&server, &[]);
+        assert_fails(&run, 4, &[&format!("answered {code}"), hint]);
+        assert!(!run.stderr.contains("--retries"), "{run:?}");
+        assert_eq!(server.requests().len(), 1, "{code}");
+    }
+    let google =
+        r#"{"error":{"code":429,"message":"You exceeded your current quota","details":[{"retryDelay":"0.1s"}]}}"#;
+    let server = Server::start(vec![Step::Answer(429, "", google.to_owned()), completion("At last.", "stop")]);
+    assert!(summary_of(&ask(&server, &[])).contains("At last."), "a minute's quota comes back");
+}
+
+/// Slim containers have none.
+#[test]
+fn certificates_are_needed_for_https_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (file, directory) = (folder.path().join("none.pem"), folder.path().join("none"));
+    std::fs::write(&file, "").expect("written");
+    std::fs::create_dir(&directory).expect("made");
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    let without = |address: &str| {
+        let arguments =
+            ["--model", "openai:m", "--base-url", address, "--keep", "messages:2", "openai-chat/plain.json"];
+        run(tcompact().args(arguments).env("SSL_CERT_FILE", &file).env("SSL_CERT_DIR", &directory), b"")
+    };
+    assert!(summary_of(&without(&server.url)).contains("Short."));
+    let run = without(&server.url.replace("http:", "https:"));
+    assert_fails(&run, 4, &["certificates", "install the package ca-certificates", "SSL_CERT_FILE"]);
+    assert!(!run.stderr.contains("--retries"), "{run:?}");
+}

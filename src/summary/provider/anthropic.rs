@@ -18,7 +18,6 @@ pub(super) const API: Api = Api {
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
     let mut body = json!({
         "model": endpoint.model,
-        "max_tokens": request.limit,
         "messages": [{"role": "user", "content": request.prompt}],
     });
     if let Some(system) = request.system {
@@ -46,10 +45,12 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
 /// What is read from a cache, and what is written to it, is counted beside the rest.
 fn usage(usage: Json<'_>) -> Option<Usage> {
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"].map(|key| tokens(usage, key).unwrap_or(0));
+    let thoughts = usage.get("output_tokens_details").and_then(|details| tokens(details, "thinking_tokens"));
     Some(Usage {
         input: tokens(usage, "input_tokens")? + cached.iter().sum::<u64>(),
         output: tokens(usage, "output_tokens")?,
-        ..Usage::default()
+        reasoning: thoughts.unwrap_or(0),
+        cost: None,
     })
 }
 
@@ -62,7 +63,7 @@ mod tests {
     fn requests() {
         assert_eq!(
             endpoint("anthropic", "m").request(&Request { system: Some("s"), ..request("p") }).to_string(),
-            r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"p"}],"system":"s"}"#
+            r#"{"model":"m","messages":[{"role":"user","content":"p"}],"system":"s","max_tokens":9}"#
         );
         assert_eq!(endpoint("anthropic", "m").headers()["anthropic-version"], "2023-06-01");
     }
@@ -72,9 +73,10 @@ mod tests {
         let response = |body: &str| endpoint("anthropic", "m").response(body);
         let whole = response(
             r#"{"content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"},{"type":"text","text":"b"}],
-                "stop_reason":"end_turn","usage":{"input_tokens":3,"cache_read_input_tokens":5,"output_tokens":4}}"#,
+                "stop_reason":"end_turn","usage":{"input_tokens":3,"cache_read_input_tokens":5,"output_tokens":4,
+                "output_tokens_details":{"thinking_tokens":1}}}"#,
         );
-        let usage = Some(Usage { input: 8, output: 4, ..Usage::default() });
+        let usage = Some(Usage { input: 8, output: 4, reasoning: 1, cost: None });
         assert_eq!(whole, Ok(Reply { text: "ab".to_owned(), stop: Stop::Done, usage }));
         for (why, stop) in [("max_tokens", Stop::Length), ("refusal", Stop::Refused), ("stop_sequence", Stop::Done)] {
             let body = format!(r#"{{"content":[],"stop_reason":"{why}"}}"#);

@@ -21,31 +21,14 @@ fn path(model: &str) -> String {
     format!("/{folder}/{}:generateContent", utf8_percent_encode(name, ESCAPED))
 }
 
-fn request(endpoint: &Endpoint, request: &Request) -> Value {
+fn request(_: &Endpoint, request: &Request) -> Value {
     let mut body = json!({
         "contents": [{"role": "user", "parts": [{"text": request.prompt}]}],
-        "generationConfig": {"maxOutputTokens": request.limit},
     });
     if let Some(system) = request.system {
         body["systemInstruction"] = json!({"parts": [{"text": system}]});
     }
-    if let Some(little) = little_thought(&endpoint.model) {
-        body["generationConfig"]["thinkingConfig"] = little;
-    }
     body
-}
-
-/// As little thought as a model lets itself be asked for: notes need no more, and thoughts count towards the length.
-fn little_thought(model: &str) -> Option<Value> {
-    if model.contains("gemini-2.5-flash") {
-        Some(json!({"thinkingBudget": 0}))
-    } else if model.contains("gemini-2.5-pro") {
-        Some(json!({"thinkingBudget": 128}))
-    } else if model.contains("gemini-3") {
-        Some(json!({"thinkingLevel": "low"}))
-    } else {
-        None
-    }
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
@@ -92,15 +75,8 @@ mod tests {
     fn requests() {
         assert_eq!(
             endpoint("google", "gemini-2.0-flash").request(&Request { system: Some("s"), ..request("p") }).to_string(),
-            r#"{"contents":[{"role":"user","parts":[{"text":"p"}]}],"generationConfig":{"maxOutputTokens":9},"systemInstruction":{"parts":[{"text":"s"}]}}"#
+            r#"{"contents":[{"role":"user","parts":[{"text":"p"}]}],"systemInstruction":{"parts":[{"text":"s"}]},"generationConfig":{"maxOutputTokens":9}}"#
         );
-        for (model, thought) in [
-            ("gemini-2.5-flash-lite", json!({"thinkingBudget": 0})),
-            ("gemini-2.5-pro", json!({"thinkingBudget": 128})),
-            ("gemini-3-flash-preview", json!({"thinkingLevel": "low"})),
-        ] {
-            assert_eq!(endpoint("google", model).request(&request("p"))["generationConfig"]["thinkingConfig"], thought);
-        }
     }
 
     #[test]

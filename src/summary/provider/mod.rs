@@ -7,10 +7,16 @@ mod gemini;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
+pub mod parameters;
 
+use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
+use parameters::{Least, Parameters};
+
+use super::adapt::Change;
+use super::body::{merge, put};
 use super::{Reply, Request, secret::Secret};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
@@ -28,6 +34,8 @@ pub struct Provider {
     pub open: bool,
     /// How it is spoken to.
     pub api: &'static Api,
+    /// What its models take.
+    pub parameters: &'static Parameters,
 }
 
 /// A way to speak.
@@ -61,23 +69,45 @@ impl Api {
 
 /// Every provider. Addresses and variables are those of the providers' own documentation.
 pub const PROVIDERS: &[Provider] = &[
-    row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API),
-    row("openai-responses", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_responses::API),
-    row("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &anthropic::API),
+    row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API, &parameters::OPENAI),
+    row(
+        "openai-responses",
+        "https://api.openai.com/v1",
+        &["OPENAI_API_KEY"],
+        &openai_responses::API,
+        &parameters::OPENAI_RESPONSES,
+    ),
+    row("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &anthropic::API, &parameters::ANTHROPIC),
     row(
         "google",
         "https://generativelanguage.googleapis.com/v1beta",
         &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
         &gemini::API,
+        &parameters::GOOGLE,
     ),
-    Provider { open: true, ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"], &ollama::API) },
-    row("deepseek", "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &openai_chat::API),
-    row("dashscope", "https://dashscope.aliyuncs.com/compatible-mode/v1", &["DASHSCOPE_API_KEY"], &openai_chat::API),
-    row("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &openai_chat::API),
-    row("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], &openai_chat::API),
-    row("openrouter", "https://openrouter.ai/api/v1", &["OPENROUTER_API_KEY"], &openai_chat::API),
-    row("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], &openai_chat::API),
-    row("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], &openai_chat::API),
+    Provider {
+        open: true,
+        ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"], &ollama::API, &parameters::OLLAMA)
+    },
+    row("deepseek", "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &openai_chat::API, &parameters::DEEPSEEK),
+    row(
+        "dashscope",
+        "https://dashscope.aliyuncs.com/compatible-mode/v1",
+        &["DASHSCOPE_API_KEY"],
+        &openai_chat::API,
+        &parameters::DASHSCOPE,
+    ),
+    row("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &openai_chat::API, &parameters::GROQ),
+    row("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], &openai_chat::API, &parameters::MISTRAL),
+    row(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        &["OPENROUTER_API_KEY"],
+        &openai_chat::API,
+        &parameters::OPENROUTER,
+    ),
+    row("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], &openai_chat::API, &parameters::TOGETHER),
+    row("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], &openai_chat::API, &parameters::XAI),
 ];
 
 const fn row(
@@ -85,8 +115,9 @@ const fn row(
     base_url: &'static str,
     key_variables: &'static [&'static str],
     api: &'static Api,
+    parameters: &'static Parameters,
 ) -> Provider {
-    Provider { name, base_url, key_variables, open: false, api }
+    Provider { name, base_url, key_variables, open: false, api, parameters }
 }
 
 /// The provider called `name`.
@@ -97,38 +128,66 @@ pub fn by_name(name: &str) -> Option<&'static Provider> {
 /// A model at an address.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
-    /// How it is spoken to.
-    pub api: &'static Api,
+    /// Whose API it is.
+    pub provider: &'static Provider,
     /// The provider's name for the model.
     pub model: String,
     /// Where its API is, up to and with the version, without a slash at the end.
     pub base_url: String,
     /// The key, where one is needed.
     pub key: Option<Secret>,
+    /// What the user has changed in each request: a JSON merge patch.
+    pub request_json: Map<String, Value>,
 }
 
 impl Endpoint {
     /// The address a request goes to.
     pub fn url(&self) -> String {
-        format!("{}{}", self.base_url, (self.api.path)(&self.model))
+        format!("{}{}", self.base_url, (self.provider.api.path)(&self.model))
     }
 
     /// The headers of a request, the key among them.
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        for (name, value) in self.api.headers {
+        for (name, value) in self.provider.api.headers {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        if let Some(value) = self.key.as_ref().and_then(|key| key.header(self.api.key_prefix)) {
-            headers.insert(HeaderName::from_static(self.api.key_header), value);
+        if let Some(value) = self.key.as_ref().and_then(|key| key.header(self.provider.api.key_prefix)) {
+            headers.insert(HeaderName::from_static(self.provider.api.key_header), value);
         }
         headers
     }
 
     /// The body that asks for a summary.
     pub fn request(&self, request: &Request) -> Value {
-        (self.api.request)(self, request)
+        self.request_with(request, &[])
+    }
+
+    /// The same with what the server is known to want otherwise. The user has the last word.
+    pub fn request_with(&self, request: &Request, changes: &[Change]) -> Value {
+        let mut body = (self.provider.api.request)(self, request);
+        let parameters = self.provider.parameters;
+        let limit = parameters.limit_of(&self.model, self.is_at_home());
+        put(&mut body, limit, json!(request.limit.saturating_add(request.thoughts)));
+        match parameters.of(&self.model).map_or(Least::Unasked, |wants| wants.least) {
+            Least::Unasked => {}
+            Least::Off => merge(&mut body, parsed_members(parameters.off)),
+            Least::Effort(effort) => put(&mut body, parameters.effort, json!(effort)),
+            Least::Members(members) => merge(&mut body, parsed_members(members)),
+        }
+        changes.iter().for_each(|change| change.apply(&mut body, request));
+        merge(&mut body, Value::Object(self.request_json.clone()));
+        body
+    }
+
+    /// Whether the address is one where the provider itself serves its models.
+    fn is_at_home(&self) -> bool {
+        /// Where Microsoft serves OpenAI's models, under names that its users choose.
+        const AZURE: [&str; 3] = [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"];
+        let host = |url: &str| Url::parse(url).ok()?.host_str().map(str::to_owned);
+        let here = host(&self.base_url);
+        here == host(self.provider.base_url) || here.is_some_and(|host| AZURE.iter().any(|end| host.ends_with(end)))
     }
 
     /// What an answer says. Text may be cut in the middle of an emoji here as well as in a transcript.
@@ -138,27 +197,15 @@ impl Endpoint {
     pub fn response(&self, body: &str) -> Result<Reply, String> {
         let body = parsed(body);
         match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == Kind::Object) {
-            Some(answer) => (self.api.response)(answer),
+            Some(answer) => (self.provider.api.response)(answer),
             None => Err("the answer is no JSON object".to_owned()),
         }
     }
+}
 
-    /// Whether the model is known to think before it answers, at OpenAI and where its models are served under their own
-    /// names.
-    fn openai_reasons(&self) -> bool {
-        let name = self.model.rsplit('/').next().unwrap_or_default();
-        let named =
-            |family: &str| name.strip_prefix(family).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'));
-        ["o1", "o3", "o4", "gpt-5"].into_iter().any(named) && !name.contains("chat")
-            || name.strip_prefix("gpt-5.").is_some_and(|rest| !rest.contains("chat"))
-    }
-
-    /// The effort of thought that such a model is asked for: notes need little, and thoughts count towards the length.
-    /// The largest models do not let themselves be asked, and the first could not.
-    fn little_effort(&self) -> Option<&'static str> {
-        let fixed = ["-pro", "o1-mini", "o1-preview"].iter().any(|end| self.model.ends_with(end));
-        (self.openai_reasons() && !fixed).then_some("low")
-    }
+/// A merge patch of the tables, which a test reads all of.
+fn parsed_members(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 /// What is in a body, where it is JSON.
@@ -184,19 +231,20 @@ fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// A model of a provider at its own address.
-    pub(super) fn endpoint(provider: &str, model: &str) -> Endpoint {
+    pub(in crate::summary) fn endpoint(provider: &str, model: &str) -> Endpoint {
         let provider = by_name(provider).expect("a provider");
         let key = Secret::new("sk-test");
-        Endpoint { api: provider.api, model: model.to_owned(), base_url: provider.base_url.to_owned(), key }
+        let (model, base_url) = (model.to_owned(), provider.base_url.to_owned());
+        Endpoint { provider, model, base_url, key, request_json: Map::new() }
     }
 
     /// A request of a prompt and nothing else.
-    pub(super) fn request(prompt: &str) -> Request {
-        Request { system: None, prompt: prompt.to_owned(), limit: 9 }
+    pub(in crate::summary) fn request(prompt: &str) -> Request {
+        Request { system: None, prompt: prompt.to_owned(), limit: 9, thoughts: 0 }
     }
 
     #[test]
@@ -252,19 +300,6 @@ mod tests {
         assert_eq!(usage("5"), Some(10));
         for tokens in ["1e30", "-1", "null", "\"5\"", "[]"] {
             assert_eq!(usage(tokens), None, "{tokens}");
-        }
-    }
-
-    #[test]
-    fn models_that_think() {
-        for name in ["o1", "o3-mini", "o4-mini", "gpt-5", "gpt-5-mini", "gpt-5.1", "openai/gpt-5.2-pro"] {
-            assert!(endpoint("openai", name).openai_reasons(), "{name}");
-        }
-        let effort = |name: &str| endpoint("openai", name).little_effort();
-        assert_eq!((effort("o1"), effort("gpt-5-mini")), (Some("low"), Some("low")));
-        assert_eq!((effort("o1-mini"), effort("gpt-5-pro"), effort("gpt-4o")), (None, None, None));
-        for name in ["gpt-4o", "gpt-50", "o100", "gpt-5-chat-latest", "gpt-5.1-chat-latest", "qwen3", "test-model"] {
-            assert!(!endpoint("openai", name).openai_reasons(), "{name}");
         }
     }
 }

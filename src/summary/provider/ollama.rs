@@ -20,11 +20,10 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
         "model": endpoint.model,
         "messages": messages,
         "stream": false,
-        "think": false,
         // Rather an error than an answer to half of the history.
         "truncate": false,
         "shift": false,
-        "options": {"num_predict": request.limit, "num_ctx": window(request)},
+        "options": {"num_ctx": window(request)},
     })
 }
 
@@ -33,7 +32,7 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
 fn window(request: &Request) -> u64 {
     const BYTES_PER_TOKEN: u64 = 3;
     let bytes = request.prompt.len() + request.system.map_or(0, str::len);
-    (bytes as u64 / BYTES_PER_TOKEN + request.limit + AROUND).next_multiple_of(STEP)
+    (bytes as u64 / BYTES_PER_TOKEN + request.limit + request.thoughts + AROUND).next_multiple_of(STEP)
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
@@ -63,7 +62,7 @@ mod tests {
     fn requests() {
         assert_eq!(
             endpoint("ollama", "m").request(&request("p")).to_string(),
-            r#"{"model":"m","messages":[{"role":"user","content":"p"}],"stream":false,"think":false,"truncate":false,"shift":false,"options":{"num_predict":9,"num_ctx":4096}}"#
+            r#"{"model":"m","messages":[{"role":"user","content":"p"}],"stream":false,"truncate":false,"shift":false,"options":{"num_ctx":4096,"num_predict":9},"think":false}"#
         );
         let long = endpoint("ollama", "m").request(&request(&"x".repeat(30_000)));
         assert_eq!(long["options"]["num_ctx"], 12_288);

@@ -11,24 +11,16 @@ pub(super) const API: Api = Api::with_bearer(|_| "/chat/completions".to_owned(),
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
     let system = request.system.map(|text| json!({"role": "system", "content": text}));
     let messages: Vec<Value> = system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect();
-    let mut body = json!({"model": endpoint.model, "messages": messages});
-    body[length_key(endpoint)] = json!(request.limit);
-    if let Some(effort) = endpoint.little_effort() {
-        body["reasoning_effort"] = json!(effort);
-    }
-    body
-}
-
-/// OpenAI's newer models refuse the name that everybody else took over from its older ones.
-fn length_key(endpoint: &Endpoint) -> &'static str {
-    let openai = endpoint.base_url.starts_with("https://api.openai.com/") || endpoint.openai_reasons();
-    if openai { "max_completion_tokens" } else { "max_tokens" }
+    json!({"model": endpoint.model, "messages": messages})
 }
 
 fn response(answer: Json<'_>) -> Result<Reply, String> {
     let choices = answer.get("choices").filter(|choices| choices.kind() == Kind::Array);
     let choice = choices.ok_or("the answer is no chat completion")?.items().next();
     let choice = choice.ok_or("the answer has no choices")?;
+    if choice.get("error").is_some_and(|error| error.kind() == Kind::Object) {
+        return Err("the provider failed".to_owned());
+    }
     let message = choice.get("message").filter(|message| message.kind() == Kind::Object);
     let message = message.ok_or("the answer has no message")?;
     let refused = message.get_text("refusal").is_some_and(|text| !text.decode().is_empty());
@@ -59,11 +51,15 @@ fn text(content: Json<'_>) -> String {
 
 /// What the provider counts, where it says both figures; `OpenRouter` says what it bills as well.
 fn usage(usage: Json<'_>) -> Option<Usage> {
-    let thoughts = usage.get("completion_tokens_details").and_then(|details| tokens(details, "reasoning_tokens"));
+    let details = usage.get("completion_tokens_details").and_then(|details| tokens(details, "reasoning_tokens"));
+    let reasoning = details.or_else(|| tokens(usage, "reasoning_tokens")).unwrap_or(0);
+    let (input, output) = (tokens(usage, "prompt_tokens")?, tokens(usage, "completion_tokens")?);
+    // xAI counts the thoughts of some models beside the answer, as the sum shows.
+    let is_beside = tokens(usage, "total_tokens").is_some_and(|total| total >= input + output + reasoning);
     Some(Usage {
-        input: tokens(usage, "prompt_tokens")?,
-        output: tokens(usage, "completion_tokens")?,
-        reasoning: thoughts.unwrap_or(0),
+        input,
+        output: if is_beside { output + reasoning } else { output },
+        reasoning,
         cost: usage.get("cost").and_then(|cost| cost.raw().parse().ok()),
     })
 }
@@ -77,14 +73,24 @@ mod tests {
     fn a_request_has_one_user_message_and_a_length() {
         assert_eq!(
             endpoint("groq", "m").request(&request("p")).to_string(),
-            r#"{"model":"m","messages":[{"role":"user","content":"p"}],"max_tokens":9}"#
+            r#"{"model":"m","messages":[{"role":"user","content":"p"}],"max_completion_tokens":9}"#
         );
         assert_eq!(
             endpoint("groq", "m").request(&Request { system: Some("s"), ..request("p") })["messages"].to_string(),
             r#"[{"role":"system","content":"s"},{"role":"user","content":"p"}]"#
         );
-        let newer = endpoint("openai", "gpt-5-mini").request(&request("p"));
-        assert_eq!((&newer["max_completion_tokens"], &newer["reasoning_effort"]), (&json!(9), &json!("low")));
+    }
+
+    #[test]
+    fn thoughts_that_are_counted_beside_the_answer() {
+        let usage = |total: u64| {
+            let body = format!(
+                r#"{{"choices":[{{"message":{{"content":"s"}}}}],"usage":{{"prompt_tokens":3,"completion_tokens":4,
+                "total_tokens":{total},"completion_tokens_details":{{"reasoning_tokens":2}}}}}}"#
+            );
+            endpoint("xai", "m").response(&body).expect("an answer").usage.map(|usage| (usage.output, usage.reasoning))
+        };
+        assert_eq!((usage(7), usage(9)), (Some((4, 2)), Some((6, 2))));
     }
 
     #[test]

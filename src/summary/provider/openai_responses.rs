@@ -13,14 +13,10 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
     let mut body = json!({
         "model": endpoint.model,
         "input": request.prompt,
-        "max_output_tokens": request.limit,
         "store": false,
     });
     if let Some(system) = request.system {
         body["instructions"] = json!(system);
-    }
-    if let Some(effort) = endpoint.little_effort() {
-        body["reasoning"] = json!({"effort": effort});
     }
     body
 }
@@ -68,7 +64,7 @@ mod tests {
     fn requests() {
         assert_eq!(
             endpoint("openai-responses", "m").request(&Request { system: Some("s"), ..request("p") }).to_string(),
-            r#"{"model":"m","input":"p","max_output_tokens":9,"store":false,"instructions":"s"}"#
+            r#"{"model":"m","input":"p","store":false,"instructions":"s","max_output_tokens":9}"#
         );
         assert_eq!(endpoint("openai-responses", "o3").request(&request("p"))["reasoning"], json!({"effort": "low"}));
     }

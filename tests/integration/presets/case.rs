@@ -9,7 +9,7 @@ use tcompact::presets;
 use tcompact::rewrite::arguments::{MARK, Truncation};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
-use tcompact::summary::attempts::{Failed, Kind, Patience};
+use tcompact::summary::attempts::{Failed, FailureKind, Patience};
 use tcompact::summary::prompt::Template;
 use tcompact::summary::{Answers, Bill, NoAnswer, Reply, Request, Summarizer};
 use tcompact::tokens::python;
@@ -39,12 +39,14 @@ impl Answers for Script {
             self.prompts.borrow_mut().push(request.prompt.clone());
             let mut steps = self.steps.borrow_mut();
             let step = if steps.is_empty() { "ok".to_owned() } else { steps.remove(0) };
-            let failed = |kind: Kind, message: &str| Err(Failed { message: message.to_owned(), kind, asked: None });
+            let failed = |kind: FailureKind, message: &str| {
+                Err(Failed { message: message.to_owned(), kind, asked: None, advised: None })
+            };
             match step.as_str() {
                 "ok" => Ok(Reply { text: self.reply.clone(), ..Reply::default() }),
-                "overflow" => failed(Kind::TooLong, "prompt is too long"),
-                "nonretryable" => failed(Kind::Lasting, "bad request"),
-                _ => failed(Kind::Odd, "boom"),
+                "overflow" => failed(FailureKind::TooLong, "prompt is too long"),
+                "nonretryable" => failed(FailureKind::BadRequest, "bad request"),
+                _ => failed(FailureKind::Odd, "boom"),
             }
         };
         self.patience.persist(attempt, |_, _| {})

@@ -1,0 +1,145 @@
+//! Which members `--request-json` may change.
+
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+use crate::slip::{Slip, quoted};
+
+/// What tcompact itself puts into every request, and what does it instead.
+const OWN: [(&str, &str); 5] = [
+    ("messages", "--prompt-file FILE changes what is asked"),
+    ("input", "--prompt-file FILE changes what is asked"),
+    ("contents", "--prompt-file FILE changes what is asked"),
+    ("model", "--model names the model"),
+    ("stream", "answers are read whole"),
+];
+
+/// How names end that hold a key, in small letters and without what stands between these.
+const KEYS: [&str; 11] = [
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "accesstoken",
+    "authtoken",
+    "bearertoken",
+    "authorization",
+    "password",
+    "secret",
+    "credentials",
+];
+/// And whole names.
+const WHOLE_KEYS: [&str; 4] = ["key", "token", "bearer", "auth"];
+
+/// Checks that a merge patch leaves alone what is not the user's to change there, and that it holds no key: it is written
+/// to config files and shown in messages. `model` is the one that is asked, for what to try.
+///
+/// # Errors
+/// The first member that it must not have. Keys are not shown.
+pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failure> {
+    let own = || patch.keys().find_map(|name| OWN.into_iter().find(|(own, _)| own == name));
+    let (name, what, next) = if let Some(name) = key_in(patch) {
+        let what = "keys come from the environment";
+        (name, what, "--api-key-env NAME, for the variable that holds the key".to_owned())
+    } else if let Some((name, instead)) = own() {
+        let rest: Map<String, Value> =
+            patch.clone().into_iter().filter(|(name, _)| OWN.iter().all(|(own, _)| own != name)).collect();
+        let rest = if rest.is_empty() { r#"{"temperature": 0.2}"#.to_owned() } else { Value::Object(rest).to_string() };
+        (name, instead, format!("tcompact --model {} --request-json {}", quoted(model), quoted(&rest)))
+    } else {
+        return Ok(());
+    };
+    let mut shown = Value::Object(patch.clone());
+    hide(&mut shown);
+    let shown = shown.to_string();
+    let quoted_name = Value::from(name).to_string();
+    let start = shown.find(&format!("{quoted_name}:")).unwrap_or(0);
+    let slip = Slip::new(format!("{name} cannot be set here: {what}")).at(start..start + quoted_name.len());
+    Err(Failure::usage(format!("--request-json: {slip}")).showing(&shown, &slip).try_next(next))
+}
+
+/// The first name at any depth that holds a key.
+fn key_in(members: &Map<String, Value>) -> Option<&str> {
+    members.iter().find_map(|(name, value)| if holds_key(name) { Some(name.as_str()) } else { key_below(value) })
+}
+
+fn key_below(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(members) => key_in(members),
+        Value::Array(items) => items.iter().find_map(key_below),
+        _ => None,
+    }
+}
+
+fn holds_key(name: &str) -> bool {
+    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    KEYS.iter().any(|end| plain.ends_with(end)) || WHOLE_KEYS.contains(&plain.as_str())
+}
+
+/// Takes the keys out of a value.
+fn hide(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                if holds_key(name) { *value = Value::from("…") } else { hide(value) }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(hide),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(patch: &Value) -> Option<String> {
+        let failure = check(patch.as_object().expect("an object"), "openai:m").err()?;
+        Some([failure.to_string(), failure.shown().join("\n")].join("\n"))
+    }
+
+    #[test]
+    fn keys_are_refused_wherever_they_stand_and_not_shown() {
+        for name in [
+            "api_key",
+            "apiKey",
+            "x-api-key",
+            "x-goog-api-key",
+            "Authorization",
+            "proxy-authorization",
+            "access_token",
+            "password",
+            "client_secret",
+            "key",
+            "auth",
+        ] {
+            for patch in [json!({name: "sk-1"}), json!({"a": [{"b": {name: {"c": "sk-1"}}}], "temperature": 1})] {
+                let told = refused(&patch).expect("refused");
+                assert!(!told.contains("sk-1") && told.contains(&format!("--request-json: {name} cannot")), "{told}");
+                assert!(told.contains("^^^") && told.contains("--api-key-env"), "{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_asked_and_of_whom_is_not_set_here() {
+        for (name, _) in OWN {
+            for value in [json!(null), json!("sk"), json!([])] {
+                let told = refused(&json!({"top_p": 1, name: value})).expect("refused");
+                assert!(
+                    told.contains(&format!("{name} cannot be set here")) && told.contains(r#"'{"top_p":1}'"#),
+                    "{told}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn parameters_are_taken() {
+        let patch = json!({"temperature": 0.2, "max_tokens": 5, "prompt_cache_key": "k", "reasoning": {"effort": "high"},
+            "thinking": null, "metadata": {"model": "x", "messages": 2}, "chat_template_kwargs": {"enable_thinking": false}});
+        assert_eq!(refused(&patch), None);
+    }
+}

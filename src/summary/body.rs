@@ -1,0 +1,91 @@
+//! The members of a request's body.
+
+use serde_json::{Map, Value};
+
+/// Changes a value as a JSON merge patch says (RFC 7396): members are put or, where they are `null`, removed.
+pub(super) fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    let mut members = match std::mem::take(target) {
+        Value::Object(members) => members,
+        _ => Map::new(),
+    };
+    for (key, value) in patch {
+        if value.is_null() {
+            members.shift_remove(&key);
+        } else {
+            merge(members.entry(key).or_insert(Value::Null), value);
+        }
+    }
+    *target = Value::Object(members);
+}
+
+/// Puts a member, whose path has points.
+pub(super) fn put(target: &mut Value, path: &str, value: Value) {
+    let patch = path.rsplit('.').fold(value, |inner, key| Value::Object(Map::from_iter([(key.to_owned(), inner)])));
+    merge(target, patch);
+}
+
+/// A member, whose path has points.
+pub(super) fn get<'v>(target: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(target, |value, key| value.get(key))
+}
+
+/// Takes a member out, whose path has points, and what holds nothing else.
+pub(super) fn take(target: &mut Value, path: &str) -> Option<Value> {
+    let members = target.as_object_mut()?;
+    let Some((first, rest)) = path.split_once('.') else { return members.shift_remove(path) };
+    let inner = members.get_mut(first)?;
+    let taken = take(inner, rest);
+    if inner.as_object().is_some_and(Map::is_empty) {
+        members.shift_remove(first);
+    }
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The examples of RFC 7396, appendix A.
+    #[test]
+    fn merge_patches() {
+        for (target, patch, merged) in [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"})),
+            (json!({"a": "b"}), json!({"a": null}), json!({})),
+            (json!({"a": "b", "b": "c"}), json!({"a": null}), json!({"b": "c"})),
+            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]})),
+            (json!({"a": {"b": "c"}}), json!({"a": {"b": "d", "c": null}}), json!({"a": {"b": "d"}})),
+            (json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]})),
+            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
+            (json!({"a": "b"}), json!(["c"]), json!(["c"])),
+            (json!({"a": "foo"}), json!(null), json!(null)),
+            (json!({"a": "foo"}), json!("bar"), json!("bar")),
+            (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
+            (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
+            (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
+        ] {
+            let mut value = target.clone();
+            merge(&mut value, patch.clone());
+            assert_eq!(value, merged, "{target} {patch}");
+        }
+    }
+
+    #[test]
+    fn paths() {
+        let mut body = json!({"a": 1});
+        put(&mut body, "b.c", json!(2));
+        put(&mut body, "b.d", json!(3));
+        assert_eq!((get(&body, "b.c"), get(&body, "b.x"), get(&body, "a.b")), (Some(&json!(2)), None, None));
+        assert_eq!(take(&mut body, "b.c"), Some(json!(2)));
+        assert_eq!(body, json!({"a": 1, "b": {"d": 3}}));
+        assert_eq!((take(&mut body, "b.d"), take(&mut body, "b.d")), (Some(json!(3)), None));
+        assert_eq!(body, json!({"a": 1}), "nothing empty is left");
+    }
+}

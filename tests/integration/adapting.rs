@@ -1,0 +1,210 @@
+//! Servers that refuse a parameter, and parameters that the user gives.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::endpoint::{KEY, ask, assert_fails, summary_of};
+use crate::program::{Run, path, run, tcompact, with};
+use crate::server::{Server, Step, completion};
+
+fn good() -> String {
+    let Step::Answer(_, _, body) = completion("Short.", "stop") else { unreachable!() };
+    body
+}
+
+fn refusal(param: &str, message: &str) -> (u16, String) {
+    let error = json!({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": "unsupported_parameter"}});
+    (400, error.to_string())
+}
+
+/// As the newest models behind a name that somebody chose.
+fn deployment(body: &Value) -> (u16, String) {
+    match body.get("max_tokens") {
+        Some(_) => refusal(
+            "max_tokens",
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+        ),
+        None => (200, good()),
+    }
+}
+
+fn bodies(server: &Server) -> Vec<Value> {
+    server.requests().iter().map(|request| serde_json::from_str(&request.body).expect("JSON")).collect()
+}
+
+fn compact(server: &Server, model: &str, more: &[&str]) -> Run {
+    let arguments = ["--model", model, "--base-url", &server.url, "--keep", "messages:2", "--ledger", "off"];
+    let mut command = tcompact();
+    for variable in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
+        command.env(variable, KEY);
+    }
+    run(command.args(arguments).args(more), b"")
+}
+
+#[test]
+fn a_parameter_that_is_refused_is_sent_otherwise_and_for_the_whole_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let report = path(folder.path(), "report.jsonl");
+    let server = Server::start(vec![Step::Judge(deployment)]);
+    let more = ["--retries", "0", "--jobs", "1", "-v", "--accept", "any", "--report", &report];
+    let run = compact(&server, "openai:my-deployment", &[&more[..], &["openai-chat/conversations.jsonl"]].concat());
+    assert_eq!(run.code, 0, "{run:?}");
+    let told = "asking again with max_completion_tokens instead of max_tokens, from now on";
+    assert_eq!(run.stderr.matches(told).count(), 1, "{}", run.stderr);
+    let sent = bodies(&server);
+    assert!(sent.len() > 2 && sent[1..].iter().all(|body| body["max_completion_tokens"] == 1024), "{sent:?}");
+    let report = fs::read_to_string(report).expect("a report");
+    let lines: Vec<Value> = report.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let sum = |key: &str| lines.iter().filter_map(|line| line[key].as_u64()).sum::<u64>();
+    assert_eq!((sum("requests"), sum("retries")), (sent.len() as u64, 0), "{report}");
+}
+
+#[test]
+fn a_server_that_is_never_content_is_given_up() {
+    fn never(body: &Value) -> (u16, String) {
+        let first = ["max_tokens", "max_completion_tokens", "reasoning_effort"];
+        let first = first.iter().find(|name| body.get(**name).is_some()).unwrap_or(&"messages");
+        refusal(first, &format!("Unsupported parameter: '{first}'"))
+    }
+    for model in ["openai:my-deployment", "openai:gpt-6-astra", "openai:gpt-5.5"] {
+        let server = Server::start(vec![Step::Judge(never)]);
+        let run = compact(&server, model, &["openai-chat/plain.json"]);
+        assert_fails(&run, 4, &["answered 400", "Unsupported parameter", "--request-json"]);
+        assert!(server.requests().len() <= 4, "{model}: {:?}", bodies(&server));
+    }
+}
+
+#[test]
+fn what_the_user_gives_is_his() {
+    let server = Server::start(vec![Step::Judge(deployment)]);
+    let run = compact(&server, "openai:m", &["--request-json", r#"{"max_tokens": 50}"#, "openai-chat/plain.json"]);
+    assert_fails(&run, 4, &["is not supported with this model", "max_tokens is what --request-json puts there"]);
+    assert_eq!(server.requests().len(), 1);
+    // Where it is not sent at all, nothing can be refused.
+    let patch = r#"{"max_tokens": null, "max_completion_tokens": 50, "stop": ["x"], "metadata": {"a": {"b": 1}}}"#;
+    summary_of(&compact(&server, "openai:m", &["--request-json", patch, "openai-chat/plain.json"]));
+    let body = bodies(&server).pop().expect("a request");
+    assert_eq!(
+        (body.get("max_tokens"), &body["max_completion_tokens"], &body["metadata"]["a"]["b"]),
+        (None, &50.into(), &1.into())
+    );
+}
+
+#[test]
+fn parameters_of_the_user_are_part_of_what_is_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = path(folder.path(), "cache");
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    for (patch, requests) in
+        [("{}", 1), (r#"{"top_p": 1}"#, 2), (r#"{"top_p": 1}"#, 2), (r#"{"top_p": 0.5}"#, 3), ("{}", 3)]
+    {
+        summary_of(&ask(&server, &["--cache", &cache, "--request-json", patch]));
+        assert_eq!(server.requests().len(), requests, "{patch}");
+    }
+    for (name, text) in [
+        ("c.toml", "model = \"openai:m\"\n[request-json]\ntop_p = 0.5\nextra = { deep = [1, 2] }\n"),
+        ("c.yaml", "model: openai:m\nrequest-json:\n  top_p: 0.5\n  extra: {deep: [1, 2]}\n"),
+    ] {
+        let file = path(folder.path(), name);
+        fs::write(&file, text).expect("written");
+        let run =
+            with(&["--config", &file, "--base-url", &server.url, "--keep", "messages:2", "openai-chat/plain.json"]);
+        summary_of(&run);
+        let body = bodies(&server).pop().expect("a request");
+        assert_eq!((&body["top_p"], &body["extra"]["deep"][1]), (&json!(0.5), &json!(2)), "{name}");
+    }
+}
+
+#[test]
+fn parameters_that_are_none() {
+    for (patch, words) in [
+        ("[1]", "expected a JSON object"),
+        ("5", "expected a JSON object"),
+        ("{\"a\": }", "expected a JSON object: expected value"),
+        ("{a: 1}", "expected a JSON object: key must be a string"),
+        (r#"{"messages": []}"#, "messages cannot be set here"),
+        (r#"{"stream": true}"#, "stream cannot be set here"),
+        (r#"{"a": {"api_key": "sk-live-000"}}"#, "api_key cannot be set here"),
+    ] {
+        let run = with(&[
+            "--model",
+            "openai:m",
+            "--base-url",
+            "http://localhost:9/v1",
+            "--request-json",
+            patch,
+            "openai-chat/plain.json",
+        ]);
+        assert_fails(&run, 2, &["--request-json", words, "^", "try: "]);
+        assert!(!run.stderr.contains("sk-live"), "{run:?}");
+    }
+    for who in [["--model", "extractive"], ["--summarizer-cmd", "true"]] {
+        let run = with(&[&who[..], &["--request-json", "{}", "openai-chat/plain.json"]].concat());
+        assert_fails(&run, 2, &["--request-json: "]);
+    }
+}
+
+/// The limit that Claude is given has room for thoughts; where these take it all, the second request has more.
+#[test]
+fn thoughts_do_not_eat_the_summary() {
+    fn thinks(body: &Value) -> (u16, String) {
+        let (text, stop) =
+            if body["max_tokens"].as_u64() > Some(9000) { ("Short.", "end_turn") } else { ("", "max_tokens") };
+        let content = if text.is_empty() {
+            json!([{"type": "thinking", "thinking": "t"}])
+        } else {
+            json!([{"type": "text", "text": text}])
+        };
+        let usage =
+            json!({"input_tokens": 5, "output_tokens": 5000, "output_tokens_details": {"thinking_tokens": 4990}});
+        (200, json!({"content": content, "stop_reason": stop, "usage": usage}).to_string())
+    }
+    let server = Server::start(vec![Step::Judge(thinks)]);
+    let run = compact(&server, "anthropic:claude-sonnet-5-5", &["-v", "openai-chat/plain.json"]);
+    assert!(summary_of(&run).contains("Short."));
+    let sent = bodies(&server);
+    assert_eq!(
+        (sent.len(), &sent[0]["max_tokens"], &sent[1]["max_tokens"]),
+        (2, &5120.into(), &(1024 + 2 * 5000).into())
+    );
+    assert_eq!(
+        (&sent[0]["thinking"]["type"], &sent[0]["output_config"]["effort"]),
+        (&json!("between_tools"), &json!("low"))
+    );
+}
+
+/// An older model behind a name that somebody chose writes no more than it can.
+#[test]
+fn room_for_thoughts_that_a_model_does_not_have_is_not_asked_for() {
+    fn old(body: &Value) -> (u16, String) {
+        let limit = body["max_tokens"].as_u64().unwrap_or(0);
+        if limit <= 4096 {
+            return (
+                200,
+                json!({"content": [{"type": "text", "text": "Short."}], "stop_reason": "end_turn"}).to_string(),
+            );
+        }
+        let words = format!("max_tokens: {limit} > 4096, which is the maximum allowed number of output tokens for m");
+        (400, json!({"type": "error", "error": {"type": "invalid_request_error", "message": words}}).to_string())
+    }
+    let server = Server::start(vec![Step::Judge(old)]);
+    assert!(summary_of(&compact(&server, "anthropic:m", &["openai-chat/plain.json"])).contains("Short."));
+    assert_eq!(server.requests().len(), 2);
+}
+
+#[test]
+fn a_model_that_nobody_knows_is_asked_and_that_is_said_once() {
+    let server = Server::start(vec![completion("Short.", "stop")]);
+    let many = ["--accept", "any", "openai-chat/conversations.jsonl"];
+    let run = compact(&server, "openai:gpt-99", &many);
+    assert_eq!(
+        (run.code, run.stderr.matches("openai:gpt-99 is not in the table of models").count()),
+        (0, 1),
+        "{run:?}"
+    );
+    for known in [&["--context-window", "8000"][..], &["--quiet"]] {
+        let run = compact(&server, "openai:gpt-99", &[known, &many[..]].concat());
+        assert!(!run.stderr.contains("table of models"), "{run:?}");
+    }
+}
