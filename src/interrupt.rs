@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError};
 #[cfg(unix)]
 use std::thread;
@@ -67,10 +68,17 @@ pub fn leave_no_core() {}
 pub struct Running(u32);
 
 impl Running {
-    /// The command that leads a process group.
-    pub fn new(group: u32) -> Self {
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).insert(group);
-        Running(group)
+    /// Starts a command that leads a process group. An interrupt waits until the command is known, so that none is left
+    /// behind.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(command: &mut Command) -> io::Result<(Child, Self)> {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = command.spawn()?;
+        running.insert(child.id());
+        let group = Running(child.id());
+        Ok((child, group))
     }
 }
 

@@ -30,8 +30,8 @@ pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, Str
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     in_own_group(&mut shell);
-    let mut child = shell.spawn().map_err(|error| format!("`{name}` could not be started: {error}"))?;
-    let running = Running::new(child.id());
+    let started = Running::start(&mut shell);
+    let (mut child, running) = started.map_err(|error| format!("`{name}` could not be started: {error}"))?;
     // All three pipes move at once: a command may answer before it has read everything.
     let stdin = child.stdin.take();
     let prompt = prompt.to_owned();

@@ -90,7 +90,7 @@ fn a_fraction_needs_a_window() {
 #[test]
 fn an_unknown_model_lists_near_names_and_is_never_guessed() {
     assert_fails(&piped(&["--for", "gpt-4o-mimi"], GOOD), 2, &["--for gpt-4o-mimi", "near names are gpt-4o-mini"]);
-    assert_fails(&piped(&["--for", "openai/gpt-oss-120b"], GOOD), 2, &["groq:openai/gpt-oss-120b (131072)"]);
+    assert_fails(&piped(&["--for", "openai/gpt-oss-20b"], GOOD), 2, &["groq:openai/gpt-oss-20b (131072)"]);
 }
 
 #[test]
