@@ -365,7 +365,9 @@ impl<'s> Said<'s> {
 pub fn between(between: Between<'_>) {
     match between {
         Between::Wait(why, pause) => say(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64())),
-        Between::Change(why, change) => say(&format!("{why}; asking again {change}, from now on")),
+        Between::Change(why, change) => {
+            say(&format!("{}; asking again {change}, from now on", why.trim_end_matches('.')));
+        }
     }
 }
 

@@ -99,7 +99,8 @@ impl Wire {
             let failed = Failed { message: masked(failed.message), ..failed };
             let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
             if get(&Value::Object(endpoint.request_json.clone()), complaint.path).is_some() {
-                let message = format!("{}; {} is what --request-json puts there", failed.message, complaint.path);
+                let said = failed.message.trim_end_matches('.');
+                let message = format!("{said}; {} is what --request-json puts there", complaint.path);
                 return Err(Failed { message, ..failed });
             }
             match self.learned.learn(endpoint, complaint, &body, &known) {
