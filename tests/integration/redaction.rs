@@ -105,7 +105,9 @@ fn no_output_for_people_shows_a_secret() {
     let input = path(folder.path(), "in.json");
     fs::write(&input, conversation()).expect("written");
     let says = format!("no luck with {}", secrets()[0]);
-    let fails = format!("echo '{says}' >&2; exit 3");
+    // What the user types is shown as it is, so the secret is not in the command.
+    fs::write(path(folder.path(), "says"), says).expect("written");
+    let fails = format!("cat '{}' >&2; exit 3", path(folder.path(), "says"));
     let (report, page) = (path(folder.path(), "report.jsonl"), path(folder.path(), "page.html"));
     let (cache, out) = (path(folder.path(), "cache"), path(folder.path(), "out.json"));
     for arguments in [
