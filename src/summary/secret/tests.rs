@@ -50,7 +50,10 @@ const DISGUISES: &[Disguise] =
         ("variations", |text| each(text, |c| format!("{c}\u{fe0f}"))),
         ("accents", |text| each(text, |c| format!("{c}\u{332}"))),
         ("lines", |text| each(text, |c| format!("{c}\r\n"))),
-        ("one null", |text| format!("{}\0{}", &text[..text.len() / 2], &text[text.len() / 2..])),
+        ("one null", |text| {
+            let (before, after) = text.split_at(text.floor_char_boundary(text.len() / 2));
+            format!("{before}\0{after}")
+        }),
         ("bytes that are no text", |text| each(text, |c| format!("{c}\u{fffd}"))),
         ("UTF-16", |text| each(text, |c| if c.is_ascii() { format!("{c}\0") } else { c.into() })),
         ("UTF-16, the other way", |text| each(text, |c| if c.is_ascii() { format!("\0{c}") } else { c.into() })),
