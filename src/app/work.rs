@@ -19,6 +19,7 @@ use crate::settings::Settings;
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::attempts::FailureKind;
 use crate::summary::ledger::{self, Ledger};
+use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
@@ -119,10 +120,11 @@ impl Work<'_, '_> {
                 return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
             }
         };
-        match self.ask(&text, true)? {
+        let terms = self.terms(None);
+        match self.ask(&text, &terms, true)? {
             Err(none) if none.too_long() && settings.recipe.overflow == Overflow::Middle => {
                 match middle::cut_out(&text, settings.counter, settings.summarizer_window) {
-                    Some(shorter) => Ok(self.ask(&shorter, true)??),
+                    Some(shorter) => Ok(self.ask(&shorter, &terms, true)??),
                     None => Err(none.into()),
                 }
             }
@@ -196,7 +198,7 @@ impl Work<'_, '_> {
 
     /// A reply, if it is taken.
     pub(super) fn accepted(&self, reply: &Reply) -> Result<Accepted, NoSummary> {
-        self.judged(reply, true).map_err(NoSummary::from)?;
+        self.judged(reply, &self.settings.template, true).map_err(NoSummary::from)?;
         let text = if self.settings.recipe.strips { python::strip(&reply.text) } else { &reply.text };
         Ok(Accepted { text: self.masked(text.to_owned()), by: Writer::Summarizer })
     }
@@ -245,7 +247,7 @@ impl Work<'_, '_> {
     }
 
     /// Whether a reply is taken: for the summary, or for the notes on a part of the history.
-    pub(super) fn judged(&self, reply: &Reply, for_all: bool) -> Result<(), Refusal> {
+    pub(super) fn judged(&self, reply: &Reply, template: &Template, for_all: bool) -> Result<(), Refusal> {
         let stripped = python::strip(&reply.text);
         if stripped.is_empty() && self.settings.recipe.blank_fails {
             return Err(Refusal::Empty);
@@ -255,7 +257,7 @@ impl Work<'_, '_> {
         }
         // What no model wrote talks to nobody and repeats no prompt.
         if !self.embedded() {
-            acceptance::judge(reply, self.settings.template.instructions())?;
+            acceptance::judge(reply, template.instructions())?;
         }
         if !for_all {
             return Ok(());

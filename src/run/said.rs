@@ -211,6 +211,16 @@ impl<'s> Said<'s> {
         }
     }
 
+    /// That notes on a part were cut off, and are used as far as they go.
+    pub fn notes_cut_off(self, source: &str) {
+        if !self.settings.quiet {
+            self.line(&format!(
+                "{}: notes on a part of the history were cut off by their length limit; their whole lines are used",
+                spoken(source)
+            ));
+        }
+    }
+
     /// That a summary could not be kept for another time.
     pub fn not_cached(self, error: &io::Error) {
         if !self.settings.quiet {

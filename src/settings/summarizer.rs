@@ -258,6 +258,14 @@ impl Writer {
         }
     }
 
+    /// The same model, of which its server said how many tokens it reads at once.
+    #[must_use]
+    pub fn within(self, window: u64) -> Self {
+        let quarter = (window / 4).max(1);
+        let (asked_tokens, thought_tokens) = (self.asked_tokens.min(quarter), self.thought_tokens.min(quarter));
+        Writer { window: Some(window), asked_tokens, thought_tokens, ..self }
+    }
+
     /// What tokens cost: as the provider says, or by the table.
     pub fn billed(&self, usage: Usage) -> Billed {
         let by_table = Prices { writer: self.prices, ..Prices::default() }.of_summary(usage.input, usage.output);

@@ -73,6 +73,11 @@ const NOTE: &str = "answer to this could not be used";
 const TOO_LONG: &str = "did not end before its length limit";
 
 impl Refusal {
+    /// Whether there is a beginning of what was asked for.
+    pub fn has_begun(&self) -> bool {
+        matches!(self, Refusal::CutOff { begun: true, .. })
+    }
+
     /// What a summarizer is told whose summary of at most `limit` tokens was refused, and how many tokens it needs beside
     /// the next for what it thinks. Thoughts are no part of a summary, so what they took is given back.
     pub fn correction(&self, limit: u64) -> (String, u64) {

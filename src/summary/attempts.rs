@@ -24,6 +24,8 @@ pub struct Failed {
     pub asked: Option<Duration>,
     /// Whether the server asks to try again, where it says so.
     pub advised: Option<bool>,
+    /// How many tokens the model reads at once, where the server says so.
+    pub window: Option<u64>,
 }
 
 /// What kind of failure it is.
@@ -123,7 +125,8 @@ impl Patience {
                     None if tried > 0 => format!(" (tried {} times)", tried + 1),
                     None => String::new(),
                 };
-                return Err(NoAnswer { message: format!("{}{after}", failed.message), kind: failed.kind });
+                let message = format!("{}{after}", failed.message);
+                return Err(NoAnswer { message, kind: failed.kind, window: failed.window });
             }
             tried += 1;
             let pause = match failed.asked {
@@ -196,7 +199,7 @@ mod tests {
     fn what_makes_no_sense_is_not_tried_again() {
         let attempts = |kind: FailureKind, persistence: Persistence, asked: Option<Duration>| {
             let waits = RefCell::new(Vec::new());
-            let failed = Failed { message: "no".to_owned(), kind, asked, advised: None };
+            let failed = Failed { message: "no".to_owned(), kind, asked, advised: None, window: None };
             let patience = Patience { retries: 2, persistence };
             let end = patience.persist(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
             (waits.into_inner().len(), end.expect_err("it failed").message)
@@ -213,7 +216,7 @@ mod tests {
     fn a_server_has_the_last_word_on_trying_again() {
         let own = Patience { retries: 2, persistence: Persistence::Own };
         let again = |kind: FailureKind, advised: Option<bool>| {
-            own.again(&Failed { message: String::new(), kind, asked: None, advised })
+            own.again(&Failed { message: String::new(), kind, asked: None, advised, window: None })
         };
         assert!(again(FailureKind::BadRequest, Some(true)) && !again(FailureKind::Trouble, Some(false)));
         assert!(!again(FailureKind::TooLong, Some(true)) && !again(FailureKind::Quota, None));

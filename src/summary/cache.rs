@@ -26,7 +26,10 @@ pub enum Kept {
     /// An answer that was taken.
     Reply(Reply),
     /// Nothing: it was too long for the model. That is kept so that the same is not tried in vain again.
-    TooLong,
+    TooLong {
+        /// How many tokens the model reads at once, where its server said so.
+        window: Option<u64>,
+    },
 }
 
 /// A folder of summaries.
@@ -64,7 +67,7 @@ impl Reserved {
                 let stop = STOPS.into_iter().find(|(stop, _)| *stop == reply.stop).map(|(_, name)| name);
                 json!({"summary": reply.text, "stop": stop})
             }
-            Kept::TooLong => json!({"summary": null, "stop": TOO_LONG}),
+            Kept::TooLong { window } => json!({"summary": null, "stop": TOO_LONG, "window": window}),
         };
         let line = format!("{value}\n");
         let file = &mut self.file.file;
@@ -120,7 +123,7 @@ impl Cache {
         let value = source.first()?;
         let stopped = value.get_text("stop")?;
         if stopped.is(TOO_LONG) {
-            return Some(Kept::TooLong);
+            return Some(Kept::TooLong { window: value.get("window").and_then(|window| window.raw().parse().ok()) });
         }
         let (stop, _) = STOPS.into_iter().find(|(_, name)| stopped.is(name))?;
         let text = value.get_text("summary")?.decode().into_owned();
@@ -169,8 +172,8 @@ mod tests {
             cache.reserve("a", 9).and_then(|room| room.keep(&kept)).expect("written");
             assert_eq!(cache.get("a"), Some(kept));
         }
-        cache.reserve("a", 0).and_then(|room| room.keep(&Kept::TooLong)).expect("written");
-        assert_eq!(cache.get("a"), Some(Kept::TooLong));
+        cache.reserve("a", 0).and_then(|room| room.keep(&Kept::TooLong { window: Some(2048) })).expect("written");
+        assert_eq!(cache.get("a"), Some(Kept::TooLong { window: Some(2048) }));
         assert_eq!(cache.get("b"), None);
         assert_eq!(fs::read_dir(&cache.folder).expect("a folder").count(), 1, "nothing else is left there");
         fs::write(cache.file("a"), "{\"summary\":").expect("written");

@@ -2,6 +2,7 @@
 //! reads these words.
 
 pub(super) mod parameter;
+pub(super) mod window;
 
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};

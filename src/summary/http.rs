@@ -17,7 +17,7 @@ use super::adapt::{Change, Learned, Lesson, MOST_CHANGES};
 use super::attempts::{Failed, FailureKind, Patience};
 use super::body::get;
 use super::complaint::parameter::{Complaint, complaint};
-use super::complaint::{asked_wait, kind, kind_of_answer, said};
+use super::complaint::{asked_wait, kind, kind_of_answer, said, window};
 use super::pace::Pace;
 use super::provider::Endpoint;
 use super::{Bill, NoAnswer, Reply, Request, shown};
@@ -78,7 +78,7 @@ impl Wire {
         let client = match self.client.get() {
             Some(client) => client,
             None => {
-                let client = self.build(endpoint).map_err(|message| NoAnswer { message, kind: FailureKind::Setup })?;
+                let client = self.build(endpoint).map_err(|message| NoAnswer::new(FailureKind::Setup, message))?;
                 self.client.get_or_init(|| client)
             }
         };
@@ -154,7 +154,8 @@ impl Wire {
                 let said = said(&answer, endpoint.key.as_ref());
                 let kind = kind_of_answer(&answer, persistence);
                 let complaint = complaint(&answer, body).filter(|_| kind == FailureKind::BadRequest);
-                let failed = failed(kind, format!("{url} gave no summary: {what}{said}"));
+                let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
+                let failed = Failed { window, ..failed(kind, format!("{url} gave no summary: {what}{said}")) };
                 Err(Attempt { failed, complaint })
             }
         }
@@ -196,6 +197,7 @@ impl Wire {
         let failed = Failed {
             asked: asked_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
             advised: advised.and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
+            window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
             ..failed(kind, message)
         };
         Err(Attempt { complaint: complaint(&text, body).filter(|_| may_complain), failed })
@@ -267,7 +269,7 @@ fn elsewhere(endpoint: &Endpoint, place: &str) -> String {
 }
 
 fn failed(kind: FailureKind, message: String) -> Failed {
-    Failed { message, kind, asked: None, advised: None }
+    Failed { message, kind, asked: None, advised: None, window: None }
 }
 
 impl From<Failed> for Attempt {

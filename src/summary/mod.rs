@@ -142,9 +142,16 @@ pub struct NoAnswer {
     pub message: String,
     /// What kind of failure it is.
     pub kind: FailureKind,
+    /// How many tokens the model reads at once, where the server that found a request too long says so.
+    pub window: Option<u64>,
 }
 
 impl NoAnswer {
+    /// A failure that says nothing of the model's window.
+    pub fn new(kind: FailureKind, message: String) -> Self {
+        NoAnswer { message, kind, window: None }
+    }
+
     /// Whether the request was too long for the model.
     pub fn too_long(&self) -> bool {
         self.kind == FailureKind::TooLong
@@ -170,7 +177,7 @@ pub trait Answers {
 
 impl Answers for Summarizer {
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
-        let failed = |message: String| NoAnswer { message, kind: FailureKind::Command };
+        let failed = |message: String| NoAnswer::new(FailureKind::Command, message);
         let reply = match self {
             Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
             Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, request, bill)?,

@@ -76,6 +76,11 @@ pub fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> Str
     within(&text, measure, limit).into_owned()
 }
 
+/// The whole lines of a text that was cut off; all of it where it has but one.
+pub fn whole_lines(text: &str) -> &str {
+    text.rfind('\n').map_or(text, |end| text[..end].trim_end())
+}
+
 /// A text without its middle, as far as it must go for the rest to have at most `limit` tokens.
 pub fn within(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
     let mut characters = text.chars().count();
@@ -123,6 +128,12 @@ mod tests {
             );
         }
         assert!(MEASURE.tokens(&shortened(&messages, MEASURE, 9)) <= 9);
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_goes() {
+        assert_eq!(whole_lines("- one\n- two\n\n- thr"), "- one\n- two");
+        assert_eq!(whole_lines("- on"), "- on");
     }
 
     #[test]

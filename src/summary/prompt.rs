@@ -27,6 +27,9 @@ pub enum BuiltIn {
     Chinese,
     /// A few sentences, to follow a system message.
     Brief,
+    /// The four headings in few words, for a model that reads little at once: such a model is small as well, and repeats
+    /// long instructions instead of following them.
+    Small,
 }
 
 impl BuiltIn {
@@ -36,6 +39,7 @@ impl BuiltIn {
             BuiltIn::Own => include_str!("prompt.txt"),
             BuiltIn::Chinese => include_str!("prompt_zh.txt"),
             BuiltIn::Brief => include_str!("prompt_brief.txt"),
+            BuiltIn::Small => include_str!("prompt_small.txt"),
         };
         text.trim_end().replace("{{WORDS}}", &words(summary_tokens).to_string())
     }
@@ -320,7 +324,7 @@ mod tests {
 
     #[test]
     fn every_built_in_template_has_a_place_and_a_length() {
-        for built_in in [BuiltIn::Own, BuiltIn::Chinese, BuiltIn::Brief] {
+        for built_in in [BuiltIn::Own, BuiltIn::Chinese, BuiltIn::Brief, BuiltIn::Small] {
             let prompt = Template::built_in(built_in, 1024).fill("HISTORY").expect("filled");
             assert!(prompt.contains("\nHISTORY"), "{prompt}");
             assert!(prompt.contains(" 768 "), "{prompt}");

@@ -114,8 +114,8 @@ fn a_message_larger_than_the_window_loses_its_middle() {
 #[test]
 fn a_window_without_room_is_found_before_anybody_is_asked() {
     let server = Server::start(vec![completion("Notes.", "stop")]);
-    let run = ask(&server, &conversation(30, 40), &["--context-window", "400"]);
-    assert_fails(&run, 4, &["a context window of 400 tokens has no room", "--summary-tokens"]);
+    let run = ask(&server, &conversation(30, 40), &["--context-window", "200"]);
+    assert_fails(&run, 4, &["a context window of 200 tokens has no room", "--summary-tokens"]);
     assert!(server.requests().is_empty());
 }
 
@@ -316,4 +316,45 @@ fn a_history_too_small_for_a_summary_that_names_an_archive_is_left_alone() {
     let run = crate::program::run(tcompact().args(arguments), input.as_bytes());
     assert_eq!((run.code, run.stdout), (0, input));
     assert!(server.requests().is_empty());
+}
+
+/// A server whose model reads 2,048 tokens and says so.
+fn small_window() -> Step {
+    let body = json!({"error": {"code": 400, "type": "exceed_context_size_error", "n_ctx": 2048, "n_prompt_tokens": 9999,
+        "message": "request (9999 tokens) exceeds the available context size (2048 tokens), try increasing it"}});
+    Step::Answer(400, "", body.to_string())
+}
+
+#[test]
+fn the_window_that_a_server_names_is_kept_to() {
+    let cache = tempfile::tempdir().expect("a directory");
+    let mut steps = vec![small_window()];
+    steps.extend((1..20).map(|part| completion(&format!("Notes {part}."), "stop")));
+    let server = Server::start(steps);
+    let more = ["--cache", cache.path().to_str().expect("a path")];
+    let run = ask(&server, &conversation(60, 40), &more);
+    assert!(summary_of_first(&run).contains("Notes "), "{run:?}");
+    let prompts = prompts(&server);
+    // A window of 2,048 has room for some 1,600 tokens of the history: no more requests than it takes.
+    assert!(prompts.len() > 3 && prompts.len() < 9, "{}", prompts.len());
+    for (part, prompt) in prompts[1..].iter().enumerate() {
+        assert!(prompt.len() / 4 + 100 < 2048 && prompt.contains("at most 75 words"), "part {part}: {prompt}");
+    }
+    let again = ask(&server, &conversation(60, 40), &more);
+    assert_eq!((again.stdout, server.requests().len()), (run.stdout, prompts.len()), "all of it is in the cache");
+}
+
+#[test]
+fn notes_that_are_cut_off_are_used_and_a_whole_summary_that_is_is_not() {
+    let cut = || completion("## Session intent\n- Fix the parser.\n- Fix the pri", "length");
+    let steps = vec![small_window(), cut(), cut(), completion("All notes.", "stop")];
+    let server = Server::start(steps);
+    let run = ask(&server, &conversation(30, 40), &[]);
+    assert!(summary_of_first(&run).contains("All notes."), "{run:?}");
+    assert!(run.stderr.contains("cut off by their length limit"), "{run:?}");
+    let prompts = prompts(&server);
+    assert!(prompts[3].contains("- Fix the parser.\n</earlier_notes>"), "{}", prompts[3]);
+    let server = Server::start(vec![small_window(), cut()]);
+    let failed = ask(&server, &conversation(30, 40), &[]);
+    assert_fails(&failed, 5, &["was cut off by its length limit", "a model with a context window of 5000 tokens"]);
 }

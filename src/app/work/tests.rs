@@ -32,7 +32,7 @@ struct Silent;
 
 impl Answers for Silent {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
-        Err(NoAnswer { message: "it has no answer".to_owned(), kind: FailureKind::Odd })
+        Err(NoAnswer::new(FailureKind::Odd, "it has no answer".to_owned()))
     }
 
     fn identity(&self, _: &Request) -> String {

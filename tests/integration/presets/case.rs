@@ -40,7 +40,7 @@ impl Answers for Script {
             let mut steps = self.steps.borrow_mut();
             let step = if steps.is_empty() { "ok".to_owned() } else { steps.remove(0) };
             let failed = |kind: FailureKind, message: &str| {
-                Err(Failed { message: message.to_owned(), kind, asked: None, advised: None })
+                Err(Failed { message: message.to_owned(), kind, asked: None, advised: None, window: None })
             };
             match step.as_str() {
                 "ok" => Ok(Reply { text: self.reply.clone(), ..Reply::default() }),
