@@ -13,6 +13,7 @@ use crate::summary::attempts::FailureKind;
 use crate::summary::cache::Kept;
 use crate::summary::parts::{Measure, shortened, together, whole_lines, within};
 use crate::summary::prompt::{BuiltIn, Template};
+use crate::summary::recipe::Overflow;
 use crate::summary::{NoAnswer, Reply, Request, fence, prompt};
 use crate::tokens::python;
 
@@ -40,7 +41,9 @@ impl Work<'_, '_> {
             // What is asked for must fit the window as well.
             built_in => learned.map(|_| built_in),
         };
-        let template = match built_in.filter(|_| settings.template_from.is_none()) {
+        // A system that is known asks as it does.
+        let is_own = settings.recipe.overflow == Overflow::Parts && settings.template_from.is_none();
+        let template = match built_in.filter(|_| is_own) {
             Some(built_in) => Cow::Owned(Template::built_in(built_in, writer.asked_tokens)),
             None => Cow::Borrowed(&settings.template),
         };
@@ -188,7 +191,9 @@ impl Work<'_, '_> {
         const THOUSAND: u64 = 1000;
         let messages = self.messages(indices);
         let history = terms.template.fill(&prompt::history(messages)).unwrap_or_default();
-        let needed = (self.measure().tokens(&history) + terms.writer.asked_tokens).div_ceil(THOUSAND) * THOUSAND;
+        // What is estimated may be a quarter more.
+        let tokens = self.measure().tokens(&history) * 5 / 4 + terms.writer.asked_tokens;
+        let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
         let failed = NoSummary::from(refusal);
         let message = format!(
             "{}; a model with a context window of {needed} tokens reads this history at once (tcompact --list models)",
