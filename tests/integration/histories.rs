@@ -356,5 +356,5 @@ fn notes_that_are_cut_off_are_used_and_a_whole_summary_that_is_is_not() {
     assert!(prompts[3].contains("- Fix the parser.\n</earlier_notes>"), "{}", prompts[3]);
     let server = Server::start(vec![small_window(), cut()]);
     let failed = ask(&server, &conversation(30, 40), &[]);
-    assert_fails(&failed, 5, &["was cut off by its length limit", "a model with a context window of 6000 tokens"]);
+    assert_fails(&failed, 5, &["was cut off by its length limit", "a model with a context window of 7000 tokens"]);
 }
