@@ -182,16 +182,17 @@ impl Settings {
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let Resolved { arguments, summary_prompt, disabled, said, given, rules } = resolved;
         let preview = preview(&arguments, &given);
-        let asks = asks(&arguments, preview);
-        let settings = Self::checked(arguments, preview, summary_prompt, variable);
+        let asks = asks(&arguments, preview) && disabled.is_none();
+        let settings = Self::checked(arguments, asks, summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::blamed(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.template);
         settings.said = said;
+        settings.preview = preview;
         settings.disabled = disabled;
         if settings.policy.never() && settings.disabled.is_none() && !settings.quiet {
             settings.said.push(format!("{}; the transcript is left as it is", plan::NEVER));
         }
-        if let Some(host) = unencrypted(&settings.summarizer).filter(|_| !settings.quiet) {
+        if let Some(host) = unencrypted(&settings.summarizer).filter(|_| settings.disabled.is_none() && !settings.quiet) {
             settings.said.push(format!("the key goes to {host} unencrypted; an address with https:// is safer"));
         }
         if let Some(line) = unknown(&settings.summarizer_name, &settings.summarizer, settings.writer) {
@@ -254,7 +255,7 @@ impl Settings {
 
     fn checked(
         arguments: Arguments,
-        preview: bool,
+        asks: bool,
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
@@ -275,7 +276,6 @@ impl Settings {
         let archive = arguments.archive.clone();
         let archive = archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(&arguments))));
         let (destination, jobs) = (destination(&arguments)?, jobs(&arguments));
-        let asks = asks(&arguments, preview);
         let budget = context_window.filter(|_| preset.ways.files).map(presets::input_budget);
         Ok(Settings {
             from: from(&arguments.from)?,
@@ -335,7 +335,7 @@ impl Settings {
             many: false,
             diff: arguments.diff,
             dry_run: arguments.dry_run,
-            preview,
+            preview: false,
             json: arguments.json,
             check: arguments.check,
             repair: arguments.repair,

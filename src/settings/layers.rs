@@ -199,12 +199,14 @@ impl CommandLine {
         let typed: Vec<String> = self.typed();
         let is_given =
             |flag: &str| typed.iter().any(|typed| typed == flag) || environment.iter().any(|given| given.flag == flag);
-        if file.disabled.is_none() && !is_given("trigger") {
-            file.disabled = file.never.take();
-        }
         if file.disabled.is_some() {
             file.values.clear();
             file.summary_prompt = None;
+        } else if let Some(never) = file.never.take().filter(|_| !is_given("trigger")) {
+            file.disabled = Some(never);
+            file.summary_prompt = None;
+            // The rest still decides how tokens are counted. A summarizer that cannot be asked does no harm.
+            file.values.retain(|given| given.unusable.is_none());
         }
         let summary_prompt = file.summary_prompt.take().filter(|_| !is_given("prompt-file"));
         let preset = self.preset(presets, &environment, &file)?;

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::layers::Layers;
-use crate::program::{FIXTURES, path, run, tcompact, with};
+use crate::program::{FIXTURES, path, piped, run, tcompact, with};
 
 fn of_fixture(words: &[&str], name: &str) -> Layers {
     let text = fs::read_to_string(format!("{FIXTURES}/deerflow/{name}.yaml")).expect("a fixture");
@@ -272,4 +272,44 @@ fn a_model_may_be_one_of_the_files_own_list() {
     let literal = file.replace("$TUNE_KEY", "sk-written-out");
     let error = Layers::of(&[]).file("config.yaml", &literal).error();
     assert!(error.contains("keys are not read from files") && !error.contains("sk-written"), "{error}");
+}
+
+/// Without a trigger nothing is summarized. Tokens are counted as with a trigger out of reach all the same.
+#[test]
+fn a_config_without_a_trigger_counts_as_with_one_out_of_reach() {
+    let usage = r#"{"type":"ai","content":"hi","response_metadata":{"model_provider":"openai"},"usage_metadata":{"input_tokens":9,"output_tokens":90,"total_tokens":99}}"#;
+    let scaled =
+        format!(r#"[{{"type":"human","content":"hello there, you"}},{usage},{{"type":"human","content":"more"}}]"#);
+    let carried = r#"{"summary_text":"an earlier summary of things","messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"hi"},{"role":"user","content":"more"},{"role":"assistant","content":"end"}]}"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = path(folder.path(), "config.yaml");
+    let models = ["", "claude-haiku-4-5", "gpt-4o", "openai:nobody-knows-it"];
+    let rest = ["", ", keep: {type: tokens, value: 3}", ", trim_tokens_to_summarize: 9"];
+    for source in [carried, &scaled] {
+        for (model, rest) in models.iter().flat_map(|model| rest.map(|rest| (model, rest))) {
+            let model = if model.is_empty() { String::new() } else { format!(", model_name: '{model}'") };
+            let report = |trigger: &str, words: &[&str]| -> Value {
+                let section = format!("summarization: {{enabled: true{model}{rest}{trigger}}}\n");
+                fs::write(&config, &section).expect("written");
+                let run = piped(&[&["-n", "--json", "--config", &config], words].concat(), source);
+                let report = serde_json::from_str(&run.stdout);
+                let mut report: Value = report.unwrap_or_else(|_| panic!("{section}{run:?}"));
+                ["reason", "usage"].iter().for_each(|key| drop(report.as_object_mut().expect("a map").remove(*key)));
+                report
+            };
+            let out_of_reach = ", trigger: {type: tokens, value: 999999}";
+            for words in [&[][..], &["--model=extractive"], &["--counter=bytes:4"], &["--for=claude-haiku-4-5"]] {
+                assert_eq!(report("", words), report(out_of_reach, words), "{model}{rest} {words:?} {source}");
+            }
+            if source == carried && model.is_empty() {
+                assert_eq!(report("", &[])["tokens"], 36);
+            }
+        }
+    }
+    // Nobody is asked, so that no key is needed and no model has to be known.
+    for model in ["gpt-4o", "nobody-knows-it"] {
+        fs::write(&config, format!("summarization: {{enabled: true, model_name: {model}}}\n")).expect("written");
+        let run = piped(&["-q", "--config", &config], carried);
+        assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, carried, ""), "{model}");
+    }
 }
