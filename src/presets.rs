@@ -46,6 +46,8 @@ pub struct Ways {
     pub langchain: bool,
     /// The estimate's characters a token, whatever the model.
     pub characters: Option<f64>,
+    /// The estimate counts a list of content as langchain-core 1.2.7 does.
+    pub repr_lists: bool,
     /// The history goes to a file that the summary names, pictures and other data to files beside it, and what is kept
     /// must fit the model's input.
     pub files: bool,
@@ -55,7 +57,8 @@ pub struct Ways {
     pub fences: bool,
 }
 
-const PLAIN: Ways = Ways { langchain: false, characters: None, files: false, marks: true, fences: false };
+const PLAIN: Ways =
+    Ways { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: false };
 const OF_LANGCHAIN: Ways = Ways { langchain: true, ..PLAIN };
 
 /// What `LangChain` decides otherwise than tcompact.
@@ -140,7 +143,7 @@ pub static PRESETS: &[Preset] = &[
         depending: Depending::Nothing,
         rules: Rules { reported_scales: false, ..LANGCHAIN },
         recipe: Recipe::DEERFLOW_V1,
-        ways: Ways { marks: false, ..OF_LANGCHAIN },
+        ways: Ways { marks: false, repr_lists: true, ..OF_LANGCHAIN },
     },
     Preset {
         name: "tongyi",

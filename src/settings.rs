@@ -192,7 +192,8 @@ impl Settings {
         if settings.policy.never() && settings.disabled.is_none() && !settings.quiet {
             settings.said.push(format!("{}; the transcript is left as it is", plan::NEVER));
         }
-        if let Some(host) = unencrypted(&settings.summarizer).filter(|_| settings.disabled.is_none() && !settings.quiet) {
+        if let Some(host) = unencrypted(&settings.summarizer).filter(|_| settings.disabled.is_none() && !settings.quiet)
+        {
             settings.said.push(format!("the key goes to {host} unencrypted; an address with https:// is safer"));
         }
         if let Some(line) = unknown(&settings.summarizer_name, &settings.summarizer, settings.writer) {
@@ -355,7 +356,10 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
         None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
     };
     let told = || model.map_or(Counter::DEFAULT, |model| model.counter());
-    given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { told() })
+    match given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { told() }) {
+        Counter::Approx(characters) if preset.ways.repr_lists => Counter::ApproxRepr(characters),
+        counter => counter,
+    }
 }
 
 /// When arguments of tools are cut. `DeepAgents` has its own sizes for that and looks at two tools only.

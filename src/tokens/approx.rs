@@ -6,16 +6,29 @@
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Call, CallPlace, Content, Message, PartKind, Rest, Role};
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
 use super::python::{Chars, Sink};
 use super::{MEDIA_TOKENS, python};
 
+/// Characters of `[]` around a list and of `, ` between its items.
+const LIST_BRACKETS: usize = 2;
+const LIST_SEPARATOR: usize = 2;
+
 /// Tokens that every message costs beside its characters.
 const MESSAGE_TOKENS: u64 = 3;
 
+/// How content that is a list of parts counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lists {
+    /// Each part for itself: texts, pictures at a flat rate, and all others by their `repr`.
+    ByPart,
+    /// By the `repr` of the whole list, as in langchain-core 1.2.7.
+    Repr,
+}
+
 /// The tokens of one message, with this many characters a token.
-pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
+pub fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
     let Rest { role_name, name, .. } = message.rest();
     let mut chars = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
     let mut media = 0;
@@ -25,6 +38,10 @@ pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
             if message.role == Role::Assistant {
                 chars += calls_length(&message.calls);
             }
+        }
+        Content::Parts(parts) if lists == Lists::Repr => {
+            let separators = LIST_SEPARATOR * parts.len().saturating_sub(1);
+            chars += LIST_BRACKETS + separators + parts.iter().map(|part| repr_length(part.json)).sum::<usize>();
         }
         Content::Parts(parts) => {
             for part in parts {
@@ -44,10 +61,14 @@ pub fn count(message: &Message<'_>, chars_per_token: f64) -> u64 {
 }
 
 /// What [`count`] can be at least and at most, without a look at a text.
-pub fn bounds(message: &Message<'_>, chars_per_token: f64) -> (u64, u64) {
+pub fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> (u64, u64) {
     let mut media = 0;
     let content = match &message.content {
         Content::Text(text) => text.spelled_len(),
+        Content::Parts(parts) if lists == Lists::Repr => {
+            let most = |part: &Part<'_>| LIST_SEPARATOR + MOST_IN_REPR * part.json.raw().len();
+            LIST_BRACKETS + parts.iter().map(most).sum::<usize>()
+        }
         Content::Parts(parts) => parts
             .iter()
             .map(|part| match &part.kind {

@@ -23,6 +23,7 @@ use crate::transcript::compaction::Compaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
+use approx::Lists;
 use bpe::Encoding;
 
 /// Tokens that a picture, or another medium that is no text, is taken to cost. `LangChain`'s figure for a picture.
@@ -37,6 +38,8 @@ const EXACT_OVERHEAD: u64 = 4;
 pub enum Counter {
     /// `LangChain`'s estimate, with this many characters a token.
     Approx(f64),
+    /// The same as langchain-core 1.2.7 makes it: a list of content counts as Python spells it.
+    ApproxRepr(f64),
     /// The tokens of OpenAI's vocabularies.
     Exact(Encoding),
     /// Bytes of the content's text divided by this, rounded down; calls, names and roles are not counted.
@@ -50,7 +53,8 @@ impl Counter {
     /// The number of tokens of one message.
     pub fn count(self, message: &Message<'_>) -> u64 {
         match self {
-            Counter::Approx(chars_per_token) => approx::count(message, chars_per_token),
+            Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart),
+            Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr),
             Counter::Exact(encoding) => exact(message, |piece| match piece {
                 Piece::Text(text) => encoding.count(&text.decode()),
                 Piece::Json(value) => encoding.count(value.raw()),
@@ -70,7 +74,9 @@ impl Counter {
     /// ```
     pub fn count_text(self, text: &str) -> u64 {
         match self {
-            Counter::Approx(chars_per_token) => approx::tokens(text.chars().count(), chars_per_token),
+            Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
+                approx::tokens(text.chars().count(), chars_per_token)
+            }
             Counter::Exact(encoding) => encoding.count(text),
             Counter::Bytes(per_token) => text.len() as u64 / per_token,
         }
@@ -79,7 +85,9 @@ impl Counter {
     /// The number of tokens of a user's message that says just this text.
     pub fn count_text_message(self, text: &str) -> u64 {
         match self {
-            Counter::Approx(chars_per_token) => approx::text_message(text.chars().count(), chars_per_token),
+            Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
+                approx::text_message(text.chars().count(), chars_per_token)
+            }
             Counter::Exact(_) => self.count_text(text) + EXACT_OVERHEAD,
             Counter::Bytes(_) => self.count_text(text),
         }
@@ -88,7 +96,8 @@ impl Counter {
     /// What [`Counter::count`] can be at least and at most, without counting; nothing where counting is as cheap.
     pub fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
         match self {
-            Counter::Approx(chars_per_token) => Some(approx::bounds(message, chars_per_token)),
+            Counter::Approx(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::ByPart)),
+            Counter::ApproxRepr(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::Repr)),
             Counter::Exact(_) => {
                 let size = |piece: Piece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
                     Piece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
@@ -115,8 +124,8 @@ pub const COUNTERS: [(&str, &str); 4] = [
 impl fmt::Display for Counter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Counter::Approx(4.0) => write!(out, "approx"),
-            Counter::Approx(chars) => write!(out, "approx:{chars}"),
+            Counter::Approx(4.0) | Counter::ApproxRepr(4.0) => write!(out, "approx"),
+            Counter::Approx(chars) | Counter::ApproxRepr(chars) => write!(out, "approx:{chars}"),
             Counter::Exact(encoding) => write!(out, "{}", encoding.name()),
             Counter::Bytes(per_token) => write!(out, "bytes:{per_token}"),
         }

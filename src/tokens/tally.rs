@@ -181,10 +181,13 @@ mod tests {
     fn a_suffix_is_what_adding_up_from_the_end_gives() {
         let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{\"a\": 1e5}"}}]}"#;
         let result = r#"{"role":"tool","tool_call_id":"c","content":"a result of some words, and one more"}"#;
-        let source = format!("{},{call},{result},{call},{result}]", THREE.trim_end_matches(']'));
+        let parts = r#"{"role":"user","content":[{"type":"text","text":"it's \n"},"9",{"type":"image_url","image_url":{"url":"u"}}]}"#;
+        let source = format!("{},{call},{result},{parts},{call},{result}]", THREE.trim_end_matches(']'));
         let document = read(&source, None, None).expect("a transcript");
         let messages = &document.transcripts[0].messages;
-        for counter in [Counter::DEFAULT, Counter::Bytes(3), Counter::Exact(Encoding::O200kBase)] {
+        for counter in
+            [Counter::DEFAULT, Counter::ApproxRepr(3.3), Counter::Bytes(3), Counter::Exact(Encoding::O200kBase)]
+        {
             let counts: Vec<u64> = messages.iter().map(|message| counter.count(message)).collect();
             for limit in (0..=counts.iter().sum::<u64>() + 1).chain([u64::MAX]) {
                 let fits = |start: &usize| counts[*start..].iter().sum::<u64>() <= limit;

@@ -65,7 +65,7 @@ impl Ord for Offer {
 /// Tokens of a text, with what is left of the last.
 pub(super) fn size(text: &str, counter: Counter) -> f64 {
     match counter {
-        Counter::Approx(characters) => text.chars().count() as f64 / characters,
+        Counter::Approx(characters) | Counter::ApproxRepr(characters) => text.chars().count() as f64 / characters,
         Counter::Bytes(per_token) => text.len() as f64 / per_token as f64,
         Counter::Exact(_) => counter.count_text(text) as f64,
     }
