@@ -2,7 +2,7 @@
 //!
 //! What stands in their place is a reference that a summarizer can read and pass on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -11,7 +11,8 @@ use serde_json::json;
 
 use crate::hash::sha256;
 use crate::transcript::json::{Json, Kind};
-use crate::transcript::{Content, Message, Role, Transcript};
+use crate::transcript::source::Source;
+use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Role, Transcript};
 
 use super::Edit;
 
@@ -27,20 +28,24 @@ pub struct Moved {
     pub bytes: Vec<u8>,
 }
 
+impl Moved {
+    fn digits(&self) -> &str {
+        &self.name[..NAME_DIGITS]
+    }
+}
+
 /// The edits that put references into `folder` in the place of data in some messages, and the files they refer to, each
 /// once.
 pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
     let mut edits = Vec::new();
     let mut files: Vec<Moved> = Vec::new();
-    let mut named = HashSet::new();
+    // The first media type that comes with some bytes names their file.
+    let mut named: HashMap<String, String> = HashMap::new();
     for &index in indices {
         let message = &transcript.messages[index];
         let Content::Parts(parts) = &message.content else { continue };
-        let foreign = foreign_blocks(message);
-        let data = |block: Json<'_>| {
-            let is_foreign = block.get_text("type").is_some_and(|kind| foreign.iter().any(|name| kind.is(name)));
-            (!is_foreign).then(|| Data::of(block)).flatten()
-        };
+        let reader = Reader::of(message);
+        let data = |block: Json<'_>| reader.knows(block).then(|| Data::of(block)).flatten();
         let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == Kind::Object);
         let holds_data = blocks().any(|block| data(block).is_some());
         for block in blocks().filter(|_| holds_data) {
@@ -50,33 +55,107 @@ pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -
             };
             let reference = match data.file() {
                 Some(file) => {
-                    let reference = data.reference(&format!("{folder}/{}", file.name));
-                    if named.insert(file.name.clone()) {
-                        files.push(file);
-                    }
-                    reference
+                    let name = named.entry(file.digits().to_owned()).or_insert_with(|| {
+                        files.push(file.clone());
+                        file.name
+                    });
+                    data.reference(&format!("{folder}/{name}"))
                 }
                 None => json!({"type": "text", "text": r#"<image error="failed_to_offload" />"#}),
             };
             edits.push(Edit { range: block.span(), text: reference.to_string() });
         }
+        if holds_data && reader.adds_calls() {
+            edits.extend(calls_added(message));
+        }
     }
     (edits, files)
 }
 
-/// Types of blocks in which `DeepAgents` does not look for data: those that no model writes itself, where it is known whose
-/// message it is.
-fn foreign_blocks(message: &Message<'_>) -> &'static [&'static str] {
-    let is_known = message.role == Role::Assistant && message.rest().provider.is_some_and(|name| !name.is_empty());
-    if is_known { &["image_url", "input_audio"] } else { &[] }
+/// Which of `LangChain`'s readers of blocks reads a message: it has one for each provider that it knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// For everybody's blocks.
+    Any,
+    /// For Google's, whose models draw pictures.
+    Google,
+    /// For those of another provider.
+    Other,
+}
+
+impl Reader {
+    fn of(message: &Message<'_>) -> Self {
+        const OTHER: [&str; 5] = ["anthropic", "bedrock", "bedrock_converse", "groq", "openai"];
+        match message.rest().provider.filter(|_| message.role == Role::Assistant) {
+            Some(name) if OTHER.iter().any(|other| name.is(other)) => Reader::Other,
+            Some(name) if name.is("google_genai") || name.is("google_vertexai") => Reader::Google,
+            _ => Reader::Any,
+        }
+    }
+
+    /// Whether it looks for data in such a block. Some are blocks that its provider's models do not write.
+    fn knows(self, block: Json<'_>) -> bool {
+        let foreign: &[&str] = match self {
+            Reader::Any => &[],
+            Reader::Google => &["input_audio"],
+            Reader::Other => &["image_url", "input_audio"],
+        };
+        !block.get_text("type").is_some_and(|kind| foreign.iter().any(|name| kind.is(name)))
+    }
+
+    /// Whether it puts the calls of a message behind its blocks.
+    fn adds_calls(self) -> bool {
+        self != Reader::Other
+    }
+}
+
+/// The calls that are put behind the blocks of a message, where they count. Calls without an id are not, nor are those
+/// that are there.
+fn calls_added(message: &Message<'_>) -> Option<Edit> {
+    let content = message.field("content").filter(|content| content.kind() == Kind::Array)?;
+    let calls = content.items().filter(|block| block.get_text("type").is_some_and(|kind| kind.is("tool_call")));
+    let there: HashSet<_> = calls.filter_map(|block| block.get_text("id")).map(|id| id.decode()).collect();
+    let blocks = message.calls.iter().filter(|call| call.place == CallPlace::List).filter_map(|call| {
+        let id = call.id.map(|id| id.decode()).filter(|id| !id.is_empty() && !there.contains(id))?;
+        let name = call.name.map(|name| name.decode());
+        let arguments = arguments(call)?;
+        Some(format!(r#", {{"type": "tool_call", "id": {}, "name": {}, "args": {arguments}}}"#, json!(id), json!(name)))
+    });
+    let text: String = blocks.collect();
+    let end = content.span().end - "]".len();
+    (!text.is_empty()).then_some(Edit { range: end..end, text })
+}
+
+/// The arguments of a call as JSON, which may not hold control characters though text that spells JSON may.
+fn arguments(call: &Call<'_>) -> Option<String> {
+    match call.arguments {
+        Arguments::Value(value) => Some(value.raw().to_owned()),
+        Arguments::Absent => None,
+        Arguments::Text(text) => {
+            let json = text.decode_json();
+            Source::of_arguments(&json)?;
+            let mut escaped = String::with_capacity(json.len());
+            let (mut in_string, mut after_backslash) = (false, false);
+            for c in json.chars() {
+                match c {
+                    _ if in_string && c < ' ' => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+                    _ => escaped.push(c),
+                }
+                in_string ^= c == '"' && !after_backslash;
+                after_backslash = c == '\\' && !after_backslash;
+            }
+            Some(escaped)
+        }
+    }
 }
 
 /// A block beside data as `DeepAgents` writes it anew: text without a type gets one, and what is none of `LangChain`'s own
 /// types is wrapped, which shows when tokens are counted.
 fn wrapped(block: Json<'_>) -> Option<Edit> {
-    const KNOWN: [&str; 10] = [
+    const KNOWN: [&str; 11] = [
         "text",
         "reasoning",
+        "refusal",
         "image",
         "image_url",
         "audio",

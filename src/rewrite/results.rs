@@ -10,7 +10,8 @@ use serde_json::json;
 use crate::hash::sha256;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
-use crate::transcript::{Arguments, Call, Content, Message, Role, Transcript};
+use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript};
 
 use super::Edit;
 
@@ -65,9 +66,24 @@ pub fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Ve
     (edits, files)
 }
 
-/// The texts of a result, a line each.
-fn text_of(result: &Message<'_>) -> String {
-    result.content.texts().iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
+/// The texts of a result, a line each; what a refusal says is none of them.
+fn text_of<'a>(result: &Message<'a>) -> String {
+    let texts: Vec<Text<'_>> = match &result.content {
+        Content::Text(text) => vec![*text],
+        Content::Parts(parts) => {
+            let of_part = |part: &Part<'a>| match part.kind {
+                PartKind::Text(text) => Some(text),
+                _ => untyped_text(part.json),
+            };
+            parts.iter().filter_map(of_part).collect()
+        }
+    };
+    texts.iter().map(|text| text.decode()).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of a block that has no type, which `DeepAgents` takes for one of text.
+fn untyped_text(block: Json<'_>) -> Option<Text<'_>> {
+    if block.get("type").is_some() { None } else { block.get_text("text") }
 }
 
 /// For the id of each call, of which the last counts: the file that it read, if it read one.
@@ -99,7 +115,11 @@ fn cut(text: &str, path: &str) -> String {
 fn beside_media(result: &Message<'_>, note: &str) -> String {
     let text = json!({"type": "text", "text": note}).to_string();
     let Content::Parts(parts) = &result.content else { return json!(note).to_string() };
-    let is_text = |json: Json<'_>| json.text().is_some() || json.get_text("type").is_some_and(|kind| kind.is("text"));
+    let is_text = |json: Json<'_>| {
+        json.text().is_some()
+            || untyped_text(json).is_some()
+            || json.get_text("type").is_some_and(|kind| kind.is("text"))
+    };
     let media = parts.iter().map(|part| part.json).filter(|json| json.kind() == Kind::Object && !is_text(*json));
     let blocks: Vec<String> = [text].into_iter().chain(media.map(|json| json.raw().to_owned())).collect();
     if blocks.len() == 1 { json!(note).to_string() } else { format!("[{}]", blocks.join(", ")) }

@@ -252,7 +252,9 @@ fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
             let value = block.get("value");
             call(block, None, value.and_then(name_inside), value, CallPlace::Content)
         });
-    tool_calls.chain(function_call).chain(in_content).collect()
+    // Beside others they are copies.
+    let calls: Box<[Call<'a>]> = tool_calls.chain(function_call).collect();
+    if calls.is_empty() { in_content.collect() } else { calls }
 }
 
 fn tool_call(json: Json<'_>) -> Call<'_> {
