@@ -33,7 +33,7 @@ use crate::run::turns;
 use crate::summary::Summarizer;
 use crate::summary::cache::Cache;
 use crate::summary::prompt::Template;
-use crate::summary::recipe::Recipe;
+use crate::summary::recipe::{Recipe, Trim};
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::transcript::Transcript;
@@ -269,6 +269,11 @@ impl Settings {
         let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
         check_fractions(&triggers, arguments.keep, context_window)?;
         check_pins(&arguments.pins)?;
+        // In the presets of LangChain it means a fixed summary, without a request.
+        if arguments.trim_tokens.0 == Some(0) && preset.recipe.trim == Trim::Own {
+            let why = "--trim-tokens 0: the summarizer would be sent nothing; give 1 or more, or none";
+            return Err(Failure::usage(why).into());
+        }
         let counter = counter(arguments.counter, model, preset);
         let writer_window = writer.map(|writer| writer.context_window);
         let writer = Writer::new(&arguments, writer, counter);

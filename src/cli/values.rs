@@ -32,7 +32,7 @@ impl std::str::FromStr for TrimTokens {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "none" { Ok(TrimTokens(None)) } else { whole(text).map(|tokens| TrimTokens(Some(tokens))) }
+        if text == "none" { Ok(TrimTokens(None)) } else { whole_or_none(text).map(|tokens| TrimTokens(Some(tokens))) }
     }
 }
 

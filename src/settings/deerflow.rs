@@ -182,8 +182,8 @@ impl Section<'_> {
     fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<Given, Failure> {
         const KEY: &str = "trim_tokens_to_summarize";
         let tokens = trim.flatten().unwrap_or(TRIM_DEFAULT);
-        // Less than one token is as good as one: no message fits.
-        let mut given = self.given("trim-tokens", vec![tokens.max(1).to_string()]);
+        // Less than none is as good as none: no message fits.
+        let mut given = self.given("trim-tokens", vec![tokens.max(0).to_string()]);
         if trim == Some(None) {
             given.note = Some(format!(
                 "{}: DeerFlow does not pass on {KEY}: null, so that {TRIM_DEFAULT} tokens are sent as by default; --trim-tokens none sends all",

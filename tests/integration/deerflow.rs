@@ -101,7 +101,7 @@ fn values_are_taken_as_leniently_as_there() {
         ("trim_tokens_to_summarize: '5'", "trim-tokens = 5"),
         ("trim_tokens_to_summarize: 12.0", "trim-tokens = 12"),
         ("trim_tokens_to_summarize: true", "trim-tokens = 1"),
-        ("trim_tokens_to_summarize: -3", "trim-tokens = 1"),
+        ("trim_tokens_to_summarize: -3", "trim-tokens = 0"),
         ("model_name: deepseek:whatever", "model = deepseek:whatever"),
         ("model_name: deepseek-chat", "model = deepseek:deepseek-chat"),
         ("unknown_key: [1]\nskill_file_read_tool_names: [cat]\npreserve_recent_skill_count: '0'", "keep = messages:20"),

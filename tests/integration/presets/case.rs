@@ -160,7 +160,7 @@ impl<'a> Case<'a> {
                 match self.given("trim_tokens_to_summarize") {
                     Some(limit) if limit.kind() == JsonKind::Null && self.system.starts_with("deerflow") => {}
                     Some(limit) if limit.kind() == JsonKind::Null => flag("trim-tokens", "none".to_owned()),
-                    Some(limit) if limit.raw() != "0" => flag("trim-tokens", limit.raw().to_owned()),
+                    Some(limit) => flag("trim-tokens", limit.raw().to_owned()),
                     None if self.system == "deepagents" && !self.is_given("deepagents_defaults") => {
                         flag("trim-tokens", "4000".to_owned());
                     }
@@ -186,9 +186,6 @@ impl<'a> Case<'a> {
         let mut settings = Settings::new(resolved, |_| None).map_err(|error| error.to_string())?;
         settings.from = format::by_name(&text(self.json.get("format")).expect("a format"));
         // What no flag can say, since it makes no sense on a command line.
-        if self.given("trim_tokens_to_summarize").is_some_and(|limit| limit.raw() == "0") {
-            settings.trim_tokens = Some(0);
-        }
         let none = self.given("trigger").is_none_or(|trigger| clauses(trigger).is_empty());
         if self.system == "deepagents" && none && !self.is_given("deepagents_defaults") {
             settings.policy.triggers.clear();

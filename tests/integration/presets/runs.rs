@@ -133,6 +133,25 @@ fn an_error_goes_into_the_summary_only_where_that_is_asked_for() {
     assert_eq!(with(&deerflow).stdout, source, "DeerFlow goes on without a summary");
 }
 
+/// Of zero tokens nothing is left: `LangChain` then asks nobody, and `DeerFlow` sends the last message all the same.
+#[test]
+fn no_tokens_for_the_summarizer_mean_what_they_mean_there() {
+    let arguments = ["-q", "--trigger", "messages:1", "--keep", "messages:1", "--trim-tokens", "0"];
+    let folder = tempfile::tempdir().expect("a folder");
+    let archive = path(folder.path(), "a.md");
+    for (preset, asked) in [("langchain", 0), ("deepagents", 0), ("deerflow-v1", 0), ("deerflow", 1)] {
+        let server = answers(vec![completion("S", "stop")]);
+        let endpoint =
+            ["--model", "openai:m", "--base-url", &server.url, "--preset", preset, "--archive", &archive, FIVE];
+        let run = run(tcompact().args(arguments).args(endpoint), b"");
+        assert_eq!((run.code, server.requests().len()), (0, asked), "{preset} {run:?}");
+        let canned = run.stdout.contains("Previous conversation was too long to summarize.");
+        assert_eq!(canned, asked == 0, "{preset} {run:?}");
+    }
+    let run = with(&[&arguments[..], &[FIVE]].concat());
+    assert!(run.code == 2 && run.stderr.contains("--trim-tokens 0: the summarizer would be sent nothing"), "{run:?}");
+}
+
 #[test]
 fn deerflow_carries_a_summary_on_and_keeps_the_request() {
     let source = r#"{"messages":[{"role":"user","content":"please do it"},{"role":"assistant","content":"one"},{"role":"assistant","content":"two"},{"role":"assistant","content":"three"}],"summary_text":"what <was> said","title":"t"}"#;
