@@ -167,6 +167,26 @@ mod tests {
     }
 
     #[test]
+    fn thinking_is_anthropics_where_it_is_signed() {
+        let thinks = |signature: &str| {
+            format!(
+                r#"{{"role":"assistant","content":[{{"type":"thinking","thinking":"t"{signature}}},{{"type":"text","text":"a"}}]}}"#
+            )
+        };
+        let user = r#"{"role":"user","content":"u"}"#;
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
+        let (unsigned, signed) = (thinks(""), thinks(r#","signature":"s""#));
+        assert_eq!(told(&format!("[{user},{unsigned}]")), "openai-chat");
+        assert_eq!(told(&format!("[{user},{unsigned},{call}]")), "openai-chat", "Cohere thinks and calls");
+        assert_eq!(told(&format!(r#"{{"model":"command-a-03-2025","messages":[{user},{unsigned}]}}"#)), "openai-chat");
+        assert_eq!(told(&format!("[{user},{signed}]")), "anthropic");
+        // The envelope tells, or what else is there.
+        assert_eq!(told(&format!(r#"{{"model":"claude-opus-4-1","messages":[{user},{unsigned}]}}"#)), "anthropic");
+        let tool_use = r#"{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;
+        assert_eq!(told(&format!("[{user},{unsigned},{tool_use}]")), "anthropic");
+    }
+
+    #[test]
     fn fields_without_a_value_are_no_evidence() {
         let calls =
             r#"{"role":"assistant","tool_calls":null,"content":[{"type":"tool_use","id":"t","name":"f","input":{}}]}"#;

@@ -43,8 +43,8 @@ impl Format for Anthropic {
             };
             if is_call(kind) || is_result(kind) {
                 fit = Fit::Own("tool_use or tool_result blocks");
-            } else if kind.is("thinking") && block.get_text("thinking").is_some() || kind.is("redacted_thinking") {
-                fit = Fit::Own("thinking blocks");
+            } else if kind.is("thinking") && is_signed(block) || kind.is("redacted_thinking") {
+                fit = Fit::Own("signed thinking blocks");
             } else if (kind.is("image") || kind.is("document")) && block.get("source").is_some() {
                 fit = Fit::Own("media blocks with a source");
             } else if ["container_upload", "search_result", "compaction", "tool_addition"]
@@ -139,6 +139,11 @@ fn role(message: &Object<'_>) -> Option<Role> {
         .into_iter()
         .find(|(name, _)| role.is(name))
         .map(|(_, role)| role)
+}
+
+/// Whether a thinking block has a signature: other providers (Cohere) write the same block without one.
+fn is_signed(block: Json<'_>) -> bool {
+    block.get_text("signature").is_some()
 }
 
 fn is_call(kind: Text<'_>) -> bool {
