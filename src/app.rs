@@ -204,6 +204,7 @@ fn json(input: &Input) -> Result<Source<'_>> {
 fn read<'a>(settings: &Settings, input: &Input, source: &'a Source<'a>) -> Result<Document<'a>> {
     let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
     let mut document = framing::read(source, settings.from, lines).map_err(|error| unreadable(input, error))?;
+    framing::check_foreign(&document).map_err(|error| unreadable(input, error))?;
     for transcript in &mut document.transcripts {
         transcript.line = transcript.line.map(|line| line + input.lines_before);
         mark_summaries(transcript, &settings.policy);
@@ -216,7 +217,7 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
     let other_file = match &error {
         ReadError::Empty | ReadError::NoTranscript { .. } => true,
         ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
-        ReadError::Ambiguous { .. } => false,
+        ReadError::Foreign { .. } | ReadError::Ambiguous { .. } => false,
     };
     let next = match &error {
         ReadError::Ambiguous { .. } => Some("--from FORMAT, one of these"),

@@ -14,6 +14,7 @@ use tcompact::run::input::Input;
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::summary::{Answers, Bill, NoAnswer, Reply, Request};
+use tcompact::transcript::format::by_name;
 use tcompact::transcript::framing;
 use tcompact::transcript::source::Source;
 
@@ -102,7 +103,8 @@ pub fn assert_whole(arguments: &[String], text: &str) -> bool {
         return false;
     }
     let json = Source::of(text).expect("it was read before");
-    let before = framing::read(&json, None, None).expect("it was read before");
+    let from = arguments.iter().find_map(|argument| by_name(argument.strip_prefix("--from=")?));
+    let before = framing::read(&json, from, None).expect("it was read before");
     let formats = |transcripts: &[tcompact::transcript::Transcript<'_>]| -> Vec<&str> {
         transcripts.iter().map(|one| one.format.name()).collect()
     };

@@ -17,6 +17,7 @@ use std::collections::HashSet;
 
 use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::tokens::{Counter, Tally};
+use crate::transcript::foreign;
 use crate::transcript::format::SummaryPlace;
 use crate::transcript::order::Turn;
 use crate::transcript::{Bound, Message, Note, Transcript};
@@ -278,6 +279,11 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     {
         return plan.nothing(reason);
     }
+    if is_left_foreign(&plan, messages) {
+        return plan.nothing(
+            "without what would be summarized, most of it would be of kinds that no reader knows; keep more".to_owned(),
+        );
+    }
     match not_worth_it(&plan, messages, tally, policy) {
         Some(reason) => plan.nothing(reason),
         None => plan,
@@ -313,6 +319,12 @@ fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
         last = Some((index, turn));
     }
     None
+}
+
+/// Whether what stays is mostly foreign, so that nobody could read the result.
+fn is_left_foreign(plan: &Plan, messages: &[Message<'_>]) -> bool {
+    let stays = || plan.pinned.iter().map(|&index| &messages[index]).chain(&messages[plan.cutoff..]);
+    stays().any(foreign::is_in) && foreign::Bytes::of(stays()).is_mostly_foreign()
 }
 
 /// Why a cut gains nothing, where it gains nothing.

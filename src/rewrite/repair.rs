@@ -341,7 +341,8 @@ fn says_something(part: &transcript::Part<'_>) -> bool {
     match &part.kind {
         PartKind::Text(text) | PartKind::Refusal(text) => !text.decode().trim().is_empty(),
         PartKind::Reasoning(_) | PartKind::Call => false,
-        PartKind::Image | PartKind::Media | PartKind::Result(_) | PartKind::Compaction(_) => true,
+        PartKind::Image | PartKind::Media | PartKind::Result(_) => true,
+        PartKind::Compaction(_) | PartKind::Foreign(_) => true,
         PartKind::Other => !is_mark(part.json),
     }
 }

@@ -195,6 +195,9 @@ pub fn end_of(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
     format!("<message role=\"{}\">\n{text}\n</message>", message.role.openai_name())
 }
 
+/// Characters that are shown of a part that no reader knows.
+const LONGEST_JSON: usize = 2_000;
+
 /// How what a tool gave back begins.
 const RESULT: &str = "<tool_result trusted=\"no\"";
 
@@ -259,6 +262,7 @@ impl Writer {
                         PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => {
                             self.line(&text.decode());
                         }
+                        PartKind::Foreign(json) => self.line(&without_middle(&json.decode(), LONGEST_JSON)),
                         PartKind::Result(inner) => self.result(part.json.get_text("tool_use_id"), inner),
                         PartKind::Compaction(Compaction::Readable(text)) => {
                             self.notes(&Content::Text(*text));

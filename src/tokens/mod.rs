@@ -209,7 +209,7 @@ fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) 
         // Counted with the message's calls.
         PartKind::Call => 0,
         PartKind::Compaction(Compaction::Readable(text)) => size(Piece::Text(*text)),
-        PartKind::Compaction(_) | PartKind::Other => size(Piece::Json(part.json)),
+        PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => size(Piece::Json(part.json)),
     };
     match content {
         Content::Text(text) => size(Piece::Text(*text)),

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use super::foreign;
 use super::format::{Claim, FORMATS, Fit, Format};
 use super::json::{Items, Json, Object};
 use super::list::List;
@@ -85,7 +86,7 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     match evident.as_slice() {
         [one] if one.foreign.is_none() => return Ok(one.format),
         // A plainer format would read all of it, and pass over what the evidence is.
-        [_] => return Err(unknown(&candidates, first)),
+        [_] => return Err(unknown(&candidates, first, list)),
         [_, _, ..] => {
             let candidates =
                 evident.iter().filter_map(|one| one.own.map(|(at, what)| (one.format.name(), at, what))).collect();
@@ -95,7 +96,10 @@ pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     }
     let fitting = || candidates.iter().filter(|candidate| fits(candidate));
     let claimed = fitting().find(|candidate| candidate.claim != Claim::None);
-    claimed.or_else(|| fitting().next()).map(|candidate| candidate.format).ok_or_else(|| unknown(&candidates, first))
+    claimed
+        .or_else(|| fitting().next())
+        .map(|candidate| candidate.format)
+        .ok_or_else(|| unknown(&candidates, first, list))
 }
 
 /// Has the candidates that are `asked` look at all messages.
@@ -114,7 +118,12 @@ fn look<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>, asked: impl F
 }
 
 /// Names the message that the best candidate stumbles over.
-fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>) -> Problem<'a> {
+fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, list: &List<'a>) -> Problem<'a> {
+    let program = |(index, message)| Some((index, message, foreign::program(message)?));
+    if let Some((index, message, program)) = list.values.clone().enumerate().find_map(program) {
+        let found = format!("message {index} looks like {program}, which tcompact does not read,");
+        return Problem::Unknown { message, found };
+    }
     // The last of equals wins, and of equals the first format of the table is the likeliest.
     let best = candidates
         .iter()

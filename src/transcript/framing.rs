@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::detect;
+use super::foreign;
 use super::format::{Entry, Format};
 use super::json::{Json, Kind, Object};
 use super::list::{LineCounter, List, is_message};
@@ -49,6 +50,15 @@ pub enum ReadError {
         /// What was found.
         found: String,
     },
+    /// It is a transcript with parts that no reader knows.
+    Foreign {
+        /// Line, counted from 1.
+        line: usize,
+        /// Byte in the line, counted from 1.
+        column: usize,
+        /// What is unknown.
+        unread: foreign::Unread,
+    },
     /// Its messages could be of several formats.
     Ambiguous {
         /// The line of the conversation, where the source holds one a line.
@@ -67,6 +77,9 @@ impl fmt::Display for ReadError {
             }
             ReadError::NoTranscript { line, column, found } => {
                 write!(out, "is not a transcript: {found} at line {line} column {column}")
+            }
+            ReadError::Foreign { line, column, unread } => {
+                write!(out, "cannot be read: {unread} (line {line} column {column})")
             }
             ReadError::Ambiguous { line, ambiguity } => {
                 let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();
@@ -90,6 +103,7 @@ impl ReadError {
             ReadError::Empty | ReadError::Ambiguous { line: None, .. } => {}
             ReadError::Syntax(SyntaxError { line, .. })
             | ReadError::NoTranscript { line, .. }
+            | ReadError::Foreign { line, .. }
             | ReadError::Ambiguous { line: Some(line), .. } => *line += lines,
         }
         self
@@ -114,7 +128,7 @@ pub fn read<'a>(
     }
     let as_messages = match lines {
         Some(lines) => lines == Lines::Messages,
-        None => first.kind() == Kind::Object && are_messages(all(), from),
+        None => begins_with_object(all()) && are_messages(all(), from),
     };
     let transcripts = if as_messages {
         vec![List { envelope: None, state: None, values: json.values(), line: None }.read(source, from)?]
@@ -192,7 +206,7 @@ impl<'a> List<'a> {
                 note.bound = places.get(value).copied().flatten().map_or(Bound::Previous, Bound::To);
             }
         }
-        Ok(Transcript {
+        let transcript = Transcript {
             source,
             format,
             pairing: pairs.done(&messages),
@@ -204,8 +218,26 @@ impl<'a> List<'a> {
             envelope: self.envelope,
             state: self.state,
             line: self.line,
-        })
+        };
+        match foreign::unknown_call(&transcript).filter(|_| from.is_none()) {
+            Some(unread) => Err(refused(&transcript, unread)),
+            None => Ok(transcript),
+        }
     }
+}
+
+/// Refuses a document with a conversation that is mostly foreign.
+///
+/// # Errors
+/// The first such message, with its place.
+pub fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
+    let unread = |transcript| foreign::mostly(transcript).map(|unread| refused(transcript, unread));
+    document.transcripts.iter().find_map(unread).map_or(Ok(()), Err)
+}
+
+fn refused(transcript: &Transcript<'_>, unread: foreign::Unread) -> ReadError {
+    let (line, column) = position(transcript.source, transcript.messages[unread.message].json);
+    ReadError::Foreign { line, column, unread }
 }
 
 /// The messages of a list in which nothing else stands, whatever they would be among other entries.
@@ -220,8 +252,21 @@ pub fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Mes
 fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
     let none = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
     let mut message = format.message(&Object::of(json)).map_err(none)?;
+    foreign::complete(&mut message);
     message.earlier |= message.is_readable_compaction();
     Ok(message)
+}
+
+/// Whether the first value of a file is an object, those aside that are neither a message nor a conversation: stray values
+/// among the lines of a session stay where they are, and what went before them is gone.
+fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
+    values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == Kind::Object)
+}
+
+/// Whether a value is neither a message, nor a list of some.
+fn is_stray(value: Json<'_>) -> bool {
+    let holds = |item: Json<'_>| matches!(item.kind(), Kind::Object | Kind::Array);
+    value.kind() != Kind::Object && !value.items().any(holds)
 }
 
 /// Whether the values of a file, which begins with an object, are messages and what stands among them, and not
@@ -244,6 +289,8 @@ pub fn told_by(line: &str) -> Option<Lines> {
             (false, Some(_)) => Some(Lines::Conversations),
             (false, None) => None,
         },
+        // An empty conversation, or a stray value of a session.
+        Some(first) if first.kind() == Kind::Array && is_stray(first) => None,
         Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
         // Read as a document, it says what is wrong with it.
         _ => Some(Lines::Messages),
@@ -275,6 +322,12 @@ pub(super) fn describe(value: Json<'_>) -> String {
     if value.get_text("type").is_some_and(|kind| kind.is("thread.started")) {
         return "what `codex exec --json` prints, which no session can be resumed from, and not the session's own file (~/.codex/sessions/…/rollout-*.jsonl)"
             .to_owned();
+    }
+    if let Some(program) = foreign::program(value) {
+        return format!("it looks like {program}, which tcompact does not read,");
+    }
+    if ["input", "output", "observations"].iter().all(|key| value.get(key).is_some()) {
+        return "a trace as Langfuse exports it, which tcompact does not read".to_owned();
     }
     let mut keys: Vec<String> = value.entries().take(SHOWN + 1).map(|(key, _)| shown(&key.decode())).collect();
     if keys.is_empty() {

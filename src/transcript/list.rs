@@ -81,8 +81,10 @@ impl<'a> List<'a> {
         // The members are found once: each look would pass over all messages.
         let members = Object::of(envelope);
         let member = |key: &str| members.get(key);
+        // Traces have what was asked beside what came of it: the last message is not in the list.
+        let is_trace = members.get("output").is_some_and(|output| output.kind() == Kind::Object);
         let lists = || {
-            PATHS.iter().filter_map(|path| {
+            PATHS.iter().filter(|path| !is_trace || path[0] != "input").filter_map(|path| {
                 let (first, rest) = path.split_first()?;
                 let (state, list) = match rest.split_last() {
                     None => (envelope, member(first)?),

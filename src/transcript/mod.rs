@@ -6,6 +6,7 @@
 pub mod coercion;
 pub mod compaction;
 pub mod detect;
+pub mod foreign;
 pub mod format;
 pub mod framing;
 pub mod json;
@@ -265,8 +266,10 @@ pub enum PartKind<'a> {
     Result(Content<'a>),
     /// A provider's own compaction of what came before.
     Compaction(Compaction<'a>),
-    /// Anything else.
+    /// Known, with nothing to read: what only its provider can read, a mark, a cache point.
     Other,
+    /// Of a kind that no reader knows, as it is spelled.
+    Foreign(Text<'a>),
 }
 
 /// A tool call.
@@ -352,7 +355,8 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The texts of the content, those of results and of compactions that can be read included, reasoning and media left out.
+    /// The texts of the content, those of results, of compactions that can be read, and the JSON of foreign parts included,
+    /// reasoning and media left out.
     pub fn texts(&self) -> Vec<Text<'a>> {
         match self {
             Content::Text(text) => vec![*text],
@@ -361,7 +365,8 @@ impl<'a> Content<'a> {
                 .flat_map(|part| match &part.kind {
                     PartKind::Text(text)
                     | PartKind::Refusal(text)
-                    | PartKind::Compaction(Compaction::Readable(text)) => vec![*text],
+                    | PartKind::Compaction(Compaction::Readable(text))
+                    | PartKind::Foreign(text) => vec![*text],
                     PartKind::Result(content) => content.texts(),
                     _ => Vec::new(),
                 })

@@ -39,6 +39,68 @@ fn what_is_no_transcript_says_what_it_is() {
 }
 
 #[test]
+fn files_of_other_programs_are_not_taken_for_what_they_are_like() {
+    let long = "a text that is long enough to be more than all else there is in this file, and then some more of it";
+    let qwen = format!(
+        r#"{{"uuid":"a","parentUuid":null,"sessionId":"s","type":"user","cwd":"/w","message":{{"role":"user","parts":[{{"text":"{long}"}}]}}}}
+{{"uuid":"b","parentUuid":"a","sessionId":"s","type":"assistant","cwd":"/w","message":{{"role":"model","parts":[{{"functionCall":{{"id":"c","name":"f","args":{{}}}}}}]}}}}"#
+    );
+    let droid = format!(
+        r#"{{"type":"session_start","id":"s","title":"t","cwd":"/"}}
+{{"type":"message","id":"1","message":{{"role":"user","content":[{{"type":"text","text":"{long}"}}]}}}}
+{{"type":"message","id":"2","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"c","name":"f","input":{{}}}}]}}}}"#
+    );
+    let goose = format!(
+        r#"[{{"role":"user","created":1,"content":[{{"type":"text","text":"{long}"}}]}},
+{{"role":"assistant","created":2,"content":[{{"type":"toolRequest","id":"c","toolCall":{{"value":{{"name":"f"}}}}}}]}}]"#
+    );
+    let cursor = format!(
+        r#"{{"type":"system","subtype":"init","session_id":"s"}}
+{{"type":"user","message":{{"role":"user","content":[{{"type":"text","text":"{long}"}}]}},"session_id":"s"}}
+{{"type":"tool_call","subtype":"started","call_id":"c","tool_call":{{"readToolCall":{{"args":{{}}}}}},"session_id":"s"}}"#
+    );
+    let langfuse = format!(
+        r#"{{"id":"t","input":[{{"role":"user","content":"{long}"}}],"output":{{"role":"assistant","content":"a"}},"observations":[]}}"#
+    );
+    for (program, text) in [
+        ("Qwen Code", &qwen),
+        ("Factory Droid", &droid),
+        ("Goose", &goose),
+        ("Cursor", &cursor),
+        ("Langfuse", &langfuse),
+    ] {
+        for more in [&["-n"][..], &["--keep", "messages:1"], &["--check"]] {
+            assert_fails(&piped(more, text), 1, &[program, "tcompact does not read"]);
+        }
+    }
+    // Where most is unknown, nobody can say that it is known.
+    let more = ["--from", "claude-code", "--accept", "any", "-n"];
+    assert_fails(&piped(&more, &qwen), 1, &["message 0 has", "no reader knows"]);
+}
+
+#[test]
+fn a_part_that_nobody_knows_stands_in_the_dry_run_and_in_what_a_summarizer_reads() {
+    let text = r#"[{"role":"user","content":"please look at the parcel service and say why the export fails"},
+{"role":"assistant","content":[{"type":"hologram","hologram":"a ghost in the machine"}]},
+{"role":"user","content":"and then write what you find to notes.md so that others can read it"}]"#;
+    let planned = piped(&["-n", "--json", "--keep", "messages:1"], text);
+    assert_eq!(planned.code, 0, "{planned:?}");
+    assert!(planned.stdout.contains(r#""messages":3"#), "{planned:?}");
+    let more = [
+        "--keep",
+        "messages:1",
+        "--accept",
+        "any",
+        "--ledger",
+        "off",
+        "--summarizer-cmd",
+        "grep -o 'a ghost.*machine'",
+    ];
+    let summarized = piped(&more, text);
+    assert!(summarized.stdout.contains("a ghost in the machine"), "{summarized:?}");
+}
+
+#[test]
 fn an_empty_file_is_no_transcript_and_an_empty_list_is_one() {
     assert_fails(&piped(&[], ""), 1, &["standard input is empty"]);
     assert_fails(&piped(&[], " \n\n"), 1, &["is empty"]);
@@ -129,7 +191,7 @@ fn a_role_that_the_format_does_not_accept() {
 
 #[test]
 fn contradictory_messages_name_the_candidates() {
-    let mixed = r#"[{"role":"tool","tool_call_id":"a","content":"r"},
+    let mixed = r#"[{"role":"tool","tool_call_id":"a","content":"a result with more in it than there is in the part that is not read"},
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"r"}]}]"#;
     assert_fails(&piped(&["-n"], mixed), 1, &["several ways", "--from openai-chat", "--from anthropic"]);
     assert_eq!(piped(&["-n", "--from", "openai-chat"], mixed).stdout, "0\n");

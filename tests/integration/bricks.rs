@@ -28,6 +28,17 @@ pub(crate) enum Made {
     Note(u8),
     /// A model's thinking, in one of the ways that the format has for it, with a text or a call that is answered.
     Thinks(u8, String),
+    /// A user message with a part of a kind that no reader knows, with a type or without.
+    Foreign(bool, String),
+    /// A message without content, where the format has such.
+    Silent,
+}
+
+impl Made {
+    /// Whether every reader knows all of it.
+    pub(crate) fn is_known(&self) -> bool {
+        !matches!(self, Made::Foreign(..))
+    }
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -50,6 +61,8 @@ pub(crate) fn made() -> impl Strategy<Value = Vec<Made>> {
         1 => (any::<u8>(), text()).prop_map(|(which, text)| Made::Compaction(which, text)),
         1 => any::<u8>().prop_map(Made::Note),
         3 => (any::<u8>(), text()).prop_map(|(which, text)| Made::Thinks(which, text)),
+        1 => (any::<bool>(), text()).prop_map(|(typed, text)| Made::Foreign(typed, text)),
+        1 => Just(Made::Silent),
     ];
     prop::collection::vec(one, 0..18)
 }
@@ -106,6 +119,10 @@ pub(crate) fn assert_no_pair_is_parted(ids: &[Ids], plan: &Plan, rules: &Rules) 
     assert!(!front_is_orphaned, "an orphaned result is at the front of what is kept: {rules:?}");
 }
 
+/// Parts of kinds that no format has, without a type and with one.
+pub(crate) const FOREIGN: [&str; 2] =
+    [r#"{"hologram":{"body":"$TEXT"}}"#, r#"{"type":"hologram","part_kind":"hologram","hologram":{"body":"$TEXT"}}"#];
+
 /// The pieces that conversations of a format are made of, as `fixtures/bricks` has them: `$TEXT`, `$ID`, `$CALLS` and
 /// `$RESULTS` are put in, `$N` is another number each time, and `$P` the one before. What stands in `⟦…⟧` is thinking that
 /// goes where the history before it has changed, of `$MODEL` where messages name theirs; behind a `¦` in it stands what
@@ -129,6 +146,8 @@ pub(crate) struct Bricks {
     /// Messages that hold a compaction; what can be read of one begins with `read`.
     #[serde(default)]
     compactions: Vec<String>,
+    /// A message without content.
+    silent: Option<String>,
     /// Lines that are no messages.
     #[serde(default)]
     notes: Vec<String>,
@@ -164,6 +183,15 @@ impl Bricks {
     fn said(message: &str, text: &str) -> (String, Ids) {
         let text = Value::from(text).to_string();
         (message.replace("$TEXT", &text[1..text.len() - 1]), Ids::default())
+    }
+
+    /// The user's message with this part in place of what the user says.
+    pub(crate) fn with_part(&self, part: &str) -> String {
+        let (before, behind) = self.user.split_once("$TEXT").expect("a place for the text");
+        match (before.rfind("[{"), behind.find("}]")) {
+            (Some(start), Some(end)) => [&before[..=start], part, &behind[end + 1..]].concat(),
+            _ => [&before[..before.len() - 1], "[", part, "]", &behind[1..]].concat(),
+        }
     }
 
     fn calls(&self, ids: &[String]) -> Vec<(String, Ids)> {
@@ -212,6 +240,8 @@ impl Bricks {
                     [self.calls(&ids(|_| true)), self.results(&ids(|when| when == 1))].concat()
                 }
                 Made::Thinks(which, text) => self.thinks(*which, text),
+                Made::Foreign(typed, text) => vec![Bricks::said(&self.with_part(FOREIGN[usize::from(*typed)]), text)],
+                Made::Silent => self.silent.iter().map(|message| (message.clone(), Ids::default())).collect(),
                 Made::Orphan(id) => self.results(&[format!("c{id}")]),
                 Made::Compaction(which, text) => {
                     let count = self.compactions.len();
@@ -249,7 +279,7 @@ pub(crate) fn file_of(
     let written = bricks.written(made).into_iter();
     let entries: Vec<(String, Option<Ids>)> = written.map(|(text, ids)| (text.replace("$MODEL", model), ids)).collect();
     // A file without a message has no lines to be told from.
-    let any = entries.iter().any(|(_, ids)| ids.is_some());
+    let any = made.iter().any(|one| matches!(one, Made::User(_) | Made::Assistant(_)));
     let layouts = bricks.around.iter().filter(|[before, ..]| any || !before.is_empty());
     let layouts: Vec<&[String; 3]> = layouts.collect();
     let Some([before, between, behind]) = layouts.get(layout % layouts.len().max(1)) else {

@@ -8,12 +8,15 @@ use tcompact::summary::extractive;
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
 use tcompact::transcript::Message;
+use tcompact::transcript::foreign;
 use tcompact::transcript::format::FORMATS;
+use tcompact::transcript::framing;
 
 use crate::bricks::{Bricks, Made, WAYS, assert_no_pair_is_parted, assert_thinking, file, made, pin, size};
 use crate::fixtures::of_format;
 use crate::lawful::{
-    PREFIX, Rules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, compacted, found, mended, policy,
+    PREFIX, Rules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, assert_read_again, compacted,
+    found, mended, policy,
 };
 use crate::program::cases;
 use crate::transcripts::read;
@@ -106,9 +109,42 @@ proptest! {
         let (source, _) = file(&Bricks::of(format.name()), &made, layout);
         // Texts alone are of several formats, and nothing is of the first.
         let named = read(&source, None, None).map(|document| document.transcripts[0].format.name());
-        if made.iter().any(|one| matches!(one, Made::Calls(_))) && Bricks::of(format.name()).call.is_some() {
+        let known = made.iter().all(Made::is_known);
+        if known && made.iter().any(|one| matches!(one, Made::Calls(_))) && Bricks::of(format.name()).call.is_some() {
             prop_assert_eq!(named.as_ref().ok().copied(), Some(format.name()), "{:?} {}", named, source);
         }
+    }
+
+    /// What is read as a format is read as that format again, whatever was cut.
+    #[test]
+    fn what_is_left_is_read_as_what_it_was(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+                                           keep in size(), pin in pin()) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        assert_read_again(&source, &Rules { keep, pin });
+    }
+
+    /// A part that no reader knows is never nothing: it is counted, has text, and where most is like it, nothing is read.
+    #[test]
+    fn foreign_parts(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let document = read(&source, Some(format), None).expect("it was named");
+        let messages = &document.transcripts[0].messages;
+        for message in messages.iter().filter(|message| message.json.raw().contains("hologram\":{")) {
+            prop_assert!(foreign::is_in(message), "{}: {}", format.name(), message.json.raw());
+            prop_assert!(message.content.texts().iter().any(|text| text.decode().contains("hologram")));
+            prop_assert!(Counter::Exact(Encoding::Cl100kBase).count(message) > 10);
+        }
+        let bytes = foreign::Bytes::of(messages);
+        prop_assert_eq!(made.iter().any(|one| !one.is_known()), bytes.foreign > 0, "{}", source);
+        let refused = framing::check_foreign(&document).err().map(|error| error.to_string());
+        let first = messages.iter().position(foreign::is_in).map(|index| format!("message {index} has"));
+        prop_assert_eq!(refused.is_some(), bytes.foreign > bytes.known);
+        prop_assert!(refused.is_none_or(|refused| refused.contains(&first.expect("a message"))));
+        // What could be a call or a result is of another format, unless the user says which.
+        let call = r#"{"type":"hologram_tool_request","part_kind":"hologram_tool_request","id":"h"}"#;
+        let part = Bricks::of(format.name()).with_part(call).replace("$N", "99").replace("$P", "98");
+        let named = read(&format!("[{part}]"), None, None).map(|document| document.transcripts[0].format.name());
+        prop_assert!(named.is_err(), "{:?} {}", named, part);
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
             bricks::assert_no_pair_is_parted(&ids, &plan, rules);
         }
     }
+    lawful::assert_read_again(&source, rules);
     lawful::assert_larger_keeps_more(&source, from, rules.keep);
     lawful::assert_no_trigger_no_change(&source, from);
     let lost = bricks::assert_thinking(bricks, *format, made, *layout, rules, *thinking);

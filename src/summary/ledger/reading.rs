@@ -263,7 +263,7 @@ fn said_and_results<'a>(message: &Message<'a>) -> (Vec<Text<'a>>, Vec<Vec<Text<'
             let (mut said, mut results) = (Vec::new(), Vec::new());
             for part in parts {
                 match &part.kind {
-                    PartKind::Text(text) | PartKind::Refusal(text) => said.push(*text),
+                    PartKind::Text(text) | PartKind::Refusal(text) | PartKind::Foreign(text) => said.push(*text),
                     PartKind::Result(content) => results.push(content.texts()),
                     _ => {}
                 }

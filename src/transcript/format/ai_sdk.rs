@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::hash::sha256;
 
 use super::super::compaction::Compaction;
+use super::super::foreign;
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
@@ -315,7 +316,14 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         Some("image" | "image-data" | "image-url") => PartKind::Image,
         Some("file" | "media" | "file-data" | "file-url") if is_image() => PartKind::Image,
         Some("file" | "media" | "file-data" | "file-url") => PartKind::Media,
-        _ => PartKind::Other,
+        Some("step-start" | "source" | "source-url" | "source-document" | "redacted-reasoning") => PartKind::Other,
+        Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,
+        Some(kind) if kind.starts_with("data-") => PartKind::Other,
+        // A provider's own.
+        Some("custom") if json.get_text("kind").is_some() => PartKind::Other,
+        // A call that the provider runs, as long as it has no output.
+        Some(_) if json.get("toolCallId").is_some() && json.get("providerExecuted").is_some() => PartKind::Other,
+        _ => foreign::part(json),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::foreign;
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
@@ -144,7 +145,7 @@ fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {
 
 fn block(json: Json<'_>) -> PartKind<'_> {
     let Some((key, value)) = BLOCKS.iter().find_map(|key| Some((*key, json.get(key)?))) else {
-        return PartKind::Other;
+        return foreign::part(json);
     };
     match key {
         "text" => PartKind::Text(value.text().unwrap_or_else(|| Text::plain(""))),

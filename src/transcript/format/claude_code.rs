@@ -10,10 +10,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use super::super::foreign;
 use super::super::json::{Items, Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
-use super::super::{Bound, Call, Message, Transcript};
+use super::super::{Bound, Call, Content, Message, Part, Transcript};
 use super::anthropic::Anthropic;
 use super::links::{Keys, Links, uuid};
 use super::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, runs};
@@ -50,12 +51,17 @@ impl Format for ClaudeCode {
     }
 
     fn fit(&self, message: &Object<'_>) -> Fit {
+        // A stray value is no line, and stays where it is.
+        if message.json.kind() != Kind::Object {
+            return Fit::Aside;
+        }
         match message.get_text("type") {
             Some(kind) if is_speaker(kind) => match message.get("message") {
-                Some(inner) if inner.kind() == Kind::Object => Fit::Own("a message in a line of a session"),
-                _ if is_of_session(message) => Fit::Aside,
+                Some(inner) if inner.get("content").is_some() => Fit::Own("a message in a line of a session"),
+                None if is_of_session(message) => Fit::Aside,
                 _ => Fit::Foreign,
             },
+            Some(_) if is_foreign(message) => Fit::Foreign,
             Some(_) if message.get("role").is_none() || message.get("content").is_none() => Fit::Aside,
             None if is_of_session(message) => Fit::Aside,
             _ => Fit::Foreign,
@@ -68,7 +74,9 @@ impl Format for ClaudeCode {
 
     fn entries(&self, values: Items<'_>) -> Vec<Entry> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
-        let speaks = |line: &Object<'_>| line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some();
+        let speaks = |line: &Object<'_>| {
+            line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some() || is_foreign(line)
+        };
         // The file of a sub-agent has nothing else; in others its compactions are its own.
         let all_aside = lines.iter().filter(|line| speaks(line)).all(is_sidechain);
         let ends_all = |line: &Object<'_>| is_boundary(line) && (all_aside || !is_sidechain(line));
@@ -107,6 +115,10 @@ impl Format for ClaudeCode {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let Some(inner) = message.get("message").filter(|inner| inner.kind() == Kind::Object) else {
+            if is_foreign(message) {
+                let part = Part { json: message.json, kind: foreign::part(message.json) };
+                return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(message.json) });
+            }
             return Err("is no line with a message".to_owned());
         };
         let read = Anthropic.message(&Object::of(inner))?;
@@ -185,6 +197,12 @@ impl Format for ClaudeCode {
 /// Whether a line of whatever kind is one of a session's.
 fn is_of_session(line: &Object<'_>) -> bool {
     ["sessionId", "session_id", "parentUuid"].iter().any(|key| line.get(key).is_some())
+}
+
+/// Whether a line is a call or a result by itself, as only other agents write them.
+fn is_foreign(line: &Object<'_>) -> bool {
+    let is_speaker = line.get_text("type").is_none_or(is_speaker);
+    !is_speaker && foreign::could_be_call_or_result(line.json)
 }
 
 fn is_speaker(kind: Text<'_>) -> bool {

@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::foreign;
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
@@ -167,7 +168,11 @@ pub(super) fn part(json: Json<'_>) -> PartKind<'_> {
         Some(Some(kind)) if kind.decode().starts_with("image/") => PartKind::Image,
         Some(_) => PartKind::Media,
         // Code that the model ran, calls that the server answered: theirs to be read, whatever their fields.
-        None => KEYS.iter().find_map(|key| held(json, key)).map_or(PartKind::Other, said),
+        None => match KEYS.iter().find_map(|key| held(json, key)) {
+            Some(value) => said(value),
+            None if held(json, "thoughtSignature").is_some() => PartKind::Other,
+            None => foreign::part(json),
+        },
     }
 }
 

@@ -32,6 +32,9 @@ impl Format for GeminiCli {
     }
 
     fn fit(&self, message: &Object<'_>) -> Fit {
+        if message.json.kind() != Kind::Object {
+            return Fit::Aside;
+        }
         let Some(kind) = message.get_text("type") else {
             let aside = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
             return if aside { Fit::Aside } else { Fit::Foreign };

@@ -209,7 +209,7 @@ fn output_of(value: Json<'_>) -> Content<'_> {
 
 fn readable(part: Part<'_>) -> Part<'_> {
     match part.kind {
-        PartKind::Other => Part { kind: PartKind::Text(Text::plain(part.json.raw())), ..part },
+        PartKind::Other | PartKind::Foreign(_) => Part { kind: PartKind::Text(Text::plain(part.json.raw())), ..part },
         _ => part,
     }
 }

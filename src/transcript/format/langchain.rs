@@ -287,9 +287,18 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
         PartKind::Call
     } else if kind.is("tool_result") {
         PartKind::Result(content(json.get("content"), common_block))
+    } else if is_of_provider(kind) {
+        PartKind::Other
     } else {
         common_block(json, kind)
     }
+}
+
+/// Blocks of calls that a provider answers itself, and pieces of calls that [`calls`] has: there are many, all named alike.
+fn is_of_provider(kind: Text<'_>) -> bool {
+    const ENDINGS: [&str; 6] = ["_call", "_call_chunk", "_call_output", "tool_use", "_tool_result", "_delta"];
+    let kind = kind.decode();
+    ENDINGS.iter().any(|ending| kind.ends_with(ending)) || kind == "server_tool_result"
 }
 
 /// The module path a neighbour's class has, with the class replaced: Python and JavaScript write different ones.

@@ -33,6 +33,7 @@ use serde_json::Value;
 use crate::hash::Hasher;
 
 use super::compaction::Compaction;
+use super::foreign;
 use super::json::{Items, Json, Kind, Object};
 use super::order::{Order, Results};
 use super::source::Source;
@@ -312,7 +313,7 @@ fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>) -> PartKin
     match value.kind() {
         Kind::String => value.text().map_or_else(Content::empty, Content::Text),
         Kind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
-        _ => Content::Parts(Box::new([Part { json: value, kind: PartKind::Other }])),
+        _ => Content::Parts(Box::new([Part { json: value, kind: foreign::part(value) }])),
     }
 }
 
@@ -329,7 +330,13 @@ fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
     let inner = |key| json.get_text(key);
     if kind.is("text") {
-        inner("text").map_or(PartKind::Text(Text::plain("")), PartKind::Text)
+        // Where other formats keep the text, it is not empty.
+        let elsewhere = || ["content", "value", "data"].iter().any(|key| json.get(key).is_some());
+        match inner("text") {
+            Some(text) => PartKind::Text(text),
+            None if elsewhere() => foreign::part(json),
+            None => PartKind::Text(Text::plain("")),
+        }
     } else if kind.is("image") || kind.is("image_url") {
         PartKind::Image
     } else if MEDIA.iter().any(|name| kind.is(name)) {
@@ -345,7 +352,7 @@ fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     } else if let Some(compaction) = compaction_inside(json, kind) {
         PartKind::Compaction(compaction)
     } else {
-        PartKind::Other
+        foreign::unread(json, kind)
     }
 }
 

@@ -58,11 +58,12 @@ impl Format for OpenAiChat {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(role) = role(message) else { return Fit::Foreign };
         let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
-        if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
-            return Fit::Foreign;
-        }
         if is_of_another_format(message) {
             return Fit::Foreign;
+        }
+        if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
+            // Others may say nothing at all, and such a message may be all that is left of theirs.
+            return Fit::Aside;
         }
         if present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
             return Fit::Own("tool_calls");
@@ -235,9 +236,9 @@ fn role(message: &Object<'_>) -> Option<Role> {
 /// Blocks of clones too: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     match (common_block(json, kind), json.get_text("value")) {
-        (PartKind::Text(none), Some(text)) if none.is_empty() => PartKind::Text(text),
+        (PartKind::Foreign(_), Some(text)) if kind.is("text") => PartKind::Text(text),
         (PartKind::Other, Some(text)) if kind.is("reasoning") => PartKind::Reasoning(text),
-        (PartKind::Other, _) if kind.is("tool_call") => PartKind::Call,
+        (PartKind::Foreign(_), _) if kind.is("tool_call") => PartKind::Call,
         (kind, _) => kind,
     }
 }

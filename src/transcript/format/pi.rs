@@ -39,6 +39,9 @@ impl Format for Pi {
     }
 
     fn fit(&self, message: &Object<'_>) -> Fit {
+        if message.json.kind() != Kind::Object {
+            return Fit::Aside;
+        }
         let Some(kind) = message.get_text("type") else { return Fit::Foreign };
         let inner = message.get("message");
         if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {

@@ -8,6 +8,7 @@
 use serde_json::{Value, json};
 
 use super::super::compaction::Compaction;
+use super::super::foreign;
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
 use super::super::text::Text;
@@ -160,7 +161,13 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
         "retry-prompt" | "retry-feedback" => {
             content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
         }
-        _ => one(text().map_or(PartKind::Other, PartKind::Text)),
+        kind => one(match text() {
+            Some(text) => PartKind::Text(text),
+            None if ["builtin-tool-call", "system-prompt", "instruction", "text"].contains(&kind) => {
+                PartKind::Other
+            }
+            None => foreign::part(part),
+        }),
     }
 }
 
