@@ -59,8 +59,11 @@ const CONTENT: [&str; 21] = [
 /// Members that hold the message itself.
 const WRAPPERS: [&str; 5] = ["message", "data", "kwargs", "payload", "args"];
 
+/// What tells the messages of a program.
+type Tells = fn(&Object<'_>) -> bool;
+
 /// Programs whose files are like those of a format in the table, with what tells them apart.
-const PROGRAMS: [(&str, fn(&Object<'_>) -> bool); 6] = [
+const PROGRAMS: [(&str, Tells); 6] = [
     ("a session of Qwen Code", |line| line.get("uuid").is_some() && line.at(&["message", "parts"]).is_some()),
     ("a session of Factory Droid", |line| {
         line.get_text("type").is_some_and(|kind| kind.is("message"))
