@@ -163,9 +163,7 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
         }
         kind => one(match text() {
             Some(text) => PartKind::Text(text),
-            None if ["builtin-tool-call", "system-prompt", "instruction", "text"].contains(&kind) => {
-                PartKind::Other
-            }
+            None if ["builtin-tool-call", "system-prompt", "instruction", "text"].contains(&kind) => PartKind::Other,
             None => foreign::part(part),
         }),
     }
