@@ -278,8 +278,10 @@ pub(crate) fn file_of(
 ) -> (String, Vec<(Ids, Option<String>)>) {
     let written = bricks.written(made).into_iter();
     let entries: Vec<(String, Option<Ids>)> = written.map(|(text, ids)| (text.replace("$MODEL", model), ids)).collect();
-    // A file without a message has no lines to be told from.
-    let any = made.iter().any(|one| matches!(one, Made::User(_) | Made::Assistant(_)));
+    // A file has no lines to be told from without a message that some reader knows.
+    let telling: Vec<Made> =
+        made.iter().filter(|one| one.is_known() && !matches!(one, Made::Silent)).cloned().collect();
+    let any = bricks.written(&telling).iter().any(|(_, ids)| ids.is_some());
     let layouts = bricks.around.iter().filter(|[before, ..]| any || !before.is_empty());
     let layouts: Vec<&[String; 3]> = layouts.collect();
     let Some([before, between, behind]) = layouts.get(layout % layouts.len().max(1)) else {

@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
-use crate::bricks::{Bricks, file, made};
+use crate::bricks::{Bricks, Made, file, made};
 use crate::program::piped;
 
 /// The formats that a state's messages come in.
@@ -115,7 +115,9 @@ fn a_state_takes_the_update_of_generated_conversations_in_every_encoding() {
     for format in OF_STATES {
         let bricks = Bricks::of(format);
         for round in 0..crate::program::cases(12).cases as usize {
-            let made = made().new_tree(&mut runner).expect("a conversation").current();
+            let mut made = made().new_tree(&mut runner).expect("a conversation").current();
+            // Whether a part that no reader knows may stand where calls do, is another question.
+            made.retain(Made::is_known);
             let (source, _) = file(&bricks, &made, 0);
             let keep = KEPT[round % KEPT.len()];
             let Some(Value::Array(messages)) = serde_json::from_str(&source).ok().filter(|_| format == "langchain")

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 
 use super::super::json::{Json, Kind, Object};
 use super::super::order::{Order, Results};
+use super::super::text::Text;
 use super::super::{Call, Content, Message, Part, PartKind};
-use super::openai_chat::OpenAiChat;
-use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, present};
+use super::openai_chat::{ANTHROPIC_BLOCKS, OpenAiChat};
+use super::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, present};
 
 /// The format's row.
 #[derive(Debug)]
@@ -29,8 +30,11 @@ impl Format for Ollama {
         let role = message.get_text("role");
         let is_known =
             ["system", "user", "assistant", "tool"].iter().any(|name| role.is_some_and(|role| role.is(name)));
-        let is_text = message.get("content").is_none_or(|content| matches!(content.kind(), Kind::String | Kind::Null));
-        if !is_known || !is_text {
+        // Ollama takes no list, but a list tells another format only by blocks that one has: where the envelope is
+        // Ollama's, it stays so when the list is cut away.
+        let is_read = message.get("content").is_none_or(|content| content.kind() != Kind::Object)
+            && !block_types(message).any(|(_, kind)| kind.is_some_and(is_of_another_format));
+        if !is_known || !is_read {
             return Fit::Foreign;
         }
         let mut calls =
@@ -66,10 +70,16 @@ impl Format for Ollama {
             beside.push(Part { json, kind: PartKind::Reasoning(thought) });
         }
         beside.extend(images(message).map(|json| Part { json, kind: PartKind::Image }));
-        if let (false, Content::Text(text)) = (beside.is_empty(), &read.content) {
-            let said = message.get("content").filter(|_| !text.is_empty());
-            let said = said.map(|json| Part { json, kind: PartKind::Text(*text) });
-            read.content = Content::Parts(said.into_iter().chain(beside).collect());
+        if !beside.is_empty() {
+            let mut said = match read.content {
+                Content::Text(text) if text.is_empty() => Vec::new(),
+                Content::Text(text) => {
+                    message.get("content").map(|json| Part { json, kind: PartKind::Text(text) }).into_iter().collect()
+                }
+                Content::Parts(parts) => parts.into_vec(),
+            };
+            said.append(&mut beside);
+            read.content = Content::Parts(said.into());
         }
         Ok(read)
     }
@@ -107,6 +117,11 @@ pub(super) fn is_call(call: &Object<'_>) -> bool {
 /// Whether a result says which tool it is of, as it does here alone.
 pub(super) fn names_tool(message: &Object<'_>) -> bool {
     message.get_text("role").is_some_and(|role| role.is("tool")) && present(message, "tool_name").is_some()
+}
+
+/// Whether a block is of a kind that only other formats have.
+fn is_of_another_format(kind: Text<'_>) -> bool {
+    ANTHROPIC_BLOCKS.iter().chain(&UNREAD_BLOCKS).any(|foreign| kind.is(foreign))
 }
 
 /// The pictures of a message, in base 64.
@@ -160,6 +175,11 @@ mod tests {
         let typed = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
         assert_eq!(called(typed, r#"{"role":"tool","content":"r","tool_name":"f"}"#), "openai-chat");
         assert_eq!(called(typed, r#"{"role":"user","content":"u","images":["AA=="]}"#), "openai-chat");
+        // A list is no evidence against what stands around it; blocks that only others have are.
+        let listed = |kind: &str| {
+            format!(r#"{{"options":{{}},"messages":[{{"role":"user","content":[{{"type":"{kind}","text":"u"}}]}}]}}"#)
+        };
+        assert_eq!((name(&listed("text")), name(&listed("tool_result"))), ("ollama", "anthropic"));
         let text = r#"[{"role":"user","content":"u"}]"#;
         assert_eq!(name(&format!(r#"{{"model":"m","keep_alive":"5m","messages":{text}}}"#)), "ollama");
         assert_eq!(name(text), "openai-chat");

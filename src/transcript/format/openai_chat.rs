@@ -37,7 +37,7 @@ const ROLES: [(&str, Role); 9] = [
 const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url", "tool_call"];
 
 /// Block types of the Messages API, whose calls and results stand in the content.
-const ANTHROPIC_BLOCKS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
+pub(super) const ANTHROPIC_BLOCKS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
 
 /// What names of Mistral's models begin with.
 const MISTRAL: [&str; 7] = ["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "pixtral"];
