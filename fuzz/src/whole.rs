@@ -217,7 +217,8 @@ pub(crate) fn restore(bytes: &[u8]) {
 /// what it changed at the step before, and takes nothing else along.
 fn is_partly(back: &str, text: &str, outcome: &Processed) -> bool {
     let records = records(outcome);
-    let hashes = ["original_sha256", "result_sha256"].map(|key| records.iter().filter_map(move |one| one[key].as_str()));
+    let hashes =
+        ["original_sha256", "result_sha256"].map(|key| records.iter().filter_map(move |one| one[key].as_str()));
     let steps: HashSet<&str> = hashes.into_iter().flatten().collect();
     let is_step = |part: &str| steps.contains(sha256(part.as_bytes()).as_str());
     let mut lines = text.split('\n').zip(outcome.text.split('\n'));
