@@ -32,6 +32,7 @@ use crate::run::diff::Diff;
 use crate::run::input::{self, Input};
 use crate::run::inputs::{self, Inputs};
 use crate::run::journal::Journal;
+use crate::run::links;
 use crate::run::output;
 use crate::run::report::{self, Conversation, DryRun, Status};
 use crate::run::said::Said;
@@ -143,6 +144,7 @@ fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
         let folder = home.join(inputs::OWN_FOLDER).join("summaries");
         let unusable =
             |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), input::plain(&error)));
+        links::refuse(home, &folder).map_err(unusable)?;
         settings.cache = Some(Cache::open(&folder).map_err(unusable)?.that_must_keep());
     }
     Ok(())

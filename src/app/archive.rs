@@ -10,6 +10,7 @@ use crate::plan::carried::ARCHIVED;
 use crate::rewrite::restoring::{Change, ways_back};
 use crate::rewrite::{self, Edit};
 use crate::run::append::{self, Section};
+use crate::run::{links, output};
 use crate::settings::Settings;
 use crate::summary::buffer::Buffer;
 use crate::transcript::{Message, Role, Transcript};
@@ -146,6 +147,15 @@ pub(super) fn check(settings: &Settings, others: &[Option<&Path>]) -> Result<()>
     }
 }
 
+/// Refuses links in the folders of an archive that nobody named: these are tcompact's own.
+///
+/// # Errors
+/// There is one.
+pub(super) fn refuse_links(settings: &Settings) -> Result<()> {
+    let Some(archive) = settings.archive.as_deref().filter(|_| !settings.archive_chosen) else { return Ok(()) };
+    Ok(links::refuse(Path::new(""), archive).map_err(|error| output::unwritable(archive, &error))?)
+}
+
 /// Writes what is to be kept elsewhere, as private as the input, the files before the histories that name them.
 ///
 /// # Errors
@@ -153,6 +163,9 @@ pub(super) fn check(settings: &Settings, others: &[Option<&Path>]) -> Result<()>
 pub(super) fn write(settings: &Settings, archived: &Archived, input: Option<&Path>) -> Result<()> {
     if settings.only_looks() {
         return Ok(());
+    }
+    if !archived.sections.is_empty() || !archived.files.is_empty() {
+        refuse_links(settings)?;
     }
     append::files(&archived.files, input)?;
     match &settings.archive {

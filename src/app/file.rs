@@ -17,6 +17,7 @@ use crate::run::explain::Largest;
 use crate::run::input::Seen;
 use crate::run::inputs::{Entry, Inputs, copy_of};
 use crate::run::journal::{Journal, hash_of};
+use crate::run::links;
 use crate::run::output::{self, Output};
 use crate::run::page;
 use crate::run::progress::Totals;
@@ -143,11 +144,23 @@ impl<'b> Job<'b> {
     /// Why its result could not take its place, which is known before anything is done.
     pub(super) fn refused(&self) -> Option<anyhow::Error> {
         let (path, output) = self.places()?;
+        if let Err(error) = self.refuse_links() {
+            return Some(error);
+        }
         if output.is_dir() {
             return Some(output::unwritable(output, &io::Error::other("it is a directory")).into());
         }
         let Destination::InPlace(Some(suffix)) = &self.settings.destination else { return None };
         output::check_copy(path, &self.copy(suffix)?).err()
+    }
+
+    /// Refuses a place for the result, or for an archive that nobody named, which a link inside a folder that is filled
+    /// leads to.
+    fn refuse_links(&self) -> Result<()> {
+        if let (Destination::Folder(home), Some(place)) = (&self.settings.destination, &self.entry.output) {
+            links::refuse(home, place).map_err(|error| output::unwritable(place, &error))?;
+        }
+        archive::refuse_links(&self.settings)
     }
 
     /// The file, and the one that its result goes to.
@@ -246,6 +259,9 @@ impl<'b> Job<'b> {
                     _ => state.compression,
                 };
                 let path = self.entry.output.as_deref().filter(|_| !self.is_printed());
+                if path.is_some() {
+                    self.refuse_links()?;
+                }
                 let in_files = matches!(self.settings.destination, Destination::Folder(_) | Destination::InPlace(_));
                 Output::begin(path, compression, self.found.as_ref().filter(|_| in_files))?
             }
@@ -325,6 +341,7 @@ impl<'b> Job<'b> {
             }
             if in_place { self.note(state, place, (&read, &written), journal) } else { Ok(()) }
         };
+        self.refuse_links()?;
         match output {
             Some(output) => output.end(like, before)?,
             None => output::copy(path, place, before)?,

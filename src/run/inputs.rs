@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use crate::settings::{Destination, Settings};
 
 use super::input::{is_json_by_name, plain};
+use super::links;
 use super::unfinished::{folder, is_unfinished, tidy};
 
 /// The folder in an output directory that holds what a run remembers.
@@ -209,7 +210,8 @@ impl Inputs {
     /// Takes away what runs that were killed left behind.
     pub fn tidy(&self) {
         let folders: HashSet<&Path> = self.places().filter_map(|(_, output)| output.parent()).collect();
-        folders.into_iter().for_each(tidy);
+        let home = self.home.as_deref().unwrap_or(Path::new(""));
+        folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
     }
 
     /// The files that are read.

@@ -18,6 +18,7 @@ use crate::hash::{Hasher, sha256};
 
 use super::input::plain;
 use super::inputs::{OWN_FOLDER, RealPaths, real};
+use super::links;
 
 /// The file in [`OWN_FOLDER`].
 const NAME: &str = "journal.jsonl";
@@ -59,6 +60,7 @@ impl Journal {
             Failure::unreadable(format!("{} cannot be written to: {}", home.display(), plain(&error)))
         };
         let folder = home.join(OWN_FOLDER);
+        links::refuse(home, &folder.join(NAME)).map_err(unusable)?;
         fs::create_dir_all(home).and_then(|()| make_own(&folder)).map_err(unusable)?;
         let mut file =
             OpenOptions::new().read(true).append(true).create(true).open(folder.join(NAME)).map_err(unusable)?;

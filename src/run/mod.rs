@@ -9,6 +9,7 @@ pub mod explain;
 pub mod input;
 pub mod inputs;
 pub mod journal;
+pub mod links;
 pub mod output;
 pub mod page;
 pub mod progress;

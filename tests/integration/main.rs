@@ -25,6 +25,7 @@ mod lawful;
 mod laws;
 mod layers;
 mod lines;
+mod links;
 mod pages;
 mod peers;
 mod presets;
