@@ -191,31 +191,44 @@ fn what_became_the_same_is_told_by_its_line() {
     assert!(alone.stderr.contains("different texts became this one"), "{alone:?}");
 }
 
+/// A text as a file of that ending has it.
+fn packed(text: &str, ending: &str) -> Vec<u8> {
+    match ending {
+        "gz" => {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            gzip.write_all(text.as_bytes()).expect("packed");
+            gzip.finish().expect("packed")
+        }
+        "zst" => zstd::encode_all(text.as_bytes(), 0).expect("packed"),
+        _ => text.as_bytes().to_vec(),
+    }
+}
+
+fn unpacked(bytes: &[u8], ending: &str) -> String {
+    let mut text = String::new();
+    match ending {
+        "gz" => flate2::read::GzDecoder::new(bytes).read_to_string(&mut text),
+        "zst" => zstd::Decoder::new(bytes).expect("a frame").read_to_string(&mut text),
+        _ => return String::from_utf8(bytes.to_vec()).expect("UTF-8"),
+    }
+    .expect("unpacked");
+    text
+}
+
 #[test]
 fn packed_files_come_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let archive = path(folder.path(), "archive.jsonl");
     let text = fs::read_to_string(Path::new(FIXTURES).join("agent-session.json")).expect("a fixture");
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    gzip.write_all(text.as_bytes()).expect("packed");
-    let packed =
-        [("gz", gzip.finish().expect("packed")), ("zst", zstd::encode_all(text.as_bytes(), 0).expect("packed"))];
-    for (ending, bytes) in packed {
+    for ending in ["gz", "zst"] {
         let at = |name: &str| path(folder.path(), &format!("{name}.json.{ending}"));
-        fs::write(at("whole"), bytes).expect("written");
+        fs::write(at("whole"), packed(&text, ending)).expect("written");
         let short = compacted(&archive, &["--keep", "messages:4", "-o", &at("short")], &at("whole"));
         assert_eq!(short, "");
         assert_eq!(with(&["--restore", &archive, &at("short")]).stdout, text);
         let run = with(&["--restore", &archive, &at("short"), "-o", &at("back")]);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
-        let written = fs::read(at("back")).expect("written");
-        let mut unpacked = String::new();
-        match ending {
-            "gz" => flate2::read::GzDecoder::new(&written[..]).read_to_string(&mut unpacked),
-            _ => zstd::Decoder::new(&written[..]).expect("a frame").read_to_string(&mut unpacked),
-        }
-        .expect("unpacked");
-        assert_eq!(unpacked, text);
+        assert_eq!(unpacked(&fs::read(at("back")).expect("written"), ending), text);
     }
 }
 
@@ -438,28 +451,32 @@ fn what_leaves_few_lines_comes_back() {
     let home = tempfile::tempdir().expect("a folder");
     let folder = home.path();
     let mut back = 0;
-    for ((name, framing), kept) in framings.iter().flat_map(|framing| (0..=2).map(move |kept| (framing, kept))) {
+    let packings = ["", "gz", "zst"];
+    let files = framings.iter().flat_map(|framing| packings.map(|packing| (framing, packing)));
+    for (((name, framing), packing), kept) in files.flat_map(|file| (0..=2).map(move |kept| (file, kept))) {
+        let named = |name: &str| if packing.is_empty() { name.to_owned() } else { format!("{name}.{packing}") };
+        let (name, out, back_again) = (&named(name), &named("out"), &named("back"));
         for (orphans, end) in [(1, ""), (1, "\n"), (2, ""), (3, "\n")] {
             for more in [&["--keep", "messages:99"][..], &["--keep", "messages:1", "--accept", "any"]] {
                 let all: Vec<&str> = std::iter::repeat_n(ORPHAN, orphans).chain(KEPT[..kept].iter().copied()).collect();
                 let source = framing(&all) + end;
-                fs::write(folder.join(name), &source).expect("written");
-                for left in ["a.jsonl", "out", "back"] {
+                fs::write(folder.join(name), packed(&source, packing)).expect("written");
+                for left in ["a.jsonl", out, back_again] {
                     fs::remove_file(folder.join(left)).ok();
                 }
-                let mend = ["--repair", "drop", "--archive", "a.jsonl", "--from", "openai-chat", "-o", "out", name];
+                let mend = ["--repair", "drop", "--archive", "a.jsonl", "--from", "openai-chat", "-o", out, name];
                 if ended(&[more, &mend].concat(), folder) != 0 {
-                    assert!(kept == 0 && !folder.join("out").exists(), "{name} {kept}: {source}");
+                    assert!(kept == 0 && !folder.join(out).exists(), "{name} {kept}: {source}");
                     continue;
                 }
-                let code = ended(&["--restore", "a.jsonl", "-o", "back", "out"], folder);
-                let read = fs::read_to_string(folder.join("back")).unwrap_or_default();
+                let code = ended(&["--restore", "a.jsonl", "-o", back_again, out], folder);
+                let read = unpacked(&fs::read(folder.join(back_again)).unwrap_or_default(), packing);
                 assert_eq!((code, read.as_str()), (0, source.as_str()), "{name} {kept} {more:?}");
                 back += 1;
             }
         }
     }
-    assert!(back >= 100, "{back}");
+    assert!(back >= 300, "{back}");
 }
 
 /// Where different inputs became the same text, the path tells which of them a result was.
