@@ -54,6 +54,8 @@ pub struct Failure {
     pub exit: Exit,
     /// Whether a file is something else than a transcript, and not a transcript that something is wrong with.
     pub other_file: bool,
+    /// Whether it was said for the whole run, and need not be said of each file.
+    pub is_known: bool,
     message: String,
     /// Lines that show what is wrong, and what to try.
     shown: Vec<String>,
@@ -62,7 +64,7 @@ pub struct Failure {
 impl Failure {
     /// An error that ends the program with `exit`.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, other_file: false, message: message.into(), shown: Vec::new() }
+        Failure { exit, other_file: false, is_known: false, message: message.into(), shown: Vec::new() }
     }
 
     /// A flag, its value or a setting that cannot be used.
@@ -81,6 +83,12 @@ impl Failure {
     pub fn showing(mut self, text: &str, slip: &Slip) -> Self {
         self.shown.extend(slip.drawn(text));
         self
+    }
+
+    /// The same, where it was said for the whole run if it `is_known`.
+    #[must_use]
+    pub fn known(self, is_known: bool) -> Self {
+        Failure { is_known, ..self }
     }
 
     /// The same with what to try next.

@@ -408,7 +408,12 @@ impl<'b> Batch<'b> {
         self.progress.one_more(&totals);
         drop(totals);
         match fate {
-            Fate::Failed(error) if self.inputs.many => said.input_failed(&error.to_string()),
+            Fate::Failed(error) if self.inputs.many => {
+                let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
+                if !is_known || self.settings.verbose {
+                    said.input_failed(&error.to_string());
+                }
+            }
             Fate::Failed(error) => *locked(&self.failure) = Some(error),
             fate if self.inputs.many => said.became(&job.name(), &fate.to_string()),
             _ => {}

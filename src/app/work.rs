@@ -162,7 +162,9 @@ impl Work<'_, '_> {
             }
             _ => "--prompt-file FILE with another prompt",
         };
-        let fail = || Failure::new(failed.exit, format!("{}: {message}", spoken(source))).try_next(next);
+        let is_known = failed.kind == Some(FailureKind::Stopped);
+        let fail =
+            || Failure::new(failed.exit, format!("{}: {message}", spoken(source))).try_next(next).known(is_known);
         match self.settings.on_error {
             OnError::Embed => {}
             OnError::Fail => return Err(fail().into()),
@@ -171,7 +173,9 @@ impl Work<'_, '_> {
             OnError::Extractive if self.embedded() => return Err(fail().into()),
             _ => {}
         }
-        said.failed(source, &message, self.settings.on_error);
+        if !is_known || self.settings.verbose {
+            said.failed(source, &message, self.settings.on_error);
+        }
         match self.settings.on_error {
             OnError::Fail | OnError::Passthrough => Ok(None),
             OnError::Embed => {

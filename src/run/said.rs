@@ -21,6 +21,7 @@ use crate::settings::{Explain, Settings};
 use crate::summary::Bill;
 use crate::summary::acceptance::Refusal;
 use crate::summary::http::Between;
+use crate::summary::limiter::MOST_IN_A_ROW;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 
@@ -378,14 +379,23 @@ pub fn between(between: Between<'_>) {
         Between::Change(why, change) => {
             say(&format!("{}; asking again {change}, from now on", why.trim_end_matches('.')));
         }
+        Between::Stop(why) => say(&format!(
+            "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; run again with --resume when that is mended"
+        )),
+        Between::Slower(why, at_once) => {
+            let requests = if at_once == 1 { "request" } else { "requests" };
+            say(&format!("{why}; at most {at_once} {requests} at once until the server answers again"));
+        }
     }
 }
 
-/// Of that, the waits which take long enough to wonder.
+/// Of that, what matters to all, and the waits which take long enough to wonder.
 pub fn long_waits(what: Between<'_>) {
     const LONG: Duration = Duration::from_secs(10);
-    if matches!(what, Between::Wait(_, pause) if pause >= LONG) {
-        between(what);
+    match what {
+        Between::Wait(_, pause) if pause < LONG => {}
+        Between::Change(..) => {}
+        Between::Wait(..) | Between::Stop(_) | Between::Slower(..) => between(what),
     }
 }
 

@@ -57,9 +57,17 @@ pub enum FailureKind {
     Odd,
     /// A command failed.
     Command,
+    /// Nobody was asked, since the requests before had all failed in a way that no waiting mends.
+    Stopped,
 }
 
 impl FailureKind {
+    /// Whether no waiting mends it.
+    pub fn is_lasting(self) -> bool {
+        use FailureKind::{Forbidden, NotFound, Quota, Unauthorized, Unreachable};
+        matches!(self, Unauthorized | Forbidden | NotFound | Quota | Unreachable)
+    }
+
     /// What to try after a failure of this kind, in the words of the command line.
     pub fn remedy(self) -> &'static str {
         match self {
@@ -84,6 +92,7 @@ impl FailureKind {
             }
             FailureKind::Command => "--on-error extractive goes on without a model; --timeout waits longer",
             FailureKind::Setup => "--on-error extractive goes on without a model",
+            FailureKind::Stopped => "run again with --resume when the server answers",
             FailureKind::Unreachable => {
                 "start the server, or --base-url names another address; --on-error extractive goes on without a model"
             }

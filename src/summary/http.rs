@@ -18,6 +18,7 @@ use super::attempts::{Failed, FailureKind, Patience};
 use super::body::get;
 use super::complaint::parameter::{Complaint, complaint};
 use super::complaint::{asked_wait, kind, kind_of_answer, said, window};
+use super::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use super::pace::Pace;
 use super::provider::Endpoint;
 use super::{Bill, NoAnswer, Reply, Request, shown};
@@ -41,6 +42,7 @@ pub struct Wire {
     pace: Option<Pace>,
     tell: Tell,
     learned: Learned,
+    limiter: Limiter,
     client: OnceLock<Client>,
 }
 
@@ -54,6 +56,10 @@ pub enum Between<'b> {
     Wait(&'b str, Duration),
     /// The server refused a parameter, in its words, and is sent another request from now on.
     Change(&'b str, &'b Change),
+    /// Nobody is asked any more, since the last requests failed as this one did.
+    Stop(&'b str),
+    /// The server is in trouble, in its words, and is sent so many requests at once.
+    Slower(&'b str, usize),
 }
 
 /// A failed attempt, with what the server complains of in the request.
@@ -66,7 +72,16 @@ impl Wire {
     /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted. `tell` is told
     /// of what happens between two attempts.
     pub fn new(timeout: Duration, patience: Patience, pace: Option<Pace>, tell: Tell) -> Self {
-        Wire { timeout, idle: IDLE_TIMEOUT, patience, pace, tell, learned: Learned::default(), client: OnceLock::new() }
+        Wire {
+            timeout,
+            idle: IDLE_TIMEOUT,
+            patience,
+            pace,
+            tell,
+            learned: Learned::default(),
+            limiter: Limiter::default(),
+            client: OnceLock::new(),
+        }
     }
 
     /// Asks for a summary and gives what the answer says. Where the server refuses a parameter, the request is made again as
@@ -75,6 +90,10 @@ impl Wire {
     /// # Errors
     /// The last attempt's error; the key is not in it, even where the server repeats it.
     pub fn post(&self, endpoint: &Endpoint, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
+        if let Some(why) = self.limiter.stopped() {
+            let message = format!("nobody was asked, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
+            return Err(NoAnswer::new(FailureKind::Stopped, message));
+        }
         let client = match self.client.get() {
             Some(client) => client,
             None => {
@@ -92,11 +111,20 @@ impl Wire {
             let body = endpoint.request_with(request, &known);
             // All that a server says leaves by here, and takes no key along: not in a result, a message or the cache.
             let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
+            let permit = self.limiter.begin();
             let Attempt { failed, complaint } = match self.attempt(client, endpoint, &body) {
-                Ok(reply) => return Ok(Reply { text: masked(reply.text), ..reply }),
+                Ok(reply) => {
+                    permit.end(None);
+                    return Ok(Reply { text: masked(reply.text), ..reply });
+                }
                 Err(attempt) => attempt,
             };
             let failed = Failed { message: masked(failed.message), ..failed };
+            match permit.end(Some(&failed)) {
+                Some(Changed::Stopped) => (self.tell)(Between::Stop(&failed.message)),
+                Some(Changed::Slower(at_once)) => (self.tell)(Between::Slower(&failed.message, at_once)),
+                None => {}
+            }
             let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
             if get(&Value::Object(endpoint.request_json.clone()), complaint.path).is_some() {
                 let said = failed.message.trim_end_matches('.');

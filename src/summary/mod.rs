@@ -14,6 +14,7 @@ pub mod extractive;
 pub mod fence;
 pub mod http;
 pub mod ledger;
+pub mod limiter;
 pub mod middle;
 pub mod pace;
 pub mod parts;

@@ -24,6 +24,7 @@ mod langgraph;
 mod lawful;
 mod laws;
 mod layers;
+mod limits;
 mod lines;
 mod links;
 mod pages;

@@ -1,0 +1,145 @@
+//! A batch whose server is of no use stops asking it, and one whose server is in trouble asks less at once.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::batch::{tree, within};
+use crate::program::Run;
+use crate::server::{Server, Step, completion};
+
+const FILES: usize = 60;
+
+/// A folder of conversations.
+fn logs() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("logs")).expect("made");
+    for at in 0..FILES {
+        fs::write(folder.path().join(format!("logs/{at}.json")), conversation(at)).expect("written");
+    }
+    folder
+}
+
+fn conversation(at: usize) -> String {
+    let says = |turn: usize| format!("Conversation {at} says its part {turn} of a longer story about ticket T-{at}.");
+    let role = |turn: usize| if turn.is_multiple_of(2) { "user" } else { "assistant" };
+    let messages: Vec<Value> = (0..8).map(|turn| json!({"role": role(turn), "content": says(turn)})).collect();
+    json!({ "messages": messages }).to_string()
+}
+
+fn compacted(folder: &Path, url: &str, more: &[&str]) -> Run {
+    let rules = ["--model", "openai:m", "--base-url", url, "--keep", "messages:2", "--ledger", "off"];
+    within(folder, &[&rules[..], &["--report", "report.jsonl"], more].concat())
+}
+
+/// How many conversations have each status, and how many requests were sent.
+fn reported(folder: &Path) -> (BTreeMap<String, usize>, u64) {
+    let text = fs::read_to_string(folder.join("report.jsonl")).expect("a report");
+    let mut statuses = BTreeMap::new();
+    let mut requests = 0;
+    for line in text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+        *statuses.entry(line["status"].as_str().expect("a status").to_owned()).or_insert(0) += 1;
+        requests += line["requests"].as_u64().unwrap_or(0);
+    }
+    (statuses, requests)
+}
+
+fn nobody_there() -> String {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    format!("http://{port}/v1")
+}
+
+#[test]
+fn a_run_stops_asking_whom_no_waiting_mends() {
+    let error = |status: u16, code: &str| {
+        Step::Answer(status, "", json!({"error": {"code": code, "message": "No."}}).to_string())
+    };
+    for (status, code) in [(401, ""), (403, ""), (404, ""), (402, ""), (429, "insufficient_quota")] {
+        let logs = logs();
+        let folder = logs.path();
+        let before = tree(&folder.join("logs"));
+        let mut steps = vec![error(status, code); 8];
+        steps.push(completion("Good notes.", "stop"));
+        let server = Server::start(steps);
+        let run = compacted(folder, &server.url, &["-j", "1", "-O", "out", "logs"]);
+        assert_eq!(run.code, 7, "{run:?}");
+        assert_eq!(server.requests().len(), 8, "{status}");
+        assert_eq!(run.stderr.matches("8 requests in a row failed").count(), 1, "{run:?}");
+        assert_eq!(run.stderr.matches(" answered ").count(), 9, "each failure and the reason to stop: {run:?}");
+        assert_eq!(reported(folder), ([("failed".to_owned(), FILES)].into(), 8), "{status}");
+        assert!(fs::read_to_string(folder.join("report.jsonl")).expect("a report").contains("nobody was asked"));
+        assert_eq!(tree(&folder.join("logs")), before);
+        let again = compacted(folder, &server.url, &["-j", "1", "--resume", "-O", "out", "logs"]);
+        assert_eq!(again.code, 0, "{again:?}");
+        assert_eq!(server.requests().len(), 8 + FILES, "{status}");
+        assert_eq!(reported(folder).0, [("compacted".to_owned(), FILES)].into());
+    }
+}
+
+#[test]
+fn nobody_at_the_address_costs_eight_requests_and_those_under_way() {
+    let logs = logs();
+    for (jobs, most) in [("1", 8), ("8", 15)] {
+        let more = ["--retries", "0", "-j", jobs, "-O", "out", "logs"];
+        let run = compacted(logs.path(), &nobody_there(), &more);
+        assert_eq!(run.code, 7, "{run:?}");
+        let (statuses, requests) = reported(logs.path());
+        assert_eq!(statuses, [("failed".to_owned(), FILES)].into());
+        assert!((8..=most).contains(&requests), "{requests}");
+        assert!(run.stderr.lines().count() < 20, "{run:?}");
+    }
+}
+
+#[test]
+fn what_is_not_asked_for_takes_the_way_of_what_fails() {
+    let dead = nobody_there();
+    for (on_error, status, code) in
+        [("extractive", "compacted", 0), ("passthrough", "unchanged", 0), ("embed", "compacted", 0)]
+    {
+        let logs = logs();
+        let run = compacted(logs.path(), &dead, &["--retries", "0", "--on-error", on_error, "-O", "out", "logs"]);
+        let (statuses, requests) = reported(logs.path());
+        assert_eq!((run.code, statuses), (code, [(status.to_owned(), FILES)].into()), "{run:?}");
+        assert!(requests < 20 && run.stderr.lines().count() < 25, "{requests}: {run:?}");
+    }
+    // A stream, too.
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: String = (0..FILES).map(|at| conversation(at) + "\n").collect();
+    fs::write(folder.path().join("all.jsonl"), &lines).expect("written");
+    let more = ["--retries", "0", "--on-error", "passthrough", "all.jsonl", "-o", "out.jsonl"];
+    let run = compacted(folder.path(), &dead, &more);
+    assert_eq!(fs::read_to_string(folder.path().join("out.jsonl")).expect("a file"), lines, "{run:?}");
+    assert!(reported(folder.path()).1 < 12, "{run:?}");
+}
+
+#[test]
+fn success_in_between_begins_the_count_anew() {
+    let logs = logs();
+    let unauthorized = Step::Answer(401, "", json!({"error": "No."}).to_string());
+    let mut steps = Vec::new();
+    for _ in 0..FILES / 8 + 1 {
+        steps.extend(vec![unauthorized.clone(); 7]);
+        steps.push(completion("Good notes.", "stop"));
+    }
+    let server = Server::start(steps);
+    let run = compacted(logs.path(), &server.url, &["-j", "1", "-O", "out", "logs"]);
+    assert_eq!((run.code, server.requests().len()), (7, FILES), "{run:?}");
+}
+
+#[test]
+fn a_server_in_trouble_is_asked_by_fewer_at_once_and_nothing_is_lost() {
+    for status in [500, 503, 429] {
+        let logs = logs();
+        let trouble = Step::Answer(status, "retry-after: 0\r\n", json!({"error": "Busy."}).to_string());
+        let steps =
+            (0..FILES * 3).map(|at| if at % 2 == 0 { trouble.clone() } else { completion("Good notes.", "stop") });
+        let server = Server::start(steps.collect());
+        let run = compacted(logs.path(), &server.url, &["-j", "8", "--retries", "20", "-O", "out", "logs"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(reported(logs.path()).0, [("compacted".to_owned(), FILES)].into());
+        assert!(run.stderr.contains("at most 1 request at once until the server answers again"), "{run:?}");
+    }
+}
