@@ -59,17 +59,10 @@ impl Format for Inspect {
 
     fn claim(&self, envelope: &Object<'_>) -> Claim {
         let has = |key: &str| envelope.get(key).is_some();
-        let is_logged = || ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
-        let fits = || {
-            let mut messages = envelope.get("messages").into_iter().flat_map(|messages| messages.items());
-            messages.all(|message| self.fit(&Object::of(message)) != Fit::Foreign)
-        };
-        match has("messages") && has("epoch") && has("input") {
-            // What fits now still does when some of it is gone, so that the result is read as the log was.
-            true if is_logged() || fits() => Claim::Sure,
-            true => Claim::Likely,
-            false => Claim::None,
-        }
+        let is_logged = ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
+        // Nothing that a cut could take away, so that the result is read as the log was. A sample without any of these is
+        // told by its messages.
+        if has("messages") && has("epoch") && has("input") && is_logged { Claim::Sure } else { Claim::None }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -178,7 +171,7 @@ mod tests {
             MESSAGES.to_owned(),
             sample.clone(),
             format!(r#"{{"version":2,"status":"success","samples":[{sample},{sample}]}}"#),
-            r#"{"epoch":1,"input":"u","target":"","messages":[{"content":"u","role":"user"}]}"#.to_owned(),
+            r#"{"epoch":1,"input":"u","target":"","store":{},"messages":[{"content":"u","role":"user"}]}"#.to_owned(),
         ] {
             let document = read(&source, None, None).expect("a transcript");
             assert!(document.transcripts.iter().all(|one| one.format.name() == "inspect"), "{source}");
@@ -189,6 +182,18 @@ mod tests {
         assert_eq!([0, 3].map(|index| messages[index].earlier), [false, true]);
         assert!(messages[1].calls[0].name.is_some_and(|name| name.is("f")));
         assert_eq!(messages[1].content.texts().len(), 1, "reasoning is not said");
+    }
+
+    #[test]
+    fn a_sample_that_only_seems_one_is_read_alike_whatever_was_cut() {
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"},"#;
+        let formats = [call, ""].map(|cut| {
+            let source = format!(
+                r#"{{"id":1,"epoch":1,"input":"u","target":"t","messages":[{cut}{{"role":"user","content":"u"}}]}}"#
+            );
+            read(&source, None, None).expect("a transcript").transcripts[0].format.name()
+        });
+        assert_eq!(formats, ["openai-chat"; 2]);
     }
 
     #[test]
