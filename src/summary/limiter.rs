@@ -33,6 +33,8 @@ struct State {
     not_before: Option<Instant>,
     /// How often the window was halved. What was sent before tells nothing of the new one.
     halvings: u64,
+    /// The smallest window that was told of: one that grows back and falls again is no news.
+    told: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +78,7 @@ impl Permit<'_> {
 pub enum Changed {
     /// Nobody is asked any more.
     Stopped,
-    /// So many requests are under way at once from now on.
+    /// So many requests are under way at once from now on, fewer than ever.
     Slower(usize),
 }
 
@@ -144,7 +146,9 @@ impl State {
         self.halvings += 1;
         let halved = (size / 2.0).floor().max(1.0);
         self.window = Some(Window { size: halved, before: self.window.map_or(size, |window| window.before) });
-        Some(Changed::Slower(halved as usize))
+        let at_once = halved as usize;
+        let is_news = self.told.is_none_or(|told| at_once < told);
+        is_news.then(|| Changed::Slower(*self.told.insert(at_once)))
     }
 
     fn widen(&mut self) {
@@ -207,6 +211,7 @@ mod tests {
         });
         // 1 + 2 + … + 7, as a window of n takes n answers to grow by one.
         assert!((20..40).contains(&answers.expect("the limit goes")), "{answers:?}");
+        assert_eq!(one(&limiter, Some(FailureKind::Trouble)), None, "it was told");
     }
 
     #[test]
