@@ -380,7 +380,7 @@ pub fn between(between: Between<'_>) {
             say(&format!("{}; asking again {change}, from now on", why.trim_end_matches('.')));
         }
         Between::Stop(why) => say(&format!(
-            "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; run again with --resume when that is mended"
+            "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; mend that and run again"
         )),
         Between::Slower(why, at_once) => {
             let requests = if at_once == 1 { "request" } else { "requests" };

@@ -92,7 +92,7 @@ impl FailureKind {
             }
             FailureKind::Command => "--on-error extractive goes on without a model; --timeout waits longer",
             FailureKind::Setup => "--on-error extractive goes on without a model",
-            FailureKind::Stopped => "run again with --resume when the server answers",
+            FailureKind::Stopped => "mend that and run again; --resume leaves out what is finished",
             FailureKind::Unreachable => {
                 "start the server, or --base-url names another address; --on-error extractive goes on without a model"
             }

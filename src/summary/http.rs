@@ -90,10 +90,6 @@ impl Wire {
     /// # Errors
     /// The last attempt's error; the key is not in it, even where the server repeats it.
     pub fn post(&self, endpoint: &Endpoint, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
-        if let Some(why) = self.limiter.stopped() {
-            let message = format!("nobody was asked, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
-            return Err(NoAnswer::new(FailureKind::Stopped, message));
-        }
         let client = match self.client.get() {
             Some(client) => client,
             None => {
@@ -106,12 +102,15 @@ impl Wire {
             if let Some(pace) = &self.pace {
                 thread::sleep(pace.turn(Instant::now()));
             }
+            let permit = self.limiter.begin().map_err(|why| {
+                let message = format!("nobody was asked, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
+                failed(FailureKind::Stopped, message)
+            })?;
             sent += 1;
             let known = self.learned.of(endpoint);
             let body = endpoint.request_with(request, &known);
             // All that a server says leaves by here, and takes no key along: not in a result, a message or the cache.
             let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
-            let permit = self.limiter.begin();
             let Attempt { failed, complaint } = match self.attempt(client, endpoint, &body) {
                 Ok(reply) => {
                     permit.end(None);

@@ -83,15 +83,16 @@ pub enum Changed {
 }
 
 impl Limiter {
-    /// Why nobody is asked any more, where that is so.
-    pub fn stopped(&self) -> Option<String> {
-        self.state().stopped.clone()
-    }
-
     /// Waits until a request may be sent.
-    pub fn begin(&self) -> Permit<'_> {
+    ///
+    /// # Errors
+    /// Why nobody is asked any more, not even again.
+    pub fn begin(&self) -> Result<Permit<'_>, String> {
         let mut state = self.state();
         loop {
+            if let Some(why) = &state.stopped {
+                return Err(why.clone());
+            }
             let now = Instant::now();
             let pause = state.not_before.map(|moment| moment.saturating_duration_since(now));
             let pause = pause.filter(|pause| !pause.is_zero());
@@ -105,7 +106,7 @@ impl Limiter {
         state.under_way += 1;
         let halvings = state.halvings;
         drop(state);
-        Permit { limiter: self, halvings }
+        Ok(Permit { limiter: self, halvings })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -169,8 +170,12 @@ mod tests {
         Failed { message: format!("{kind:?}"), kind, asked: None, advised: None, window: None }
     }
 
+    fn begun(limiter: &Limiter) -> Permit<'_> {
+        limiter.begin().expect("it is asked")
+    }
+
     fn one(limiter: &Limiter, kind: Option<FailureKind>) -> Option<Changed> {
-        limiter.begin().end(kind.map(failed).as_ref())
+        begun(limiter).end(kind.map(failed).as_ref())
     }
 
     #[test]
@@ -185,10 +190,9 @@ mod tests {
             for _ in 0..7 {
                 assert_eq!(one(&limiter, Some(Unauthorized)), None, "{between:?}");
             }
-            assert_eq!(limiter.stopped(), None);
+            assert!(limiter.begin().is_ok());
             assert_eq!(one(&limiter, Some(Unauthorized)), Some(Changed::Stopped), "{between:?}");
-            assert_eq!(limiter.stopped().as_deref(), Some("Unauthorized"));
-            assert_eq!(one(&limiter, Some(Unauthorized)), None, "it is said once");
+            assert_eq!(limiter.begin().err().as_deref(), Some("Unauthorized"));
         }
         let limiter = Limiter::default();
         let all: Vec<_> = (0..8).map(|_| one(&limiter, Some(Unreachable))).collect();
@@ -198,7 +202,7 @@ mod tests {
     #[test]
     fn the_window_is_halved_once_for_what_was_under_way_and_grows_back() {
         let limiter = Limiter::default();
-        let permits: Vec<Permit<'_>> = (0..8).map(|_| limiter.begin()).collect();
+        let permits: Vec<Permit<'_>> = (0..8).map(|_| begun(&limiter)).collect();
         let trouble = failed(FailureKind::Trouble);
         let changes: Vec<_> = permits.into_iter().filter_map(|permit| permit.end(Some(&trouble))).collect();
         assert_eq!(changes, [Changed::Slower(4)]);
@@ -217,12 +221,12 @@ mod tests {
     #[test]
     fn no_more_are_under_way_than_the_window_has() {
         let limiter = Limiter::default();
-        let four: Vec<Permit<'_>> = (0..4).map(|_| limiter.begin()).collect();
+        let four: Vec<Permit<'_>> = (0..4).map(|_| begun(&limiter)).collect();
         let trouble = failed(FailureKind::Trouble);
         for permit in four {
             permit.end(Some(&trouble));
         }
-        let (one, other) = (limiter.begin(), limiter.begin());
+        let (one, other) = (begun(&limiter), begun(&limiter));
         thread::scope(|scope| {
             let waiting = scope.spawn(|| drop(limiter.begin()));
             thread::sleep(Duration::from_millis(50));
@@ -236,9 +240,9 @@ mod tests {
     fn all_wait_as_long_as_the_server_asks() {
         let limiter = Limiter::default();
         let asked = Some(Duration::from_millis(80));
-        limiter.begin().end(Some(&Failed { asked, ..failed(FailureKind::RateLimited) }));
-        let begun = Instant::now();
+        begun(&limiter).end(Some(&Failed { asked, ..failed(FailureKind::RateLimited) }));
+        let moment = limiter.state().not_before;
         drop(limiter.begin());
-        assert!(begun.elapsed() >= Duration::from_millis(60));
+        assert!(moment.is_some_and(|moment| moment <= Instant::now()), "nobody is asked before");
     }
 }

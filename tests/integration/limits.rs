@@ -82,15 +82,43 @@ fn a_run_stops_asking_whom_no_waiting_mends() {
 #[test]
 fn nobody_at_the_address_costs_eight_requests_and_those_under_way() {
     let logs = logs();
-    for (jobs, most) in [("1", 8), ("8", 15)] {
-        let more = ["--retries", "0", "-j", jobs, "-O", "out", "logs"];
+    for (jobs, retries, most) in [("1", "0", 8), ("8", "0", 15), ("8", "3", 15), ("2", "3", 9)] {
+        let more = ["--retries", retries, "-j", jobs, "-O", "out", "logs"];
         let run = compacted(logs.path(), &nobody_there(), &more);
         assert_eq!(run.code, 7, "{run:?}");
         let (statuses, requests) = reported(logs.path());
         assert_eq!(statuses, [("failed".to_owned(), FILES)].into());
         assert!((8..=most).contains(&requests), "{requests}");
         assert!(run.stderr.lines().count() < 20, "{run:?}");
+        fs::remove_dir_all(logs.path().join("out")).expect("removed");
     }
+}
+
+#[test]
+fn each_part_of_a_history_counts_and_a_later_run_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("logs")).expect("made");
+    let long = |at: usize| {
+        let says = |turn: usize| format!("Conversation {at}, turn {turn}: {}", "word ".repeat(400));
+        let messages: Vec<Value> = (0..40)
+            .map(|turn| json!({"role": if turn % 2 == 0 { "user" } else { "assistant" }, "content": says(turn)}))
+            .collect();
+        json!({ "messages": messages }).to_string()
+    };
+    for at in 0..12 {
+        fs::write(folder.path().join(format!("logs/{at}.json")), long(at)).expect("written");
+    }
+    // The first parts are answered; then the key is no longer good.
+    let mut steps = vec![completion("Notes.", "stop"); 2];
+    steps.extend(vec![Step::Answer(401, "", json!({"error": "No."}).to_string()); 8]);
+    steps.push(completion("Notes.", "stop"));
+    let server = Server::start(steps);
+    let more = ["--context-window", "8000", "-j", "1", "-O", "out", "logs"];
+    let run = compacted(folder.path(), &server.url, &more);
+    assert_eq!((run.code, server.requests().len()), (7, 10), "{run:?}");
+    let again = compacted(folder.path(), &server.url, &[&more[..], &["--resume"]].concat());
+    assert_eq!(again.code, 0, "{again:?}");
+    assert_eq!(reported(folder.path()).0, [("compacted".to_owned(), 12)].into());
 }
 
 #[test]
