@@ -16,7 +16,7 @@ use tcompact::plan::{Policy, mark_summaries, plan, total};
 use tcompact::rewrite::{self, Edit, Placed};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::Transcript;
-use tcompact::transcript::format::{SummaryMessage, SummaryRole};
+use tcompact::transcript::formats::{SummaryMessage, SummaryRole};
 use tcompact::transcript::framing;
 use tcompact::transcript::source::Source;
 

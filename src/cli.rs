@@ -4,6 +4,7 @@
 
 mod brief;
 pub mod errors;
+pub mod tables;
 mod values;
 
 use std::path::PathBuf;
@@ -13,14 +14,14 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::exit;
+use crate::llm::providers::PROVIDERS;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
-use crate::summary::provider::PROVIDERS;
 use crate::tokens::{COUNTERS, Counter, models};
-use crate::transcript::format::{FORMATS, SummaryRole};
+use crate::transcript::formats::{FORMATS, SummaryRole};
 use crate::transcript::framing::Lines;
 
 pub use brief::BRIEF;

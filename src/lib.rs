@@ -17,7 +17,7 @@
 //! use tcompact::rewrite::{apply, splice, summary_message};
 //! use tcompact::summary::extractive::summarize;
 //! use tcompact::tokens::{Counter, Tally};
-//! use tcompact::transcript::format::{SummaryMessage, SummaryRole};
+//! use tcompact::transcript::formats::{SummaryMessage, SummaryRole};
 //! use tcompact::transcript::{Message, framing, source::Source};
 //!
 //! let text = r#"[
@@ -86,16 +86,17 @@
 //! A model of the whole transcript: no message is ever written out again from what was read of it. Async code: a thread
 //! for each of some hundred requests will do. A build script: what is generated is committed, and a test says when it is stale.
 
-pub mod app;
 pub mod cli;
+pub mod engine;
 pub mod exit;
 pub mod fault;
+pub mod files;
 pub mod hash;
 pub mod interrupt;
+pub mod llm;
 pub mod plan;
-pub mod presets;
+pub mod report;
 pub mod rewrite;
-pub mod run;
 pub mod sanitize;
 pub mod settings;
 pub mod slip;

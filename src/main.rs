@@ -3,15 +3,16 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use tcompact::app;
+use tcompact::cli::tables;
 use tcompact::cli::{self, When};
+use tcompact::engine;
 use tcompact::exit::{Exit, Failure};
 use tcompact::fault;
-use tcompact::presets;
-use tcompact::run::{output, tables};
+use tcompact::files::output;
 use tcompact::sanitize::{sanitize, sanitize_line};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
+use tcompact::settings::presets;
 
 fn main() -> ExitCode {
     fault::install_hook();
@@ -65,11 +66,11 @@ fn run() -> anyhow::Result<Exit> {
         return Ok(Exit::Success);
     }
     if let Some(archive) = &command_line.arguments.restore {
-        return app::restore(archive, &command_line.arguments);
+        return engine::restore(archive, &command_line.arguments);
     }
     let resolved = command_line.resolve(&presets::values, |name| std::env::var_os(name))?;
     colour(resolved.arguments.color);
-    app::run(Settings::new(resolved, |name| std::env::var(name).ok())?)
+    engine::run(Settings::new(resolved, |name| std::env::var(name).ok())?)
 }
 
 fn colour(when: When) {

@@ -8,6 +8,7 @@ mod file;
 mod keys;
 pub mod layers;
 mod names;
+pub mod presets;
 mod request_json;
 pub mod summarizer;
 
@@ -20,28 +21,28 @@ use std::sync::atomic::AtomicU64;
 use anyhow::Result;
 
 use crate::cli::{Accept, Arguments, Emit, OnError, When};
+use crate::engine::ordered_output;
 use crate::exit::Failure;
+use crate::files::input::plain;
+use crate::llm::Summarizer;
+use crate::llm::cache::Cache;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::{self, Plan, Policy};
-use crate::presets::{self, Preset, Ways};
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::{self, Removal, Thinking};
-use crate::run::input::plain;
-use crate::run::turns;
-use crate::summary::Summarizer;
-use crate::summary::cache::Cache;
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Recipe, Trim};
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::transcript::Transcript;
-use crate::transcript::format::{Format, SummaryRole};
+use crate::transcript::formats::{Format, SummaryRole};
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
 use names::{find_model, from};
+use presets::{Preset, Ways};
 use summarizer::{
     Writer, asks, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, unknown, writer_provider,
 };
@@ -217,7 +218,7 @@ impl Settings {
 
     /// How many conversations are worked on at once.
     pub fn jobs(&self) -> usize {
-        self.jobs.unwrap_or_else(turns::of_machine)
+        self.jobs.unwrap_or_else(ordered_output::of_machine)
     }
 
     /// The thinking that goes from the messages which a plan has stay: none where it leaves their history as it was.

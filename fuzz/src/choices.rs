@@ -3,7 +3,7 @@
 
 use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
-use tcompact::transcript::format::{FORMATS, Format};
+use tcompact::transcript::formats::{FORMATS, Format};
 
 /// Choices that are still to be made; what is not said is the first of what there is.
 pub(crate) struct Choices<'b>(&'b [u8]);

@@ -6,7 +6,7 @@ use tcompact::rewrite::repair::Repair;
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
 use tcompact::transcript::Transcript;
-use tcompact::transcript::format::Format;
+use tcompact::transcript::formats::Format;
 use tcompact::transcript::framing::{self, Lines};
 use tcompact::transcript::source::Source;
 

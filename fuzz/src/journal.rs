@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use tcompact::engine::journal::Journal;
 use tcompact::hash::sha256;
-use tcompact::run::journal::Journal;
 
 use crate::choices::split;
 

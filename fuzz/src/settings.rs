@@ -9,9 +9,9 @@ use std::str::FromStr;
 use tcompact::plan::pairs::Pairs;
 use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
-use tcompact::presets;
 use tcompact::settings::Settings;
 use tcompact::settings::layers::{CommandLine, Resolved};
+use tcompact::settings::presets;
 use tcompact::tokens::Counter;
 
 fn resolved(words: &[&str], variable: impl Fn(&str) -> Option<OsString>) -> Result<Resolved, String> {

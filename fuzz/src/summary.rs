@@ -1,10 +1,10 @@
 //! Summaries: what providers answer, and what is written here.
 
 use serde_json::{Map, json};
+use tcompact::llm::providers::{Endpoint, PROVIDERS};
 use tcompact::rewrite::redaction::Redactor;
 use tcompact::summary::ledger::{self, Ledger};
-use tcompact::summary::provider::{Endpoint, PROVIDERS};
-use tcompact::summary::{acceptance, data, fence};
+use tcompact::summary::{acceptance, fence, inline_data};
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
 use tcompact::transcript::Message;
@@ -43,8 +43,8 @@ fn worded(text: &str) {
     assert!(text.contains(fence::unwrapped(text)));
     assert!(fence::opened(text).len() <= text.len());
     // Placeholders are short, so that nothing is found in what was made.
-    let once = data::without_data(text).into_owned();
-    assert_eq!(data::without_data(&once), once);
+    let once = inline_data::without_data(text).into_owned();
+    assert_eq!(inline_data::without_data(&once), once);
     let masked = Redactor::new().mask(text).into_owned();
     assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
     let beside = ledger::beside_another(text);

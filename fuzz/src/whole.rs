@@ -5,17 +5,17 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use tcompact::app::{self, Archived};
 use tcompact::cli::Arguments;
+use tcompact::engine::{self, Archived};
+use tcompact::files::append::{self, Section};
+use tcompact::files::input::Input;
 use tcompact::hash::sha256;
-use tcompact::presets::{self, PRESETS};
 use tcompact::rewrite::restoring::{Record, put_back};
-use tcompact::run::append::{self, Section};
-use tcompact::run::input::Input;
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
-use tcompact::summary::{Answers, Bill, NoAnswer, Reply, Request};
-use tcompact::transcript::format::by_name;
+use tcompact::settings::presets::{self, PRESETS};
+use tcompact::summary::exchange::{Answers, Bill, NoAnswer, Reply, Request};
+use tcompact::transcript::formats::by_name;
 use tcompact::transcript::framing;
 use tcompact::transcript::source::Source;
 
@@ -60,8 +60,8 @@ pub struct Processed {
 pub fn processed(arguments: &[String], text: &str) -> anyhow::Result<Processed> {
     let settings = Settings::new(understood(arguments)?.resolve(&presets::values, |_| None)?, |_| None)?;
     let input = Input { name: "-".to_owned(), text: text.to_owned(), ..Input::default() };
-    let outcome = app::made(&settings, &input, &Nobody, &mut Vec::new())?;
-    let app::Outcome { made, compacted, archived, .. } = outcome;
+    let outcome = engine::made(&settings, &input, &Nobody, &mut Vec::new())?;
+    let engine::Outcome { made, compacted, archived, .. } = outcome;
     Ok(Processed { text: made.text(text), compacted, archived })
 }
 
@@ -230,5 +230,5 @@ fn restored(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
     let word = |flag: &str, path: &Path| format!("{flag}{}", path.display());
     let words = [word("--restore=", archive), word("", short), word("--output=", long)];
     let arguments: Arguments = understood(&words)?.arguments;
-    app::restore(archive, &arguments).map(drop)
+    engine::restore(archive, &arguments).map(drop)
 }

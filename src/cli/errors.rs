@@ -5,7 +5,7 @@ use std::error::Error;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use super::command;
+use crate::cli::command;
 use crate::plan::size::whole;
 use crate::slip::{Slip, nearest, quoted};
 use crate::tokens::models;

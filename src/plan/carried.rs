@@ -10,7 +10,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
 use crate::transcript::{Content, Message, Rest, Role, Transcript};
 
-use super::Policy;
+use crate::plan::Policy;
 
 /// The name of a summary message that the next summary carries on.
 pub const NAME: &str = "summary";

@@ -5,9 +5,9 @@
 
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;
-use crate::transcript::format::SummaryPlace;
+use crate::transcript::formats::SummaryPlace;
 
-use super::{Plan, Policy};
+use crate::plan::{Plan, Policy};
 
 /// The compactions of a conversation that matter.
 pub(super) struct Compactions {

@@ -4,9 +4,9 @@ use crate::transcript::Transcript;
 use crate::transcript::order::Turn;
 use crate::transcript::pairing::Pairing;
 
-use super::pairs::Pairs;
-use super::size::Size;
-use super::{Weight, is_turn, langchain};
+use crate::plan::pairs::Pairs;
+use crate::plan::size::Size;
+use crate::plan::{Weight, is_turn, langchain};
 
 /// Where `--keep` alone would cut: the first index that stays; nothing where all stays.
 pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {

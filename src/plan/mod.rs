@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::foreign;
-use crate::transcript::format::SummaryPlace;
+use crate::transcript::formats::SummaryPlace;
 use crate::transcript::order::Turn;
 use crate::transcript::{Bound, Message, Note, Transcript};
 

@@ -4,13 +4,13 @@ use std::str::FromStr;
 
 use regex::Regex;
 
-use crate::transcript::format::{SummaryPlace, SummaryRole};
+use crate::transcript::formats::{SummaryPlace, SummaryRole};
 use crate::transcript::{Message, Role, Transcript};
 
 use crate::slip::{Slip, nearest};
 
-use super::Policy;
-use super::carried::is_named;
+use crate::plan::Policy;
+use crate::plan::carried::is_named;
 
 /// A rule by which messages stay.
 #[derive(Debug, Clone)]

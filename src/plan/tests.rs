@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-use super::*;
+use crate::plan::*;
 use crate::tokens::Counter;
 use crate::transcript::framing::tests::read;
 

@@ -11,7 +11,7 @@ use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, Role, Transcript};
 
-use super::Edit;
+use crate::rewrite::Edit;
 
 /// Characters of a cut argument that stay.
 const STAYS: usize = 20;
@@ -62,7 +62,7 @@ impl Truncation {
             .flat_map(|message| &message.calls)
             .filter(|call| self.tools.is_empty() || self.tools.iter().any(|name| is_named(call, name)));
         let mut edits: Vec<Edit> = calls.flat_map(|call| self.cut(transcript.source, call)).collect();
-        super::sort(&mut edits);
+        crate::rewrite::sort(&mut edits);
         edits
     }
 
@@ -78,7 +78,7 @@ impl Truncation {
                 let object = arguments.as_ref().and_then(Source::first);
                 let inner = object.map(|object| self.cut_values(object)).unwrap_or_default();
                 let whole = text.span_in(source).filter(|_| !inner.is_empty());
-                let respelled = Value::from(super::apply(&json, &inner)).to_string();
+                let respelled = Value::from(crate::rewrite::apply(&json, &inner)).to_string();
                 whole
                     .map(|range| Edit { range, text: respelled[1..respelled.len() - 1].to_owned() })
                     .into_iter()
@@ -113,7 +113,7 @@ mod tests {
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
         let early = truncation.early_edits(transcript, &tally, &policy());
         let late = truncation.late_edits(transcript, 1);
-        super::super::apply(source, if truncation.sizes.is_some() { &early } else { &late })
+        crate::rewrite::apply(source, if truncation.sizes.is_some() { &early } else { &late })
     }
 
     const ALL: Truncation = Truncation { longest: 24, mark: " (cut)", tools: &[], sizes: None };

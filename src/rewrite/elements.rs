@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::Edit;
+use crate::rewrite::Edit;
 
 /// The keys whose member goes when nothing is left in its list: providers refuse it empty.
 const NEVER_EMPTY: &str = "tool_calls";

@@ -14,7 +14,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Role, Transcript};
 
-use super::Edit;
+use crate::rewrite::Edit;
 
 /// Hexadecimal digits of a file's hash that name it.
 const NAME_DIGITS: usize = 16;

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
-use crate::transcript::format::{Place, SummaryMessage};
+use crate::transcript::formats::{Place, SummaryMessage};
 
 pub use style::Style;
 pub use update::{no_update, refused_by_state, remaining, update};

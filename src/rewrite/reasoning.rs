@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::transcript::json::Kind;
 use crate::transcript::{Content, Message, Role, Transcript};
 
-use super::{Edit, removal};
+use crate::rewrite::{Edit, removal};
 
 /// Block types of such reasoning.
 const BOUND: [&str; 3] = ["thinking", "redacted_thinking", "reasoning_content"];

@@ -9,13 +9,13 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::transcript::format::{PARTS, Place, SummaryMessage, SummaryRole};
+use crate::transcript::formats::{PARTS, Place, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::order::{Order, Results, Turn};
 use crate::transcript::pairing::Part;
 use crate::transcript::{self, Content, Message, PartKind, Role, Transcript};
 
-use super::{Edit, Style, elements};
+use crate::rewrite::{Edit, Style, elements};
 
 /// How calls are mended that have no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -45,7 +45,7 @@ pub fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
             edits = round(&work, &found);
         }
     }
-    super::sort(&mut edits);
+    crate::rewrite::sort(&mut edits);
     // Two that meet are made one after the other.
     let mut end = 0;
     edits.retain(|edit| {
@@ -78,8 +78,8 @@ impl<'w, 'a> Work<'w, 'a> {
         let messages = &transcript.messages;
         let first = messages.first().map(Message::span);
         let separator = (1..messages.len()).find_map(|at| gap(transcript, at));
-        let separator =
-            separator.unwrap_or_else(|| super::default_separator(transcript.source, first.as_ref()).to_owned());
+        let separator = separator
+            .unwrap_or_else(|| crate::rewrite::default_separator(transcript.source, first.as_ref()).to_owned());
         Work { transcript, how, ascii: Style::is_ascii(transcript), separator }
     }
 

@@ -10,8 +10,8 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Edit, apply};
 use crate::hash::sha256;
+use crate::rewrite::{Edit, apply};
 use crate::transcript::Transcript;
 
 /// What was done to one conversation.
@@ -223,7 +223,7 @@ pub fn put_back(text: &str, name: &str, line: Option<usize>, mut records: Vec<Re
     edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
     edits.dedup();
     let mut edits: Vec<Edit> = edits.into_iter().flatten().collect();
-    super::sort(&mut edits);
+    crate::rewrite::sort(&mut edits);
     let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
     if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
         return Err(Refused::DoesNotFit);

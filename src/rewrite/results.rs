@@ -13,7 +13,7 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript};
 
-use super::Edit;
+use crate::rewrite::Edit;
 
 /// Characters of a read file that stay.
 const READ_STAYS: usize = 4_000;

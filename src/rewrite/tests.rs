@@ -1,7 +1,7 @@
 //! Splices, to the byte.
 
-use super::*;
-use crate::transcript::format::SummaryRole;
+use crate::rewrite::*;
+use crate::transcript::formats::SummaryRole;
 use crate::transcript::framing::tests::read;
 
 fn planned(cutoff: usize, pinned: &[usize]) -> Plan {

@@ -10,13 +10,13 @@ use std::ops::Range;
 use crate::plan::Plan;
 use crate::tokens::Counter;
 use crate::tokens::binding::binds_thinking;
-use crate::transcript::format::{Place, SummaryMessage, SummaryRole, lone};
+use crate::transcript::formats::{Place, SummaryMessage, SummaryRole, lone};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Mark, Thought, model_of, own_model, thoughts};
 use crate::transcript::{Message, Role, Transcript};
 
-use super::repair::{NO_ANSWER, is_all};
-use super::{Edit, Style, arguments, elements};
+use crate::rewrite::repair::{NO_ANSWER, is_all};
+use crate::rewrite::{Edit, Style, arguments, elements};
 
 /// What is done with thinking behind history that has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -90,7 +90,7 @@ pub fn removal(
             removal.emptied.push(index);
         }
     }
-    super::sort(&mut removal.edits);
+    crate::rewrite::sort(&mut removal.edits);
     removal
 }
 
@@ -119,7 +119,7 @@ impl Removal {
             if self.emptied.binary_search(&index).is_ok() {
                 return before;
             }
-            let edited = super::edited(transcript, index, &self.edits);
+            let edited = crate::rewrite::edited(transcript, index, &self.edits);
             before.saturating_sub(lone(transcript.format, &edited, |left| counter.count(left)).unwrap_or(before))
         };
         self.messages.iter().map(of_one).sum()
@@ -133,7 +133,7 @@ impl Removal {
         edits.extend(bridged.into_iter().filter_map(|index| bridge(transcript, index)));
         let gone: Vec<Range<usize>> = gone.into_iter().map(|index| transcript.messages[index].span()).collect();
         edits.extend(elements::without(transcript.source, &gone));
-        super::sort(&mut edits);
+        crate::rewrite::sort(&mut edits);
         edits
     }
 }

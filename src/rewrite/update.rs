@@ -6,12 +6,12 @@
 use serde_json::Value;
 
 use crate::plan::{Plan, carried};
-use crate::transcript::format::Format;
+use crate::transcript::formats::Format;
 use crate::transcript::json::Object;
 use crate::transcript::source::Source;
 use crate::transcript::{Message, Transcript, coercion};
 
-use super::{Edit, Placed, Style, edited};
+use crate::rewrite::{Edit, Placed, Style, edited};
 
 /// What is printed where nothing was to be done.
 pub fn no_update() -> String {

@@ -9,10 +9,10 @@ use std::ffi::OsString;
 use anyhow::Result;
 use serde_json::{Map, Value as Json};
 
-use super::file::found;
-use super::layers::{ConfigFile, Given, Source, Value};
 use crate::exit::Failure;
-use crate::summary::provider;
+use crate::llm::providers;
+use crate::settings::file::found;
+use crate::settings::layers::{ConfigFile, Given, Source, Value};
 use crate::tokens::models::{self, Model};
 
 /// The key by which the file is known.
@@ -267,14 +267,14 @@ fn full_name_of(entry: &Json) -> Option<String> {
 
 /// A model's full name, as `--model` takes it.
 fn full_name(name: &str) -> Option<String> {
-    if name.split_once(':').is_some_and(|(provider, model)| provider::by_name(provider).is_some() && !model.is_empty())
+    if name.split_once(':').is_some_and(|(provider, model)| providers::by_name(provider).is_some() && !model.is_empty())
     {
         return Some(name.to_owned());
     }
     let family = FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, provider)| *provider);
     let all: Vec<Model> = models::all().filter(|model| model.name == name).collect();
     let own = all.iter().find(|model| family == Some(model.provider));
-    let model = own.or_else(|| all.iter().find(|model| provider::by_name(model.provider).is_some()))?;
+    let model = own.or_else(|| all.iter().find(|model| providers::by_name(model.provider).is_some()))?;
     Some(format!("{}:{name}", model.provider))
 }
 

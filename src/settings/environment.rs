@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
-use super::keys::{Keys, Kind, kind};
-use super::layers::{Given, Source, Value};
 use crate::exit::Failure;
+use crate::settings::keys::{Keys, Kind, kind};
+use crate::settings::layers::{Given, Source, Value};
 use crate::slip::Slip;
 
 /// The flags that variables give. An empty variable counts as not set; one of an unknown name may be somebody else's.

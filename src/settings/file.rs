@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Map, Value as Json};
 
-use super::deerflow;
-use super::keys::{Keys, Kind};
-use super::layers::{ConfigFile, Given, Source, Value};
 use crate::exit::Failure;
-use crate::run::input::plain;
+use crate::files::input::plain;
+use crate::settings::deerflow;
+use crate::settings::keys::{Keys, Kind};
+use crate::settings::layers::{ConfigFile, Given, Source, Value};
 use crate::slip::Slip;
 
 /// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.

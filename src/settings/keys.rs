@@ -8,9 +8,9 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use super::layers::{Given, Source, Value};
 use crate::cli::errors::{mended, slip};
 use crate::exit::Failure;
+use crate::settings::layers::{Given, Source, Value};
 use crate::slip::{Slip, nearest, quoted};
 
 /// What is said on the command line only.

@@ -10,12 +10,12 @@ use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-use super::keys::{Keys, Kind, kind};
-use super::{environment, file};
 use crate::cli::{self, Arguments};
 use crate::exit::Failure;
-use crate::presets::PRESETS;
 use crate::sanitize::is_control;
+use crate::settings::keys::{Keys, Kind, kind};
+use crate::settings::presets::PRESETS;
+use crate::settings::{environment, file};
 use crate::slip::{Slip, nearest};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
@@ -308,7 +308,7 @@ impl CommandLine {
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
         let model = self.arguments.model.as_ref().or(below);
-        let endpoint = !command && model.is_some_and(|model| model != super::summarizer::EXTRACTIVE);
+        let endpoint = !command && model.is_some_and(|model| model != crate::settings::summarizer::EXTRACTIVE);
         merged.retain(|given| match given.flag.as_str() {
             "json" => dry_run,
             "base-url" | "api-key-env" | "request-json" => endpoint,

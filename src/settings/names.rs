@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::exit::Failure;
 use crate::slip::{Slip, nearest, quoted};
 use crate::tokens::models::{self, Model, NotFound};
-use crate::transcript::format::{self, FORMATS, Format};
+use crate::transcript::formats::{self, FORMATS, Format};
 
 /// The format that `--from` names, if it is not to be told.
 ///
@@ -15,7 +15,7 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
     if name == "auto" {
         return Ok(None);
     }
-    let format = format::by_name(name).ok_or_else(|| {
+    let format = formats::by_name(name).ok_or_else(|| {
         let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
         let slip = Slip::new(format!("there is no such format; there are {}", names.join(", ")));
         let slip = slip.meant(nearest(name, names));

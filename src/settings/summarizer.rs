@@ -5,24 +5,25 @@ use std::time::Duration;
 use anyhow::Result;
 use reqwest::Url;
 
-use super::layers::Given;
-use super::request_json;
 use crate::cli::{Arguments, Facts};
 use crate::exit::Failure;
+use crate::files::input::plain;
+use crate::llm::Summarizer;
+use crate::llm::cache::Cache;
+use crate::llm::http::{Tell, Wire};
+use crate::llm::pace::Pace;
+use crate::llm::providers::parameters::THOUGHTS;
+use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
+use crate::llm::retry::Patience;
+use crate::llm::secret::Secret;
 use crate::plan::economy::Prices;
-use crate::run::input::plain;
-use crate::run::report::Billed;
-use crate::run::said;
+use crate::report::json::Billed;
+use crate::report::reporter;
+use crate::settings::layers::Given;
+use crate::settings::request_json;
 use crate::slip::{Slip, nearest, quoted};
-use crate::summary::attempts::Patience;
-use crate::summary::cache::Cache;
-use crate::summary::http::{Tell, Wire};
-use crate::summary::pace::Pace;
-use crate::summary::provider::parameters::THOUGHTS;
-use crate::summary::provider::{self, Endpoint, PROVIDERS, Provider};
+use crate::summary::exchange::Usage;
 use crate::summary::recipe::Recipe;
-use crate::summary::secret::Secret;
-use crate::summary::{Summarizer, Usage};
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 
@@ -66,8 +67,8 @@ pub(super) fn summarizer(
     let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
     let tell: Tell = match (arguments.quiet, arguments.verbose) {
         (true, _) => |_| {},
-        (false, true) => said::between,
-        (false, false) => said::long_waits,
+        (false, true) => reporter::between,
+        (false, false) => reporter::long_waits,
     };
     let wire = Wire::new(timeout, patience, arguments.rate.map(Pace::new), tell);
     Ok(Summarizer::Endpoint(
@@ -128,7 +129,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
         failure.try_next(format!("tcompact {next}"))
     };
     let (provider, model) = name.split_once(':').unwrap_or((name, ""));
-    let known = provider::by_name(provider);
+    let known = providers::by_name(provider);
     if model.is_empty() || provider.is_empty() {
         let what = match known {
             Some(_) => "the name of the model is missing".to_owned(),
@@ -215,7 +216,7 @@ pub(super) fn in_table(name: &str) -> String {
 /// The provider of the model that summarizes, which need not be in the table.
 pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
     let name = in_table(arguments.model.as_deref()?);
-    provider::by_name(name.split_once(':')?.0).map(|provider| provider.name)
+    providers::by_name(name.split_once(':')?.0).map(|provider| provider.name)
 }
 
 /// What is known of the model that summarizes, by tcompact's own recipe.
@@ -246,7 +247,7 @@ impl Writer {
         let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
         let asked_tokens = arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
         let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
-        let wants = named.and_then(|(provider, model)| provider::by_name(provider)?.parameters.of(model));
+        let wants = named.and_then(|(provider, model)| providers::by_name(provider)?.parameters.of(model));
         let thought_tokens = if wants.is_some_and(|wants| wants.thinks) { THOUGHTS } else { 0 };
         Writer {
             window,

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::ledger::spoken;
-use super::prompt::words;
-use super::provider::parameters::THOUGHTS;
-use super::{Reply, Stop, Usage};
+use crate::llm::providers::parameters::THOUGHTS;
+use crate::summary::exchange::{Reply, Stop, Usage};
+use crate::summary::ledger::spoken;
+use crate::summary::prompt::words;
 
 /// Why a summary is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The history as known systems write it down for their summarizer, to the byte.
 //!
-//! tcompact's own way is in [`super::prompt`].
+//! tcompact's own way is in [`crate::summary::prompt`].
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role};
 
-use super::prompt;
+use crate::summary::prompt;
 
 /// A way of writing messages down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
-use super::prompt;
+use crate::summary::prompt;
 
 /// Characters of a text that are left of it, whatever the limit.
 const SHORTEST: usize = 16;

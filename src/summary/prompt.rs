@@ -8,12 +8,12 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
-use super::buffer::escaped;
-use super::data::without_data;
-use super::fence::opened;
-use super::ledger::without;
-use super::python_format;
-use super::recipe::Fill;
+use crate::summary::buffer::escaped;
+use crate::summary::fence::opened;
+use crate::summary::inline_data::without_data;
+use crate::summary::ledger::without;
+use crate::summary::python_format;
+use crate::summary::recipe::Fill;
 
 /// English has about three words for four tokens.
 const WORDS_PER_TOKEN: f64 = 0.75;

@@ -1,8 +1,8 @@
 //! How a summary is asked for, where known systems do it otherwise than tcompact: what is sent, what becomes of the
 //! answer, and what is done when it is too much to send.
 
-use super::buffer::Buffer;
-use super::prompt::BuiltIn;
+use crate::summary::buffer::Buffer;
+use crate::summary::prompt::BuiltIn;
 
 /// A system's way of asking for a summary.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,8 @@
 
 use crate::tokens::{Counter, python};
 
-use super::buffer::escaped;
-use super::trim_messages::most;
+use crate::summary::buffer::escaped;
+use crate::summary::trim_messages::most;
 
 /// Which end of a text stays.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
-use super::python::{Chars, Sink};
-use super::{MEDIA_TOKENS, python};
+use crate::tokens::python::{Chars, Sink};
+use crate::tokens::{MEDIA_TOKENS, python};
 
 /// Characters of `[]` around a list and of `, ` between its items.
 const LIST_BRACKETS: usize = 2;

@@ -3,9 +3,9 @@
 //! Chat Completions messages go through `convert_to_messages`; its own serialisations were converted before, and only
 //! text that is none can still stop it.
 
-use super::json::{Json, Kind, Object};
-use super::source::Source;
-use super::{Message, Role};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::source::Source;
+use crate::transcript::{Message, Role};
 
 /// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
 pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
@@ -48,7 +48,7 @@ fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
 
 /// Text blocks whose text is none: `LangChain` cannot count them.
 fn wrong_text(message: &Message<'_>) -> Option<String> {
-    let super::Content::Parts(parts) = &message.content else { return None };
+    let crate::transcript::Content::Parts(parts) = &message.content else { return None };
     parts.iter().find_map(|part| {
         let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
         let text = part.json.get("text").filter(|_| is_text)?;
@@ -149,12 +149,12 @@ fn wrong_arguments(arguments: Option<Json<'_>>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::format;
+    use crate::transcript::formats;
     use crate::transcript::framing::tests::read;
 
     fn refused(message: &str) -> Option<String> {
         let source = format!("[{message}]");
-        let document = read(&source, format::by_name("openai-chat"), None).expect("a transcript");
+        let document = read(&source, formats::by_name("openai-chat"), None).expect("a transcript");
         refusal("openai-chat", &document.transcripts[0].messages[0])
     }
 

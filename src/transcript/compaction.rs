@@ -3,9 +3,9 @@
 //! Anthropic's are blocks with a text, `OpenAI`'s are items that only `OpenAI` can read. The provider reads the last one
 //! in place of all that stands before it, and refuses one that was edited.
 
-use super::json::{Json, Kind};
-use super::text::Text;
-use super::{Content, Message, PartKind, Transcript};
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::text::Text;
+use crate::transcript::{Content, Message, PartKind, Transcript};
 
 /// What a provider made of the history before it.
 #[derive(Debug, Clone, Copy)]

@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-use super::foreign;
-use super::format::{Claim, FORMATS, Fit, Format};
-use super::json::{Items, Json, Object};
-use super::list::List;
+use crate::transcript::foreign;
+use crate::transcript::formats::{Claim, FORMATS, Fit, Format};
+use crate::transcript::json::{Items, Json, Object};
+use crate::transcript::list::List;
 
 /// Two or more formats that each have evidence for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +144,7 @@ fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, list: &List<'a>) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::framing::tests::read;
+    use crate::transcript::framing::tests::read;
 
     fn told(messages: &str) -> String {
         match read(messages, None, None) {

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use super::json::{Json, Kind, Object};
-use super::text::Text;
-use super::{Content, Message, Part, PartKind, Transcript};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::text::Text;
+use crate::transcript::{Content, Message, Part, PartKind, Transcript};
 
 /// Kinds of parts that are known although no reader reads them: what only their provider can read, marks, and what has
 /// no text. All others without a reader are foreign.

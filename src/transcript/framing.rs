@@ -5,14 +5,14 @@
 
 use std::fmt;
 
-use super::detect;
-use super::foreign;
-use super::format::{Entry, Format};
-use super::json::{Json, Kind, Object};
-use super::list::{LineCounter, List, is_message};
-use super::pairing::Finder;
-use super::source::{Source, SyntaxError};
-use super::{Bound, Message, Note, Transcript};
+use crate::transcript::detect;
+use crate::transcript::foreign;
+use crate::transcript::formats::{Entry, Format};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::list::{LineCounter, List, is_message};
+use crate::transcript::pairing::Finder;
+use crate::transcript::source::{Source, SyntaxError};
+use crate::transcript::{Bound, Message, Note, Transcript};
 
 /// How the lines of a JSONL file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

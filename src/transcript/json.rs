@@ -1,6 +1,6 @@
 //! Walking over JSON text without building a tree.
 //!
-//! A [`Json`] is a place in a text that [`super::source`] has found valid, so nothing here checks grammar again: it only
+//! A [`Json`] is a place in a text that [`crate::transcript::source`] has found valid, so nothing here checks grammar again: it only
 //! finds where values begin and end, and where long ones end is known. Offsets are bytes from the start of the whole
 //! source, which is what an edit needs. It is not a parser, and numbers and strings stay as they are spelled.
 
@@ -9,8 +9,8 @@ mod walk;
 use std::fmt;
 use std::ops::Range;
 
-use super::source::Source;
-use super::text::Text;
+use crate::transcript::source::Source;
+use crate::transcript::text::Text;
 use walk::Walk;
 
 /// A valid JSON value at its place in a source text.

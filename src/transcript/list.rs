@@ -1,8 +1,8 @@
 //! Where in a value its messages stand: a list, an envelope around one, or a collection of envelopes.
 
-use super::format::{FORMATS, Fit};
-use super::framing::{ReadError, describe, no_transcript};
-use super::json::{Items, Json, Kind, Object};
+use crate::transcript::formats::{FORMATS, Fit};
+use crate::transcript::framing::{ReadError, describe, no_transcript};
+use crate::transcript::json::{Items, Json, Kind, Object};
 
 /// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list of messages
 /// wins, and where none does, the first that leads to a list.

@@ -7,7 +7,7 @@ pub mod coercion;
 pub mod compaction;
 pub mod detect;
 pub mod foreign;
-pub mod format;
+pub mod formats;
 pub mod framing;
 pub mod json;
 pub mod list;
@@ -20,7 +20,7 @@ pub mod thoughts;
 use std::ops::Range;
 
 use compaction::Compaction;
-use format::Format;
+use formats::Format;
 use json::Json;
 use order::Order;
 use pairing::Pairing;

@@ -1,7 +1,7 @@
 //! A text that is JSON: whether it is, and where its long values lie.
 //!
 //! One pass checks the grammar and keeps no tree, only where each long value ends, so that whoever walks over the text
-//! afterwards ([`super::json`]) does not pass over its messages again and again. What Python's `json` reads and writes
+//! afterwards ([`crate::transcript::json`]) does not pass over its messages again and again. What Python's `json` reads and writes
 //! beyond the grammar is let through: `NaN` and `Infinity` anywhere, control characters in the arguments of tools.
 
 mod scan;
@@ -9,7 +9,7 @@ mod specials;
 #[cfg(test)]
 mod tests;
 
-use super::json::{Items, Json};
+use crate::transcript::json::{Items, Json};
 use scan::{Controls, Scan};
 pub(super) use specials::Specials;
 

@@ -5,8 +5,8 @@
 
 use memchr::memmem;
 
-use super::json::{Json, Kind, Object};
-use super::{Message, Role, Transcript};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::{Message, Role, Transcript};
 
 /// A piece of thinking in a message.
 #[derive(Debug, Clone, Copy)]

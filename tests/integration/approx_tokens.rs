@@ -1,7 +1,7 @@
 //! The approximate counter against figures that LangChain gave.
 
 use tcompact::tokens::Counter;
-use tcompact::transcript::format;
+use tcompact::transcript::formats;
 use tcompact::transcript::framing::Lines;
 
 use crate::transcripts::{json, read};
@@ -18,7 +18,7 @@ fn every_message_counts_as_langchain_counts_it() {
         // Not with serde_json: the cases hold half surrogates, which it refuses.
         let case = json(line);
         let name = case.get_text("format").expect("a format").decode();
-        let format = format::by_name(&name).expect("a known format");
+        let format = formats::by_name(&name).expect("a known format");
         let document = read(line, Some(format), Some(Lines::Conversations)).expect("a transcript");
         for (chars, key) in [(4.0, "tokens"), (3.3, "tokens_3_3")] {
             let counts = case.get(key).expect("counts");

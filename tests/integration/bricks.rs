@@ -8,7 +8,7 @@ use tcompact::plan::Plan;
 use tcompact::plan::pins::Pin;
 use tcompact::plan::size::Size;
 use tcompact::rewrite::thinking::Thinking;
-use tcompact::transcript::format::Format;
+use tcompact::transcript::formats::Format;
 
 use crate::lawful::{PREFIX, Rules, assert_thinking_law, policy};
 use crate::program::FIXTURES;

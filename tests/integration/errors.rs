@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tcompact::summary::provider::PROVIDERS;
+use tcompact::llm::providers::PROVIDERS;
 
 use crate::program::own_settings;
 use crate::server::{Server, Step, completion};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::transcripts::read;
-use tcompact::transcript::format::{self, FORMATS};
+use tcompact::transcript::formats::{self, FORMATS};
 
 use crate::lawful::{Rules, assert_laws, policy};
 use crate::program::{FIXTURES, path, run, tcompact};
@@ -45,7 +45,7 @@ fn the_format_is_told_by_looking() {
 fn every_cut_of_every_fixture_keeps_the_laws() {
     for (name, file) in all() {
         let text = fs::read_to_string(&file).expect("a fixture");
-        let format = format::by_name(name);
+        let format = formats::by_name(name);
         let longest =
             read(&text, format, None).expect("a transcript").transcripts.iter().map(|one| one.messages.len()).max();
         for keep in 1..=longest.unwrap_or(0) as u64 {

@@ -17,7 +17,7 @@ use tcompact::summary::extractive;
 use tcompact::summary::ledger::{self, Entry, Ledger};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::Message;
-use tcompact::transcript::format::{Format, SummaryMessage, SummaryRole};
+use tcompact::transcript::formats::{Format, SummaryMessage, SummaryRole};
 use tcompact::transcript::framing::{self, Document};
 use tcompact::transcript::source::Source;
 

@@ -9,7 +9,7 @@ use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
 use tcompact::transcript::Message;
 use tcompact::transcript::foreign;
-use tcompact::transcript::format::FORMATS;
+use tcompact::transcript::formats::FORMATS;
 use tcompact::transcript::framing;
 
 use crate::bricks::{Bricks, Made, WAYS, assert_no_pair_is_parted, assert_thinking, file, made, pin, size};

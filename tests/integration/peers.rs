@@ -21,7 +21,7 @@ fn summarized(model: &str, address: &str, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().expect("a folder");
     let report = path(folder.path(), "report.jsonl");
     let mut command = tcompact();
-    for provider in tcompact::summary::provider::PROVIDERS {
+    for provider in tcompact::llm::providers::PROVIDERS {
         command.env(provider.key_variables[0], "sk-test");
     }
     command.args(["--model", model, "--base-url", address, "--accept", "any", "--report", &report]);

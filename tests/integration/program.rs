@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tcompact::summary::provider::PROVIDERS;
+use tcompact::llm::providers::PROVIDERS;
 
 /// The folder of the fixtures.
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");

@@ -189,14 +189,14 @@ fn the_tables_of_the_readme_are_those_of_the_program() {
     for (exit, meaning) in tcompact::exit::MEANINGS {
         assert!(readme.contains(&format!("| {} | {meaning} |", exit as u8)), "exit code {}", exit as u8);
     }
-    for preset in tcompact::presets::PRESETS {
+    for preset in tcompact::settings::presets::PRESETS {
         let row = format!("| `{}` | {} |", preset.name, preset.about);
         assert!(readme.contains(&row), "{row}");
     }
-    for format in tcompact::transcript::format::FORMATS {
+    for format in tcompact::transcript::formats::FORMATS {
         assert!(readme.contains(&format!("| `{}` | {} |", format.name(), format.about())), "{}", format.name());
     }
-    for provider in tcompact::summary::provider::PROVIDERS {
+    for provider in tcompact::llm::providers::PROVIDERS {
         assert!(readme.contains(&format!("`{}:`", provider.name)), "{}", provider.name);
     }
 }

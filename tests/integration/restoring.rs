@@ -11,7 +11,7 @@ use tcompact::plan::plan;
 use tcompact::rewrite::restoring::{Change, put_back, ways_back};
 use tcompact::rewrite::{apply, splice};
 use tcompact::tokens::{Counter, Tally};
-use tcompact::transcript::format::FORMATS;
+use tcompact::transcript::formats::FORMATS;
 
 use crate::bricks::{Bricks, file, made, pin, size};
 use crate::fixtures;

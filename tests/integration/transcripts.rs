@@ -1,6 +1,6 @@
 //! Reading texts in tests. Tests are short, and so is what they leave behind.
 
-use tcompact::transcript::format::Format;
+use tcompact::transcript::formats::Format;
 use tcompact::transcript::framing::{self, Document, Lines, ReadError};
 use tcompact::transcript::json::Json;
 use tcompact::transcript::source::Source;

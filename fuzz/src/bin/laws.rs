@@ -17,10 +17,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use tcompact::plan::Policy;
 use tcompact::plan::pairs::Pairs;
 use tcompact::plan::size::Size;
-use tcompact::presets::{PRESETS, Preset};
 use tcompact::rewrite::repair::Repair;
 use tcompact::rewrite::thinking::Thinking;
-use tcompact::transcript::format::{FORMATS, Format};
+use tcompact::settings::presets::{PRESETS, Preset};
+use tcompact::transcript::formats::{FORMATS, Format};
 use tcompact_fuzz::whole;
 
 #[path = "../../../tests/integration/bricks.rs"]

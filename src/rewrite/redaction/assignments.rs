@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::kinds::{ENV_SECRET, PASSWORD, SECRET};
-use super::names::{self, Says};
-use super::{Found, breaks, headers, values};
+use crate::rewrite::redaction::kinds::{ENV_SECRET, PASSWORD, SECRET};
+use crate::rewrite::redaction::names::{self, Says};
+use crate::rewrite::redaction::{Found, breaks, headers, values};
 
 /// Bytes of a name that are looked at on either side of the word that tells.
 const LONGEST_NAME: usize = 64;

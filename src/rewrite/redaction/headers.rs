@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
-use super::{Found, breaks, values};
+use crate::rewrite::redaction::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
+use crate::rewrite::redaction::{Found, breaks, values};
 
 /// Bytes of a header that are looked at.
 const LONGEST_HEADER: usize = 8192;

@@ -1,7 +1,7 @@
 //! The kinds of secrets, and the keys and tokens that are known by how they are spelled.
 //!
 //! A row is what a provider documents of its keys: how they begin, which characters follow, how many. It is not how they
-//! are found in a text ([`super::shapes`]), and what is secret by its name alone has no row here ([`super::names`]).
+//! are found in a text ([`crate::rewrite::redaction::shapes`]), and what is secret by its name alone has no row here ([`crate::rewrite::redaction::names`]).
 
 /// A password, by the name it stands behind.
 pub(super) const PASSWORD: &str = "password";

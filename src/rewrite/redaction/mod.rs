@@ -24,7 +24,7 @@ use crate::transcript::Transcript;
 use crate::transcript::json::{Json, Kind, Token};
 use crate::transcript::text::Text;
 
-use super::Edit;
+use crate::rewrite::Edit;
 
 /// Placeholders with a higher number are text like any other: no conversation has so many secrets.
 const HIGHEST_NUMBER: u64 = 1_000_000;

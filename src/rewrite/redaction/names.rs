@@ -1,7 +1,7 @@
 //! Whether a name says that a secret stands behind it.
 //!
 //! A name is taken apart into words: `db_password` and `accessToken` end in one that says secret, and with a word such as
-//! `hash`, `name` or `max` no name does. What the value then is, [`super::values`] knows.
+//! `hash`, `name` or `max` no name does. What the value then is, [`crate::rewrite::redaction::values`] knows.
 
 use std::sync::LazyLock;
 

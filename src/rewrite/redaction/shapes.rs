@@ -3,7 +3,7 @@
 //!
 //! One regular expression of literals finds where something may begin, and a look at the bytes from there on tells whether
 //! it does. Nothing that was looked at is looked at again from another beginning, so the time is linear. What is secret
-//! by the name before it is found in [`super::assignments`].
+//! by the name before it is found in [`crate::rewrite::redaction::assignments`].
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -13,8 +13,8 @@ use std::sync::{LazyLock, OnceLock};
 use memchr::memmem;
 use regex::Regex;
 
-use super::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
-use super::{Found, breaks, values};
+use crate::rewrite::redaction::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
+use crate::rewrite::redaction::{Found, breaks, values};
 
 /// Where a JSON web token begins: the Base64 of `{"`.
 const JWT_BEGINS: &str = "eyJ";

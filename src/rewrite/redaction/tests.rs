@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::*;
 use crate::rewrite::apply;
+use crate::rewrite::redaction::*;
 use crate::transcript::framing::tests::read;
 
 fn masked(text: &str) -> String {

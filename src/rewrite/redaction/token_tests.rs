@@ -1,5 +1,5 @@
 //! Tokens drawn from how their providers spell them, which is written here once more and as a pattern, so that it does not
-//! depend on how the rows of [`super::kinds`] are written.
+//! depend on how the rows of [`crate::rewrite::redaction::kinds`] are written.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use proptest::strategy::ValueTree;
 use proptest::string::string_regex;
 use proptest::test_runner::TestRunner;
 
-use super::*;
+use crate::rewrite::redaction::*;
 
 /// How often each is drawn.
 const DRAWN: usize = 12;

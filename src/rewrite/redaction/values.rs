@@ -1,7 +1,7 @@
 //! What stands behind a name that says secret: whether it is the secret itself, or a word, a type, a reference to where
 //! the secret is, or the code that gets it.
 //!
-//! Nothing here finds anything; [`super::assignments`], [`super::headers`] and [`super::shapes`] ask.
+//! Nothing here finds anything; [`crate::rewrite::redaction::assignments`], [`crate::rewrite::redaction::headers`] and [`crate::rewrite::redaction::shapes`] ask.
 
 use std::sync::LazyLock;
 

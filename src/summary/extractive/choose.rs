@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use crate::summary::ledger::{Kind, Speaker};
 use crate::tokens::Counter;
 
-use super::notes::{Notes, Piece};
+use crate::summary::extractive::notes::{Notes, Piece};
 
 /// The share of the budget that is first offered to what the user wants and rules, and then to what was done: the
 /// files that were changed, and how commands ended.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::summary::ledger::{Cell, Kind, Speaker, USER};
 
-use super::notes::{Line, Notes, Piece, SECTIONS, Section, Shape, label_of, name_of};
+use crate::summary::extractive::notes::{Line, Notes, Piece, SECTIONS, Section, Shape, label_of, name_of};
 
 /// What stands before the pieces of a line.
 pub(super) fn opening(line: &Line, plain: bool) -> String {

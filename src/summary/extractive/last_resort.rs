@@ -6,7 +6,7 @@ use crate::summary::ledger::clipped;
 use crate::tokens::Counter;
 use crate::transcript::{Content, Message, PartKind};
 
-use super::notes::{Notes, Section};
+use crate::summary::extractive::notes::{Notes, Section};
 
 /// As much of the weightiest note, or else of any text, as fits.
 pub(super) fn first_words(notes: &Notes, messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {

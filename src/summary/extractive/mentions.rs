@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::notes::{ByHash, Piece, Said, hash};
+use crate::summary::extractive::notes::{ByHash, Piece, Said, hash};
 use crate::summary::ledger::{Class, Found, Speaker, Turn, Words, homes, literals};
 
 /// A name, with the turn and the place of a call in it.

@@ -13,7 +13,7 @@ mod notes;
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
-use super::ledger;
+use crate::summary::ledger;
 use choose::{Choice, size};
 use compose::compose;
 

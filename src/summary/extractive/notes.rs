@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-use super::compose::{heading, label, nested, opening};
-use super::mentions::Mentions;
+use crate::summary::extractive::compose::{heading, label, nested, opening};
+use crate::summary::extractive::mentions::Mentions;
 use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, is_common, literals, spoken};
 
 /// The sections of a summary, in order.

@@ -19,9 +19,9 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-use super::cues::{self, PlacedCue};
-use super::literals::{Class, literals};
-use super::numbers::is_unit;
+use crate::summary::ledger::cues::{self, PlacedCue};
+use crate::summary::ledger::literals::{Class, literals};
+use crate::summary::ledger::numbers::is_unit;
 
 /// What an amount measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,14 +3,14 @@
 //!
 //! What was next then is left out: it is done, dropped or said again by now.
 
-use super::cues;
-use super::files::Use;
-use super::homes;
-use super::reading::{Speaker, Turn};
-use super::said::kind_of_request;
-use super::section;
-use super::sentences::sentences;
-use super::{Found, Kind};
+use crate::summary::ledger::cues;
+use crate::summary::ledger::files::Use;
+use crate::summary::ledger::homes;
+use crate::summary::ledger::reading::{Speaker, Turn};
+use crate::summary::ledger::said::kind_of_request;
+use crate::summary::ledger::section;
+use crate::summary::ledger::sentences::sentences;
+use crate::summary::ledger::{Found, Kind};
 
 /// What stands before the words of the user in a summary that is too small for headings.
 pub(in crate::summary) const USER: &str = "User: ";

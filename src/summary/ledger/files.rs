@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::literals::{Class, is_file, literals};
-use super::shell::steps;
-use super::values::argument;
+use crate::summary::ledger::literals::{Class, is_file, literals};
+use crate::summary::ledger::shell::steps;
+use crate::summary::ledger::values::argument;
 
 /// What was done with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

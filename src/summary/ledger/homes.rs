@@ -5,12 +5,12 @@ use std::ops::{Range, RangeInclusive};
 
 use serde_json::Value;
 
-use super::files;
-use super::literals::Class;
-use super::reading::{Called, Speaker};
-use super::values::argument;
-use super::work::{is_shell, shown_call, shown_command};
-use super::{Found, Kind};
+use crate::summary::ledger::files;
+use crate::summary::ledger::literals::Class;
+use crate::summary::ledger::reading::{Called, Speaker};
+use crate::summary::ledger::values::argument;
+use crate::summary::ledger::work::{is_shell, shown_call, shown_command};
+use crate::summary::ledger::{Found, Kind};
 
 /// What stands before where names stood.
 pub(in crate::summary) const IN: &str = "In ";
@@ -88,8 +88,8 @@ fn path_end(path: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::literals::literals;
     use super::*;
+    use crate::summary::ledger::literals::literals;
 
     #[test]
     fn names_stand_where_they_stood() {

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use super::cues;
-use super::literals::{Class, literals};
-use super::sentences::clipped_to;
+use crate::summary::ledger::cues;
+use crate::summary::ledger::literals::{Class, literals};
+use crate::summary::ledger::sentences::clipped_to;
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
-use super::wrappers::unwrapped;
 use crate::summary::fence;
+use crate::summary::ledger::wrappers::unwrapped;
 use crate::transcript::compaction::Compaction;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Content, Message, PartKind, Role};

@@ -1,10 +1,10 @@
 //! What people and the model said: rules, goals, decisions, questions, what is done and what is next.
 
-use super::cues;
-use super::literals::{Class, literals};
-use super::reading::{Speaker, Turn};
-use super::sentences::{clipped, sentences};
-use super::{Found, Kind};
+use crate::summary::ledger::cues;
+use crate::summary::ledger::literals::{Class, literals};
+use crate::summary::ledger::reading::{Speaker, Turn};
+use crate::summary::ledger::sentences::{clipped, sentences};
+use crate::summary::ledger::{Found, Kind};
 
 /// The sentences of a person.
 pub(super) fn by_user(turn: &Turn<'_>, first: bool, found: &mut Vec<Found>) {

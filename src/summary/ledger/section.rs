@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use crate::tokens::Counter;
 
-use super::reading::Speaker;
-use super::{Entry, Found, Kind};
+use crate::summary::ledger::reading::Speaker;
+use crate::summary::ledger::{Entry, Found, Kind};
 
 /// The heading of the section.
 pub const HEADING: &str = "## Ledger";
@@ -175,7 +175,7 @@ pub(super) fn parse(summary: &str) -> Vec<Entry> {
                 text: text.to_owned(),
                 index,
                 earlier: true,
-                weight: super::weight(kind),
+                weight: crate::summary::ledger::weight(kind),
             });
         };
         match fact.split_once(ABOUT) {
@@ -218,7 +218,7 @@ mod tests {
             text: text.to_owned(),
             index,
             earlier: false,
-            weight: super::super::weight(kind),
+            weight: crate::summary::ledger::weight(kind),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::claim::{Claim, Measure, Stands};
-use super::files::Use;
-use super::reading::Speaker;
-use super::{Found, Kind};
+use crate::summary::ledger::claim::{Claim, Measure, Stands};
+use crate::summary::ledger::files::Use;
+use crate::summary::ledger::reading::Speaker;
+use crate::summary::ledger::{Found, Kind};
 
 /// Earlier statements that a new one is compared with, of each word and of each measure the last: more would cost
 /// their number times that of all statements.

@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::homes::given;
-use super::literals::{Class, literals};
-use super::reading::{Speaker, Turn, Words};
-use super::{Found, Kind};
+use crate::summary::ledger::homes::given;
+use crate::summary::ledger::literals::{Class, literals};
+use crate::summary::ledger::reading::{Speaker, Turn, Words};
+use crate::summary::ledger::{Found, Kind};
 
 /// Values by how they were used, in small letters.
 pub(super) struct Uses {
@@ -69,7 +69,7 @@ fn spelled(text: &str) -> impl Iterator<Item = String> + '_ {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::ledger;
+    use crate::summary::ledger::tests::ledger;
 
     #[test]
     fn what_was_used_comes_first() {

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::cues;
-use super::files::{self, Use};
-use super::literals::{Class, literals};
-use super::outcome::{Outcome, reports};
-use super::reading::{Called, Speaker, Turn, Words};
-use super::sentences::clipped_to;
-use super::shell::{open_quote, steps};
-use super::values::{Cell, LONGEST_VALUE, argument, cells};
-use super::{Found, Kind};
+use crate::summary::ledger::cues;
+use crate::summary::ledger::files::{self, Use};
+use crate::summary::ledger::literals::{Class, literals};
+use crate::summary::ledger::outcome::{Outcome, reports};
+use crate::summary::ledger::reading::{Called, Speaker, Turn, Words};
+use crate::summary::ledger::sentences::clipped_to;
+use crate::summary::ledger::shell::{open_quote, steps};
+use crate::summary::ledger::values::{Cell, LONGEST_VALUE, argument, cells};
+use crate::summary::ledger::{Found, Kind};
 
 /// Characters of a command as it is shown.
 const LONGEST_COMMAND: usize = 110;

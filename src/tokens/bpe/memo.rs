@@ -3,7 +3,7 @@
 //! Texts say the same words again and again, while their entries lie all over a vocabulary's table. Here those in use
 //! lie close together, and what is no entry need not be merged anew.
 
-use super::table::{MULTIPLIER, SHORT};
+use crate::tokens::bpe::table::{MULTIPLIER, SHORT};
 
 /// The place of a short piece is given by this many upper bits of its hash.
 const PLACE_BITS: u32 = 14;

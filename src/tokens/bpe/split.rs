@@ -5,7 +5,7 @@
 //!
 //! All functions take valid UTF-8 from the beginning of a character on.
 
-use super::classes::{Classes, class};
+use crate::tokens::bpe::classes::{Classes, class};
 
 const LETTER: Classes = Classes::UPPER.or(Classes::LOWER).or(Classes::CASELESS);
 /// What the upper part of a word is made of, and the lower one.

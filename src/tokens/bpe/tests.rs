@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use super::Encoding;
-use super::classes::{BLOCKS, Classes};
-use super::table::{
+use crate::tokens::bpe::Encoding;
+use crate::tokens::bpe::classes::{BLOCKS, Classes};
+use crate::tokens::bpe::table::{
     BUCKETS, FILTER_BITS, LENGTH_BITS, LONG_BUCKET_BITS, NO_PAIR, NO_RANK, OFFSET_BITS, OTHER_RANK_BITS, PAIRS,
     PLACE_BITS, RANK_BITS, SHORT, SHORT_BUCKET_BITS, Table, long_hash, short_hash,
 };

@@ -1,7 +1,7 @@
 //! How Python writes strings, in `repr` and in JSON.
 
-use super::super::not_printable::NOT_PRINTABLE;
-use super::Sink;
+use crate::tokens::not_printable::NOT_PRINTABLE;
+use crate::tokens::python::Sink;
 use crate::transcript::text::{Piece, Text};
 
 /// Appends a string as JSON has it, nothing escaped that need not be.
@@ -145,8 +145,8 @@ fn is_printable(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Chars;
     use super::*;
+    use crate::tokens::python::Chars;
 
     /// Strings of four pieces each, escaped as in JSON and not.
     #[test]

@@ -1,7 +1,7 @@
 //! Passing over JSON that is valid: what is known of where a value ends is made use of, and what is not is looked for.
 
-use super::super::source::{Long, Source};
-use super::{Json, Kind, SHORT};
+use crate::transcript::json::{Json, Kind, SHORT};
+use crate::transcript::source::{Long, Source};
 
 /// A position inside an array or object, or among the values of a source.
 #[derive(Debug, Clone)]

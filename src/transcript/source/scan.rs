@@ -1,8 +1,8 @@
 //! The grammar of JSON, gone over once from left to right. Nothing recurses: nesting is bounded by memory.
 
-use super::super::text::Text;
-use super::specials::Specials;
-use super::{Long, Wrong};
+use crate::transcript::source::specials::Specials;
+use crate::transcript::source::{Long, Wrong};
+use crate::transcript::text::Text;
 
 /// Bytes from which on a value counts as long. Of a text that is itself short every value is kept; in others what is
 /// shorter is walked over, so that the list stays small beside the text.

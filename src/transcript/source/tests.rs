@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
 
-use super::scan::LARGE;
-use super::specials::Specials;
-use super::*;
 use crate::transcript::json::Token;
+use crate::transcript::source::scan::LARGE;
+use crate::transcript::source::specials::Specials;
+use crate::transcript::source::*;
 
 fn raw(text: &str) -> Vec<String> {
     Source::of(text).expect("valid").values().map(|value| value.raw().to_owned()).collect()

@@ -4,16 +4,18 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use tcompact::llm::Summarizer;
+use tcompact::llm::retry::{Failed, Patience};
 use tcompact::plan::size::Size;
-use tcompact::presets;
 use tcompact::rewrite::arguments::{MARK, Truncation};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
-use tcompact::summary::attempts::{Failed, FailureKind, Patience};
+use tcompact::settings::presets;
+use tcompact::summary::exchange::FailureKind;
+use tcompact::summary::exchange::{Answers, Bill, NoAnswer, Reply, Request};
 use tcompact::summary::prompt::Template;
-use tcompact::summary::{Answers, Bill, NoAnswer, Reply, Request, Summarizer};
 use tcompact::tokens::python;
-use tcompact::transcript::format;
+use tcompact::transcript::formats;
 use tcompact::transcript::json::{Json, Kind as JsonKind};
 
 /// Where the recorded `DeepAgents` kept the history.
@@ -184,7 +186,7 @@ impl<'a> Case<'a> {
         let resolved = CommandLine::parse(words).map_err(|error| error.to_string())?;
         let resolved = resolved.resolve(&presets::values, |_| None).map_err(|error| error.to_string())?;
         let mut settings = Settings::new(resolved, |_| None).map_err(|error| error.to_string())?;
-        settings.from = format::by_name(&text(self.json.get("format")).expect("a format"));
+        settings.from = formats::by_name(&text(self.json.get("format")).expect("a format"));
         // What no flag can say, since it makes no sense on a command line.
         let none = self.given("trigger").is_none_or(|trigger| clauses(trigger).is_empty());
         if self.system == "deepagents" && none && !self.is_given("deepagents_defaults") {

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use crate::transcripts::{json, read};
-use tcompact::app::Outcome;
+use tcompact::engine::Outcome;
+use tcompact::files::append::Section;
 use tcompact::plan::carried::{self, carried};
 use tcompact::plan::{Plan, Policy, plan, total};
-use tcompact::run::append::Section;
 use tcompact::settings::Settings;
 use tcompact::tokens::Tally;
 use tcompact::transcript::json::{Json, Kind as JsonKind};

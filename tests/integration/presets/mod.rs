@@ -11,12 +11,12 @@ use std::ffi::OsString;
 use std::fmt::Write;
 
 use crate::transcripts::json;
-use tcompact::app::process;
+use tcompact::engine::process;
 use tcompact::exit::{Exit, Failure};
-use tcompact::presets;
-use tcompact::run::input::Input;
+use tcompact::files::input::Input;
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
+use tcompact::settings::presets;
 use tcompact::tokens::Counter;
 use tcompact::transcript::json::Json;
 

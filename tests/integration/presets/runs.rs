@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::transcripts::read;
 use serde_json::{Value, json};
-use tcompact::presets::PRESETS;
-use tcompact::transcript::format::{self, FORMATS};
+use tcompact::settings::presets::PRESETS;
+use tcompact::transcript::formats::{self, FORMATS};
 
 use crate::program::{FIXTURES, Run, path, piped, run, tcompact, with};
 use crate::server::{Server, Step, completion};
@@ -418,7 +418,7 @@ fn every_fixture_survives_every_preset() {
         for file in crate::fixtures::of_format(format.name()) {
             let text = fs::read_to_string(&file).expect("a fixture");
             let file = file.strip_prefix(FIXTURES).expect("inside").to_str().expect("UTF-8").to_owned();
-            let named = format::by_name(format.name());
+            let named = formats::by_name(format.name());
             let count = read(&text, named, None).expect("a transcript").transcripts.len();
             for preset in PRESETS {
                 for keep in sizes {

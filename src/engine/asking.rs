@@ -1,0 +1,261 @@
+//! Asking a summarizer: from the cache where the answer is there, once more where it is not taken, and in parts where the
+//! history is more than can be read at once.
+
+use std::borrow::Cow;
+
+use crate::cli::Accept;
+use crate::exit::Exit;
+use crate::files::input::plain;
+use crate::llm::cache::Kept;
+use crate::report::reporter::Said;
+use crate::settings::summarizer::Writer;
+use crate::summary::acceptance::Refusal;
+use crate::summary::exchange::FailureKind;
+use crate::summary::exchange::{NoAnswer, Reply, Request};
+use crate::summary::parts::{Measure, shortened, together, whole_lines, within};
+use crate::summary::prompt::{BuiltIn, Template};
+use crate::summary::recipe::Overflow;
+use crate::summary::{fence, prompt};
+use crate::tokens::python;
+
+use crate::engine::work::{NoSummary, Work};
+
+/// Tokens below which a part is not made smaller.
+const SMALLEST_PART: u64 = 64;
+/// The largest window, in tokens, whose model is asked in few words.
+const SMALL_WINDOW: u64 = 4096;
+
+/// How the summarizer is asked: what is known of the model, and the prompt.
+pub(super) struct Terms<'s> {
+    writer: Writer,
+    template: Cow<'s, Template>,
+}
+
+impl Work<'_, '_> {
+    /// The terms that the settings make, or those for a window that a server named.
+    pub(super) fn terms(&self, learned: Option<u64>) -> Terms<'_> {
+        let settings = self.settings;
+        let writer = learned.map_or(settings.writer, |window| settings.writer.within(window));
+        let is_small = writer.window.is_some_and(|window| window <= SMALL_WINDOW);
+        let built_in = match settings.recipe.built_in {
+            BuiltIn::Own if is_small => Some(BuiltIn::Small),
+            // What is asked for must fit the window as well.
+            built_in => learned.map(|_| built_in),
+        };
+        // A system that is known asks as it does.
+        let is_own = settings.recipe.overflow == Overflow::Parts && settings.template_from.is_none();
+        let template = match built_in.filter(|_| is_own) {
+            Some(built_in) => Cow::Owned(Template::built_in(built_in, writer.asked_tokens)),
+            None => Cow::Borrowed(&settings.template),
+        };
+        Terms { writer, template }
+    }
+
+    /// Sends a history in the prompt: all that there is to be summarized, or a part. The outer error is for good, whatever
+    /// the settings say of histories that are too long.
+    pub(super) fn ask(
+        &self,
+        history: &str,
+        terms: &Terms<'_>,
+        for_all: bool,
+    ) -> Result<Result<Reply, NoAnswer>, NoSummary> {
+        let settings = self.settings;
+        let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what, kind: None };
+        let prompt = terms.template.fill(history).map_err(wrong)?;
+        if settings.recipe.canned.contains(&prompt.as_str()) {
+            return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
+        }
+        let Writer { asked_tokens: limit, thought_tokens: thoughts, .. } = terms.writer;
+        let request = Request { system: settings.recipe.system, prompt, limit, thoughts };
+        let is_usable = |reply: &Reply| match self.judged(reply, &terms.template, for_all) {
+            Ok(()) => true,
+            Err(refusal) => !for_all && refusal.has_begun(),
+        };
+        let Some(cache) = &settings.cache else { return Ok(self.corrected(&request, terms, for_all)) };
+        let identity = self.answers.identity(&request);
+        let mut alone = None;
+        self.answers.aside(&mut || alone = Some(cache.alone(&identity)));
+        match cache.get(&identity) {
+            Some(Kept::Reply(reply)) if is_usable(&reply) => {
+                self.bill.borrow_mut().cached += 1;
+                return Ok(Ok(reply));
+            }
+            Some(Kept::TooLong { window }) => {
+                let message = "the history is too long for the model, as --cache has it".to_owned();
+                return Ok(Err(NoAnswer { window, ..NoAnswer::new(FailureKind::TooLong, message) }));
+            }
+            _ => {}
+        }
+        let room = match cache.reserve(&identity, request.limit) {
+            Ok(room) => Some(room),
+            Err(error) if cache.must_keep() => {
+                let why = plain(&error);
+                let message = format!("a summary could not be kept: {why}; make room, and run again with --resume");
+                return Ok(Err(NoAnswer::new(FailureKind::Setup, message)));
+            }
+            Err(error) => {
+                Said::new(settings).not_cached(&error);
+                None
+            }
+        };
+        let answer = self.corrected(&request, terms, for_all);
+        let kept = match &answer {
+            Ok(reply) if is_usable(reply) => Some(Kept::Reply(reply.clone())),
+            Err(none) if none.too_long() => Some(Kept::TooLong { window: none.window }),
+            _ => None,
+        };
+        if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
+            Said::new(settings).not_cached(&error);
+        }
+        Ok(answer)
+    }
+
+    /// The answer to a request; where it is not taken, that to the same request and what was wrong.
+    fn corrected(&self, request: &Request, terms: &Terms<'_>, for_all: bool) -> Result<Reply, NoAnswer> {
+        let settings = self.settings;
+        let answer = |request: &Request| {
+            let reply = self.answers.answer(request, &mut self.bill.borrow_mut())?;
+            let text = if settings.recipe.unwraps { fence::unwrapped(&reply.text) } else { &reply.text };
+            Ok(Reply { text: self.masked(text.to_owned()), ..reply })
+        };
+        let reply = answer(request)?;
+        let Err(refusal) = self.judged(&reply, &terms.template, for_all) else { return Ok(reply) };
+        if settings.accept == Accept::Any {
+            // It is refused by the rules of a system that does not ask again.
+            return Ok(reply);
+        }
+        Said::new(settings).asked_again(self.source, &refusal);
+        let (said, thoughts) = refusal.correction(request.limit);
+        let most = terms.writer.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
+        let thoughts = thoughts.max(request.thoughts).min(most);
+        let prompt = format!("{}\n\n{said}", request.prompt);
+        answer(&Request { prompt, thoughts, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
+            message: format!("{} (asked once more, since {refusal})", none.message),
+            ..none
+        })
+    }
+
+    /// Has messages summarized: at once where they fit, or else in order, each part with the notes on those before it.
+    /// A provider that finds a part too long is sent one that fits the window it names, or else half as much.
+    pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
+        let bonds: Vec<(usize, usize)> =
+            self.history.bonds.iter().chain(&self.history.pairing.bonds).copied().collect();
+        let groups = together(indices, &bonds);
+        let mut rest = &groups[..];
+        let mut terms = self.terms(None);
+        let mut room = self.room(&terms)?;
+        let mut notes = None;
+        let mut is_cut_off = false;
+        loop {
+            let Part { history, groups } = self.part(notes.as_deref(), rest, room);
+            let for_all = groups == rest.len();
+            if !for_all {
+                Said::new(self.settings).part(self.source, indices.len(), rest[..groups].concat().len());
+            }
+            match self.ask(&history, &terms, for_all)? {
+                Err(none) if none.too_long() => match none.window.filter(|_| terms.writer.window != none.window) {
+                    Some(window) => {
+                        terms = self.terms(Some(window));
+                        room = self.room(&terms)?;
+                    }
+                    None => match self.measure().tokens(&history) / 2 {
+                        smaller if smaller < SMALLEST_PART => return Err(none.into()),
+                        smaller => room = Some(smaller),
+                    },
+                },
+                Err(none) => return Err(none.into()),
+                Ok(reply) if for_all => match self.judged(&reply, &terms.template, true) {
+                    Err(refusal) if notes.is_some() => return Err(self.needs_more(refusal, indices, &terms)),
+                    _ => return Ok(reply),
+                },
+                Ok(reply) => {
+                    let text = python::strip(&reply.text);
+                    notes = Some(match self.judged(&reply, &terms.template, false) {
+                        Ok(()) => text.to_owned(),
+                        // A whole summary that is cut off is refused; notes stand beside others.
+                        Err(refusal) if refusal.has_begun() => {
+                            if !std::mem::replace(&mut is_cut_off, true) {
+                                Said::new(self.settings).notes_cut_off(self.source);
+                            }
+                            whole_lines(text).to_owned()
+                        }
+                        Err(refusal) => return Err(self.needs_more(refusal, indices, &terms)),
+                    });
+                    rest = &rest[groups..];
+                }
+            }
+        }
+    }
+
+    /// Why a summary of parts is refused, and which model would need no parts.
+    fn needs_more(&self, refusal: Refusal, indices: &[usize], terms: &Terms<'_>) -> NoSummary {
+        const THOUSAND: u64 = 1000;
+        let messages = self.messages(indices);
+        let history = terms.template.fill(&prompt::history(messages)).unwrap_or_default();
+        // What is estimated may be a quarter more.
+        let tokens = self.measure().tokens(&history) * 5 / 4 + terms.writer.asked_tokens;
+        let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
+        let failed = NoSummary::from(refusal);
+        let message = format!(
+            "{}; a model with a context window of {needed} tokens reads this history at once (tcompact --list models)",
+            failed.message
+        );
+        NoSummary { message, ..failed }
+    }
+
+    /// The next part: as many groups of messages as fit beside the notes, and one at least.
+    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>) -> Part {
+        let measure = self.measure();
+        let mut left = room.unwrap_or(u64::MAX);
+        // However long the notes are, half of the room is for what is new.
+        let notes = notes.map(|notes| prompt::earlier_notes(&within(notes, measure, left / 2)));
+        left = left.saturating_sub(notes.as_deref().map_or(0, |notes| measure.tokens(notes)));
+        let mut written: Vec<String> = notes.into_iter().collect();
+        let mut taken = 0;
+        for group in groups {
+            let messages: Vec<_> = self.messages(group).collect();
+            let mut text = prompt::history(messages.iter().copied());
+            // No text has more tokens than bytes.
+            let whole = text.len() as u64 <= left || measure.tokens(&text) <= left;
+            if !whole && taken > 0 {
+                break;
+            }
+            if !whole {
+                text = shortened(&messages, measure, left);
+            }
+            left = left.saturating_sub(measure.tokens(&text) + 1);
+            written.push(text);
+            taken += 1;
+        }
+        Part { history: written.join("\n"), groups: taken }
+    }
+
+    fn measure(&self) -> Measure {
+        Measure { counter: self.settings.writer.counter }
+    }
+
+    /// Tokens that a part may have, where the summarizer's window is known.
+    fn room(&self, terms: &Terms<'_>) -> Result<Option<u64>, NoSummary> {
+        let Writer { window: Some(window), asked_tokens, thought_tokens, .. } = terms.writer else { return Ok(None) };
+        let around = terms.template.fill("").unwrap_or_default();
+        let around = [self.settings.recipe.system.unwrap_or_default(), &around].concat();
+        match self.measure().room(window, asked_tokens + thought_tokens, &around) {
+            room if room < SMALLEST_PART => Err(no_room(window)),
+            room => Ok(Some(room)),
+        }
+    }
+}
+
+/// What is sent at once.
+struct Part {
+    history: String,
+    /// How many groups of messages are in it.
+    groups: usize,
+}
+
+fn no_room(window: u64) -> NoSummary {
+    let message = format!(
+        "a context window of {window} tokens has no room for the history beside the prompt and --summary-tokens; lower that, or name another model"
+    );
+    NoSummary { exit: Exit::SummarizerFailed, message, kind: None }
+}

@@ -1,0 +1,448 @@
+//! All inputs of a run, several at once: each goes its own way, and one that fails stops no other.
+//!
+//! Workers take what is next from the feed: an input, or lines of one that holds a conversation a line. They compute while
+//! they hold a core. What comes of it is written in its turn, by them or by whoever had the turn before: results that go
+//! to standard output come in the order of the inputs, and lines in the order of their file.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, Scope, scope};
+
+use anyhow::Result;
+
+use crate::cli::OnError;
+use crate::engine::inputs::Inputs;
+use crate::engine::journal::Journal;
+use crate::engine::ordered_output::{Aside, Cores, Turns, locked};
+use crate::exit::{Exit, Failure};
+use crate::fault::{self, Part};
+use crate::files::input::{self, Input, Lines, Opened, Piece, Reading};
+use crate::interrupt;
+use crate::report::html::Page;
+use crate::report::json::{Conversation, Report, Status};
+use crate::report::progress::{Progress, Totals};
+use crate::report::reporter::Said;
+use crate::settings::Settings;
+
+use crate::engine::file::{Fate, Job};
+use crate::engine::{Archived, Made, Outcome, changes, made, page};
+
+/// Where the result goes of what is not read.
+pub(super) const NOWHERE: &str = "nowhere";
+
+/// What all workers share.
+pub(super) struct Batch<'b> {
+    pub(super) settings: &'b Settings,
+    pub(super) inputs: &'b Inputs,
+    pub(super) journal: Option<Journal>,
+    cores: Cores,
+    feed: Mutex<Feed<'b>>,
+    /// What is to go to standard output, in order.
+    turns: Turns<Brought<'b>>,
+    report: Mutex<Report>,
+    /// The page that shows what was done, where there is to be one.
+    page: Mutex<Option<Page>>,
+    totals: Mutex<Totals>,
+    progress: Progress,
+    /// What the only input failed with, or why the report is not complete.
+    failure: Mutex<Option<anyhow::Error>>,
+    /// A breach of a provider's rules was found.
+    pub(super) breaches: AtomicBool,
+}
+
+/// What is to be done next.
+struct Feed<'b> {
+    /// The inputs that nobody has taken yet.
+    entries: Range<usize>,
+    /// Inputs that are read line by line, in order.
+    streams: VecDeque<Stream<'b>>,
+    workers: usize,
+}
+
+struct Stream<'b> {
+    job: Arc<Job<'b>>,
+    lines: Lines,
+    next: usize,
+}
+
+enum Task<'b> {
+    Open(usize),
+    /// Lines with their place among those of the file; nothing at its end.
+    Piece(Arc<Job<'b>>, usize, Result<Option<Piece>>),
+}
+
+/// What a piece of an input came to, which is dealt with in its turn.
+pub(super) struct Brought<'b> {
+    job: Arc<Job<'b>>,
+    what: What,
+}
+
+enum What {
+    /// What is made of an input as one, and the input where that is edited.
+    Whole(Result<Outcome>, String),
+    /// What is made of lines, which stands without them, and whether no others follow.
+    Lines(Vec<Result<Outcome>>, bool),
+    /// There is nothing to be made.
+    Ended(Fate),
+}
+
+impl What {
+    /// Whether it takes so little memory that it can lie about for a while.
+    fn is_small(&self) -> bool {
+        const SMALL: usize = 1 << 16;
+        let (outcomes, input) = match self {
+            What::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
+            What::Lines(outcomes, _) => (outcomes.as_slice(), 0),
+            What::Ended(_) => return true,
+        };
+        let made = || outcomes.iter().flatten();
+        let length = |one: &Outcome| one.made.length();
+        let has_more = |one: &Outcome| {
+            let Archived { sections, files } = &one.archived;
+            !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
+        };
+        input + made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
+    }
+}
+
+/// Why there is no result, and what is known of the conversations that it would be made of.
+struct Failed {
+    error: anyhow::Error,
+    conversations: Vec<Conversation>,
+}
+
+impl Failed {
+    /// Has an input know of its conversations.
+    fn kept_in(self, job: &Job<'_>) -> anyhow::Error {
+        job.remember(self.conversations);
+        self.error
+    }
+}
+
+/// Works through all inputs.
+///
+/// # Errors
+/// What the only input failed with. Where there are several, their errors are said and reported.
+pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>) -> Result<(Exit, Totals)> {
+    let batch = Batch {
+        settings,
+        inputs,
+        journal,
+        cores: Cores::of_machine(),
+        feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
+        turns: Turns::from(0),
+        report: Mutex::new(Report::new(settings.report.as_deref())),
+        page: Mutex::new(page::begun(settings)),
+        totals: Mutex::new(Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() }),
+        progress: Progress::begun(settings, inputs.entries.len()),
+        failure: Mutex::new(None),
+        breaches: AtomicBool::new(false),
+    };
+    batch.before()?;
+    scope(|scope| {
+        batch.hire(scope, inputs.entries.len());
+        batch.work(scope);
+    });
+    let Batch { totals, failure, progress, breaches, page, .. } = batch;
+    drop(progress);
+    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let page = page.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(failure) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(failure);
+    }
+    if let Some((page, file)) = page.zip(settings.html.as_deref()) {
+        page::write(page, file, inputs)?;
+    }
+    let exit = match (totals.failed, breaches.into_inner()) {
+        (1.., _) => Exit::SomeFailed,
+        (0, true) => Exit::Breaches,
+        (0, false) => Exit::Success,
+    };
+    Ok((exit, totals))
+}
+
+impl<'b> Batch<'b> {
+    /// Tells of what was found and is not read.
+    fn before(&self) -> Result<()> {
+        let said = Said::new(self.settings);
+        for path in &self.inputs.passed_over {
+            let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
+            said.became(&name, why);
+            self.report(vec![Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
+        }
+        for (name, why) in &self.inputs.unsearched {
+            said.input_failed(&format!("{name} cannot be searched: {why}"));
+            locked(&self.totals).failed += 1;
+            self.report(vec![Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
+        }
+        Ok(())
+    }
+
+    /// Has others work too, as many as are allowed and wanted.
+    fn hire<'s>(&'s self, scope: &'s Scope<'s, '_>, wanted: usize) {
+        // What is said of breaches comes in the order of the inputs.
+        let most = if self.settings.check || wanted < 2 { 1 } else { self.settings.jobs() };
+        let mut feed = locked(&self.feed);
+        while feed.workers < most.min(wanted) {
+            // Where no thread can be had, those that are there do the work.
+            if Builder::new().spawn_scoped(scope, move || self.work(scope)).is_err() {
+                break;
+            }
+            feed.workers += 1;
+        }
+    }
+
+    fn work<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+        let mut buffer = Vec::new();
+        while let Some(task) = self.next(std::mem::take(&mut buffer)) {
+            match task {
+                Task::Open(at) => self.open(at, scope),
+                Task::Piece(job, place, lines) => buffer = self.piece(&job, place, lines),
+            }
+        }
+    }
+
+    /// What is to be done next. Lines are read into `buffer`.
+    fn next(&self, buffer: Vec<u8>) -> Option<Task<'b>> {
+        let mut feed = locked(&self.feed);
+        let task = feed.next(self.takes_several(), buffer);
+        if task.is_none() {
+            feed.workers -= 1;
+        }
+        task
+    }
+
+    /// Whether lines are worked on several at a time: where nobody else is waited for.
+    fn takes_several(&self) -> bool {
+        let Settings { dry_run, preview, check, .. } = *self.settings;
+        self.settings.embedded() || dry_run && !preview || check
+    }
+
+    /// Opens an input, and works on it, unless it is one that others can help with.
+    fn open<'s>(&'s self, at: usize, scope: &'s Scope<'s, '_>) {
+        let job = Arc::new(Job::new(self.settings, self.inputs, at));
+        let Settings { lines, .. } = *self.settings;
+        let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.journal.is_some() };
+        if self.is_finished(&job) {
+            return self.bring(&job, 0, What::Ended(Fate::Finished));
+        }
+        if job.became_a_link() {
+            let why = "it became a link meanwhile, and links in a directory are not followed";
+            let error = Failure::unreadable(format!("{} cannot be read: {why}", job.name()));
+            return self.bring(&job, 0, What::Ended(Fate::Failed(error.into())));
+        }
+        let refused = if self.inputs.home.is_some() { job.refused() } else { None };
+        match (input::open(job.entry.path.as_deref(), reading), refused) {
+            (Err(error), _) => self.bring(&job, 0, What::Ended(Fate::of(error, &job))),
+            (Ok((Opened::Other, _)), _) => {
+                let why = "does not begin as JSON does".to_owned();
+                self.bring(&job, 0, What::Ended(Fate::LeftOut(why)));
+            }
+            (Ok((Opened::Whole(input), seen)), refused) => {
+                job.opened(input.compression, seen);
+                // What needs nothing is not in anybody's way.
+                let outcome = match refused.filter(|_| changes(&job.settings, &input)) {
+                    Some(error) => Err(error),
+                    None => self.computed(&job, &input).map_err(|failed| failed.kept_in(&job)),
+                };
+                let is_edited = outcome.as_ref().is_ok_and(|outcome| matches!(outcome.made, Made::Edited(_)));
+                let input = if is_edited { input.text } else { String::new() };
+                self.bring(&job, 0, What::Whole(outcome, input));
+            }
+            // Whether any line is changed is not known before; at the end nothing is written over.
+            (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.embedded() => {
+                self.bring(&job, 0, What::Ended(Fate::of(error, &job)))
+            }
+            (Ok((Opened::Lines(lines), seen)), _) => {
+                job.opened(lines.compression, seen);
+                let mut feed = locked(&self.feed);
+                let place = feed.streams.partition_point(|stream| stream.job.at < at);
+                feed.streams.insert(place, Stream { job, lines, next: 0 });
+                drop(feed);
+                self.hire(scope, usize::MAX);
+            }
+        }
+    }
+
+    fn is_finished(&self, job: &Job<'_>) -> bool {
+        let places = job.entry.path.as_ref().zip(job.entry.output.as_ref());
+        let journal = self.journal.as_ref().filter(|_| self.settings.resume);
+        journal.zip(places).is_some_and(|(journal, (path, output))| journal.has(path, output))
+    }
+
+    /// Works on lines of an input, and gives back the buffer that they were read into.
+    fn piece(&self, job: &Arc<Job<'b>>, place: usize, lines: Result<Option<Piece>>) -> Vec<u8> {
+        let is_last = !matches!(lines, Ok(Some(_)));
+        let mut buffer = Vec::new();
+        let outcomes: Vec<Result<Outcome>> = match lines {
+            Ok(Some(Piece::Lines(lines))) if !job.failed.is_before(place) => {
+                let outcomes = self.of_lines(job, &lines);
+                buffer = lines.text.into_bytes();
+                outcomes
+            }
+            Ok(Some(Piece::Bad(bytes, failure))) if !job.failed.is_before(place) => {
+                let failed = Failed { error: failure.into(), conversations: Vec::new() };
+                vec![self.passed_through(&job.name(), Cow::Owned(bytes), failed).map_err(|failed| failed.kept_in(job))]
+            }
+            Ok(_) => Vec::new(),
+            Err(error) => vec![Err(error)],
+        };
+        if outcomes.iter().any(Result::is_err) {
+            job.failed.note(place);
+        }
+        self.bring(job, place, What::Lines(outcomes, is_last));
+        buffer
+    }
+
+    /// What is made of lines: of all together or, where one of them is bad, of each up to that.
+    fn of_lines(&self, job: &Job<'b>, lines: &Input) -> Vec<Result<Outcome>> {
+        if lines.text.trim_ascii().is_empty() {
+            return vec![Ok(Outcome { made: Made::Text(lines.text.clone()), ..Outcome::default() })];
+        }
+        let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
+        if is_one {
+            let outcome = self.computed(job, lines);
+            return vec![outcome.or_else(|failed| {
+                let name = format!("{}:{}", lines.name, lines.lines_before + 1);
+                self.passed_through(&name, Cow::Borrowed(lines.text.as_bytes()), failed)
+                    .map_err(|failed| failed.kept_in(job))
+            })];
+        }
+        match self.computed(job, lines) {
+            Ok(outcome) => vec![Ok(outcome)],
+            Err(_) => {
+                let mut outcomes = Vec::new();
+                for (at, text) in lines.text.split_inclusive('\n').enumerate() {
+                    let lines_before = lines.lines_before + at;
+                    let Input { name, as_lines, compression, .. } = lines;
+                    let (name, text) = (name.clone(), text.to_owned());
+                    let line = Input { name, text, as_lines: *as_lines, lines_before, compression: *compression };
+                    outcomes.extend(self.of_lines(job, &line));
+                    if outcomes.last().is_some_and(Result::is_err) {
+                        break;
+                    }
+                }
+                outcomes
+            }
+        }
+    }
+
+    /// A bad line goes on as it is, where that is wanted of what fails.
+    fn passed_through(&self, name: &str, line: Cow<'_, [u8]>, failed: Failed) -> Result<Outcome, Failed> {
+        let passes = self.settings.on_error == OnError::Passthrough && !self.settings.only_looks();
+        let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
+        if !passes || !is_bad {
+            return Err(failed);
+        }
+        let error = failed.error.to_string();
+        Said::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
+        let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
+        Ok(Outcome { conversations, made: Made::Bytes(line.into_owned()), ..Outcome::default() })
+    }
+
+    /// Makes a result while holding a core, except for the time that a summarizer takes.
+    fn computed(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
+        let answers = Aside { answers: &*self.settings.summarizer, cores: &self.cores };
+        let mut conversations = Vec::new();
+        let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
+        // One bad input must not take the others with it, whatever it does.
+        let outcome = fault::caught(Part::Input, work).unwrap_or_else(|fault| {
+            Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&input.name))).into())
+        });
+        match outcome {
+            Ok(outcome) => Ok(Outcome { conversations, ..outcome }),
+            Err(error) => Err(Failed { error, conversations }),
+        }
+    }
+
+    /// Has what a piece of an input came to dealt with when it is its turn.
+    fn bring(&self, job: &Arc<Job<'b>>, place: usize, what: What) {
+        let turns = if self.settings.only_looks() { &self.turns } else { &job.turns };
+        let is_last = !matches!(what, What::Lines(_, false));
+        // What is paid for is not to be more than is waited for.
+        let can_be_left = self.takes_several() && what.is_small();
+        let brought = Brought { job: Arc::clone(job), what };
+        turns.bring((job.at, place), is_last, brought, can_be_left, |brought| self.deal(brought));
+    }
+
+    /// Writes the result of a piece whose turn it is.
+    fn deal(&self, Brought { job, what }: Brought<'b>) {
+        let fate = match what {
+            What::Ended(fate) => Ok(fate),
+            What::Whole(outcome, input) => outcome.and_then(|outcome| job.write_whole(self, outcome, &input)),
+            What::Lines(outcomes, is_last) => {
+                for outcome in outcomes {
+                    if !job.write_lines(self, outcome) {
+                        // Whoever waits for a line to come would wait for ever.
+                        interrupt::leave(Exit::Success);
+                    }
+                }
+                if !is_last {
+                    return;
+                }
+                job.finish(self)
+            }
+        };
+        self.close(&job, fate.unwrap_or_else(|error| Fate::of(error, &job)));
+    }
+
+    /// Counts, says and reports what became of an input.
+    fn close(&self, job: &Job<'b>, fate: Fate) {
+        if let Err(error) = self.report(job.reported(&fate), &job.goes_to(&fate)) {
+            locked(&self.failure).get_or_insert(error);
+        }
+        let said = Said::new(self.settings);
+        let mut totals = locked(&self.totals);
+        totals.join(&job.sums(&fate));
+        match &fate {
+            Fate::Compacted => totals.compacted += 1,
+            Fate::Unchanged => totals.unchanged += 1,
+            Fate::PassedThrough => totals.passed_through += 1,
+            Fate::Finished => totals.finished += 1,
+            Fate::LeftOut(_) => totals.left_out += 1,
+            Fate::Failed(_) => totals.failed += 1,
+        }
+        self.progress.one_more(&totals);
+        drop(totals);
+        match fate {
+            Fate::Failed(error) if self.inputs.many => {
+                let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
+                if !is_known || self.settings.verbose {
+                    said.input_failed(&error.to_string());
+                }
+            }
+            Fate::Failed(error) => *locked(&self.failure) = Some(error),
+            fate if self.inputs.many => said.became(&job.name(), &fate.to_string()),
+            _ => {}
+        }
+    }
+
+    /// Adds conversations to the report and the page; their result went `to` some place.
+    pub(super) fn report(&self, conversations: Vec<Conversation>, to: &str) -> Result<()> {
+        let reported = locked(&self.report).add(&conversations);
+        if let Some(page) = &mut *locked(&self.page) {
+            page.add(conversations, to);
+            self.settings.least_drawn.store(page.least_drawn(), Ordering::Relaxed);
+        }
+        reported
+    }
+}
+
+impl<'b> Feed<'b> {
+    /// The next line of what is being read, or else the next input.
+    fn next(&mut self, several: bool, buffer: Vec<u8>) -> Option<Task<'b>> {
+        if let Some(stream) = self.streams.front_mut() {
+            let (job, place) = (Arc::clone(&stream.job), stream.next);
+            stream.next += 1;
+            let lines = if job.failed.is_before(place) { Ok(None) } else { stream.lines.next(several, buffer) };
+            if !matches!(lines, Ok(Some(_))) {
+                self.streams.pop_front();
+            }
+            return Some(Task::Piece(job, place, lines));
+        }
+        self.entries.next().map(Task::Open)
+    }
+}

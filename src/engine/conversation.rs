@@ -1,0 +1,373 @@
+//! One conversation's way: planned, summarized, and what is made of both as edits of its source.
+//!
+//! Several steps look at the conversation with some of its messages shortened. Those edits are made on a copy to look at;
+//! the result is always made of the source, with the edits that fall into what stays.
+
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+
+use anyhow::Result;
+
+use crate::exit::Failure;
+use crate::plan::carried::{Carried, carried};
+use crate::plan::{Plan, plan, total};
+use crate::report::json::DryRun;
+use crate::report::reporter::Said;
+use crate::rewrite::redaction::Redactor;
+use crate::rewrite::{self, Edit, Placed, media, reasoning, thinking};
+use crate::settings::{Explain, Settings};
+use crate::summary::exchange::Answers;
+use crate::tokens::Tally;
+use crate::transcript::Transcript;
+use crate::transcript::framing::{self, ReadError};
+use crate::transcript::source::Source;
+
+use crate::engine::account::Account;
+use crate::engine::archive::{self, Archived, MEDIA};
+use crate::engine::work::{Accepted, Work, Writer};
+use crate::engine::{check_state, economy, files, page, policy};
+
+/// What was done to a conversation.
+pub(super) struct Done {
+    /// Where it was cut.
+    pub(super) plan: Plan,
+    /// What took the place of its history, where that went.
+    pub(super) summary: Option<Placed>,
+    /// What else is changed, in what stays; in order.
+    pub(super) edits: Vec<Edit>,
+    /// What is to be kept elsewhere.
+    pub(super) archived: Archived,
+}
+
+/// Where a conversation would be cut: the plan, and the conversation that it was made for, are given to `show`.
+pub(super) fn look(
+    settings: &Settings,
+    transcript: &Transcript<'_>,
+    show: impl FnOnce(&Transcript<'_>, &Tally<'_, '_>, &Plan),
+) {
+    let early = early_edits(settings, transcript);
+    // A conversation that was read can be read again; where it could not, there is nothing to show.
+    let _ = on_edited(transcript, &early, |prepared| {
+        let tally = Tally::new(settings.counter, &prepared.messages);
+        show(prepared, &tally, &decided(settings, prepared, &tally));
+        Ok(())
+    });
+}
+
+/// A conversation to be compacted.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'t, 'a> {
+    pub(super) settings: &'t Settings,
+    /// Its name.
+    pub(super) source: &'t str,
+    /// How it is drawn, if it is.
+    pub(super) explain: Option<Explain>,
+    pub(super) transcript: &'t Transcript<'a>,
+    /// Who writes the summary, unless the settings name the embedded summarizer.
+    pub(super) answers: &'t dyn Answers,
+}
+
+/// Compacts one conversation, or nothing where nothing is to be done.
+///
+/// # Errors
+/// There is no summary and the settings do not say what to put in its place; or what is left is too much.
+pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
+    let settings = task.settings;
+    let done = worked(task, account);
+    match &done {
+        Ok(Some(done)) if settings.weighs() => {
+            account.tokens_after = Some(files::left(settings, task.transcript, done));
+        }
+        Ok(_) => {}
+        Err(error) => account.error = Some(error.to_string()),
+    }
+    if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), account.by.is_some()) {
+        let economy = economy::actual(settings, before, after, &account.bill);
+        account.economy = Some(economy);
+        Said::new(settings).economy(task.source, Some(&economy), false);
+    }
+    if let Some(error) = account.error.take_if(|_| settings.redact) {
+        // What a server or a command says in an error can be of the conversation.
+        let redactor = account.redactor.get_or_insert_with(|| redactor(task.transcript));
+        account.error = Some(redactor.mask(&error).into_owned());
+    }
+    let is_drawn = || account.lost() >= task.settings.least_drawn.load(Ordering::Relaxed);
+    if let (true, Ok(done)) = (task.settings.html.is_some() && is_drawn(), &done) {
+        account.page = page::drawn(task, account, done.as_ref());
+    }
+    done
+}
+
+fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
+    let Task { settings, source, transcript, explain, .. } = task;
+    let early = early_edits(settings, transcript);
+    on_edited(transcript, &early, |prepared| {
+        let said = Said::new(settings);
+        let tally = Tally::new(settings.counter, &prepared.messages);
+        let plan = decided(settings, prepared, &tally);
+        // A dry run has said so already.
+        if !settings.dry_run {
+            said.planned(source, prepared, &plan, &tally);
+            said.refused(source, &plan);
+        }
+        account.saving = explain.and_then(|how| {
+            let economy = economy::estimated(settings, prepared, &plan, &tally);
+            shown_masked(settings, prepared, |shown| {
+                said.explained(how, source, shown, &plan, &tally, economy.as_ref())
+            })
+        });
+        account.tokens_before = settings.weighs().then(|| total(prepared, &tally, &settings.policy));
+        if settings.tells() {
+            account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
+        }
+        if plan.cutoff == 0 {
+            let whole = only_shortened(task, plan, early.clone());
+            let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
+            said.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
+            return Ok(Some(done).filter(|done| !done.edits.is_empty()));
+        }
+        if !settings.dry_run {
+            said.parted(source, &plan);
+        }
+        files::check(settings, prepared, &tally, &plan)?;
+        check_state(settings, source, prepared, &plan)?;
+        compacted(task, prepared, early.clone(), plan, account)
+    })
+}
+
+/// A conversation of which nothing is summarized, with some edits; thinking behind the first of these may go.
+fn only_shortened(task: Task<'_, '_>, plan: Plan, mut edits: Vec<Edit>) -> Done {
+    let Task { settings, source, transcript, .. } = task;
+    let messages = transcript.messages.len();
+    let behind = edits.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
+    let removal = thinking::removal(transcript, behind..messages, settings.thinking, settings.reader_name());
+    Said::new(settings).thinking(source, &removal);
+    let plan = Plan { emptied: removal.emptied.clone(), ..plan };
+    edits.extend(removal.all_edits(transcript));
+    rewrite::sort(&mut edits);
+    Done { plan, summary: None, edits, archived: Archived::default() }
+}
+
+/// Summarizes what a plan says.
+fn compacted(
+    task: Task<'_, '_>,
+    prepared: &Transcript<'_>,
+    early: Vec<Edit>,
+    plan: Plan,
+    account: &mut Account,
+) -> Result<Option<Done>> {
+    let Task { settings, source, transcript, answers, .. } = task;
+    let archive = archive::place(settings, transcript);
+    let earlier = carried(transcript, &settings.policy);
+    let late = settings.truncation.as_ref().map(|cut| cut.late_edits(transcript, plan.cutoff)).unwrap_or_default();
+    let media_folder = archive.as_ref().filter(|_| settings.ways.files).map(|place| place.folder(MEDIA));
+    let (moved, media_files) = match &media_folder {
+        Some(folder) => media::moved_out(prepared, &plan.summarized(), &files::shown(folder)),
+        None => Default::default(),
+    };
+    // Arguments are cut early or late, and media move only where they are cut early.
+    let for_history =
+        if late.is_empty() { on_edited_text(prepared, &moved) } else { on_edited_text(transcript, &late) };
+    let redactor = settings.redact.then(|| RefCell::new(redactor(transcript)));
+    let earlier = earlier.map(|earlier| without_secrets(earlier, redactor.as_ref()));
+    let accepted = with_masked(prepared, for_history.as_deref(), &plan, redactor.as_ref(), |unmasked, history| {
+        let tally = Tally::new(settings.counter, &history.messages);
+        let work = Work {
+            settings,
+            source,
+            answers,
+            transcript,
+            plan: &plan,
+            history,
+            unmasked,
+            tally: &tally,
+            summarized: plan.summarized(),
+            earlier: earlier.as_ref(),
+            archive: archive.as_ref(),
+            redactor: redactor.as_ref(),
+            bill: RefCell::default(),
+        };
+        let summary = work.summary(source).and_then(|reply| work.accepted(&reply));
+        account.bill = *work.bill.borrow();
+        let accepted = match summary {
+            Ok(accepted) => Some(accepted),
+            Err(failed) => {
+                account.error = Some(failed.message.clone());
+                work.instead(source, &failed)?
+            }
+        };
+        let Some(Accepted { text, by }) = accepted else { return Ok(None) };
+        let text = if by == Writer::Summarizer { work.with_facts(text) } else { text };
+        let tokens = work.message_tokens(&text);
+        (account.by, account.summary_tokens) = (Some(by), Some(tokens));
+        account.saved = work.replaced_tokens().saturating_sub(tokens);
+        account.summary = settings.preview.then(|| text.clone());
+        Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
+        Ok(Some((work.archived(source), work.placed(text))))
+    });
+    account.redactor = redactor.map(RefCell::into_inner);
+    account.redacted = account.redactor.as_ref().map(|redactor| redactor.counts().clone());
+    Said::new(settings).redacted(source, account.redacted.as_ref());
+    let accepted = accepted?;
+    let Some((mut archived, summary)) = accepted else { return Ok(None) };
+    if let Some(folder) = media_folder {
+        archived.files.extend(media_files.into_iter().map(|file| (folder.join(file.name), file.bytes)));
+    }
+    let mut edits = early;
+    edits.extend(late);
+    let stays = |edit: &Edit| stays(transcript, &plan, edit);
+    edits.retain(stays);
+    let removal = settings.thinking_removed(transcript, &plan);
+    if !settings.dry_run {
+        Said::new(settings).thinking(source, &removal);
+    }
+    // DeepAgents removes what it knows to be bound, whatever the model.
+    let unbound = settings.ways.files && removal.is_empty();
+    edits.extend(if unbound { reasoning::unbound(transcript, &plan) } else { removal.edits });
+    rewrite::sort(&mut edits);
+    let plan = Plan { emptied: removal.emptied, ..plan };
+    let done = Done { plan, summary: Some(summary), edits, archived };
+    files::fitted(settings, source, transcript, done).map(Some)
+}
+
+/// Has `then` look at the history as it is, and with its secrets masked where they are to be.
+fn with_masked<T>(
+    transcript: &Transcript<'_>,
+    list: Option<&str>,
+    plan: &Plan,
+    redactor: Option<&RefCell<Redactor>>,
+    then: impl for<'t> FnOnce(&'t Transcript<'_>, &'t Transcript<'_>) -> Result<T>,
+) -> Result<T> {
+    with_history(transcript, list, |history| {
+        let edits = redactor.map(|redactor| redactor.borrow_mut().edits(history, &plan.summarized()));
+        on_edited(history, &edits.unwrap_or_default(), |masked| then(history, masked))
+    })
+}
+
+/// What masks the secrets of a conversation, and gives none of them a placeholder that is there.
+pub(super) fn redactor(transcript: &Transcript<'_>) -> Redactor {
+    let mut redactor = Redactor::new();
+    transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
+    redactor
+}
+
+/// Has `show` draw a conversation, with its secrets masked where they are to be; nothing where it cannot be read again so.
+pub(super) fn shown_masked<T: Default>(
+    settings: &Settings,
+    transcript: &Transcript<'_>,
+    show: impl FnOnce(&Transcript<'_>) -> T,
+) -> T {
+    let masks = settings.redact.then(|| RefCell::new(redactor(transcript)));
+    page::masked(transcript, &[], masks.as_ref(), |shown| Ok(show(shown))).unwrap_or_default()
+}
+
+/// An earlier summary with its secrets masked.
+fn without_secrets<'a>(earlier: Carried<'a>, redactor: Option<&RefCell<Redactor>>) -> Carried<'a> {
+    match redactor {
+        Some(redactor) => {
+            let text = redactor.borrow_mut().mask(&earlier.text).into_owned();
+            Carried { text: text.into(), ..earlier }
+        }
+        None => earlier,
+    }
+}
+
+/// Whether an edit falls into a message that stays.
+fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
+    let after = transcript.messages.partition_point(|message| message.span().start <= edit.range.start);
+    let index = after.saturating_sub(1);
+    index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
+}
+
+/// The arguments that are cut before anything is decided.
+fn early_edits(settings: &Settings, transcript: &Transcript<'_>) -> Vec<Edit> {
+    let truncation = settings.truncation.as_ref().filter(|_| settings.disabled.is_none());
+    let tally = Tally::new(settings.counter, &transcript.messages);
+    truncation.map(|cut| cut.early_edits(transcript, &tally, &settings.policy)).unwrap_or_default()
+}
+
+/// Where a conversation is cut: nowhere, if the config file has nothing done.
+fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '_>) -> Plan {
+    match settings.disabled.clone() {
+        None => plan(transcript, tally, &policy(settings, transcript)),
+        Some(reason) => Plan::of_nothing(reason),
+    }
+}
+
+/// Has `then` look at a conversation with some edits made.
+pub(super) fn on_edited<T>(
+    transcript: &Transcript<'_>,
+    edits: &[Edit],
+    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
+) -> Result<T> {
+    with_history(transcript, on_edited_text(transcript, edits).as_deref(), then)
+}
+
+/// The messages of a conversation as a list with some edits made, where there are any.
+fn on_edited_text(transcript: &Transcript<'_>, edits: &[Edit]) -> Option<String> {
+    let messages = || (0..transcript.messages.len()).map(|index| rewrite::edited(transcript, index, edits)).collect();
+    (!edits.is_empty()).then(|| files::list(messages()))
+}
+
+/// Has `then` look at a conversation whose messages are those of a list, where there is one, and its own where not.
+fn with_history<T>(
+    transcript: &Transcript<'_>,
+    list: Option<&str>,
+    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
+) -> Result<T> {
+    let Some(list) = list else { return then(transcript) };
+    let unreadable = |error: ReadError| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
+    let source = Source::of(list).map_err(|error| unreadable(error.into()))?;
+    let mut messages = framing::messages(&source, transcript.format).map_err(unreadable)?;
+    // What belongs together, and which are summaries, is known, whatever their text has become.
+    let earlier = transcript.messages.iter().map(|message| message.earlier);
+    messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
+    let Transcript { format, order, envelope, state, line, .. } = *transcript;
+    let (pairing, bonds) = (transcript.pairing.clone(), transcript.bonds.clone());
+    let compactions = transcript.compactions.clone();
+    let notes = Vec::new();
+    then(&Transcript {
+        source: list,
+        format,
+        messages,
+        notes,
+        pairing,
+        bonds,
+        compactions,
+        order,
+        envelope,
+        state,
+        line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::tests::read;
+
+    /// In a tree, messages that only an entry links which is none would be of a branch that was left, read without it.
+    #[test]
+    fn an_edited_history_has_all_its_messages() {
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"first"}}"#,
+            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{}}]}}"#,
+            r#"{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","content":"r"}}"#,
+            r#"{"type":"model_change","id":"4","parentId":"3","provider":"p","modelId":"m"}"#,
+            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"user","content":"last"}}"#,
+        ];
+        let source = lines.join("\n");
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let start = source.find("first").expect("it says so");
+        let edits = [Edit { range: start..start + 5, text: "other".to_owned() }];
+        let looked = on_edited(transcript, &edits, |edited| {
+            assert!(edited.messages[0].json.raw().contains("other"));
+            assert_eq!((edited.messages.len(), &edited.pairing), (4, &transcript.pairing));
+            assert_eq!(edited.pairing.bonds, [(1, 2)]);
+            Ok(())
+        });
+        assert!(looked.is_ok());
+    }
+}

@@ -1,0 +1,441 @@
+//! One input of a run, and what becomes of it: where its result goes, and when.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::Result;
+
+use crate::engine::inputs::{Entry, Inputs, copy_of};
+use crate::engine::journal::{Journal, hash_of};
+use crate::engine::ordered_output::{FirstFailed, Turns};
+use crate::exit::{Exit, Failure};
+use crate::files::compression::Compression;
+use crate::files::input::Seen;
+use crate::files::links;
+use crate::files::output::{self, Output};
+use crate::report::explain::Largest;
+use crate::report::html;
+use crate::report::json::{Conversation, Status};
+use crate::report::progress::Totals;
+use crate::settings::{Destination, Settings};
+
+use crate::engine::batch::{Batch, Brought, NOWHERE};
+use crate::engine::{Outcome, archive};
+
+/// What became of an input.
+#[derive(Debug)]
+pub(super) enum Fate {
+    Compacted,
+    Unchanged,
+    /// It is as it was, since its summarizer failed.
+    PassedThrough,
+    /// An earlier run has finished it.
+    Finished,
+    /// It is no transcript, and nobody said it was.
+    LeftOut(String),
+    Failed(anyhow::Error),
+}
+
+impl Fate {
+    /// What an error means for an input.
+    pub(super) fn of(error: anyhow::Error, job: &Job<'_>) -> Self {
+        let is_other = error.downcast_ref::<Failure>().is_some_and(|failure| failure.other_file);
+        if !is_other || job.entry.named {
+            return Fate::Failed(error);
+        }
+        let (message, name) = (error.to_string(), job.name());
+        Fate::LeftOut(message.strip_prefix(&format!("{name} ")).unwrap_or(&message).to_owned())
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fate::Compacted => out.write_str("compacted"),
+            Fate::Unchanged => out.write_str("unchanged"),
+            Fate::PassedThrough => out.write_str("left as it is, since its summarizer failed"),
+            Fate::Finished => out.write_str("finished by an earlier run"),
+            Fate::LeftOut(why) => write!(out, "left out: it {why}"),
+            Fate::Failed(error) => write!(out, "{error}"),
+        }
+    }
+}
+
+/// An input on its way.
+pub(super) struct Job<'b> {
+    /// Its place among all inputs.
+    pub(super) at: usize,
+    pub(super) entry: &'b Entry,
+    inputs: &'b Inputs,
+    /// The settings for this input.
+    pub(super) settings: Cow<'b, Settings>,
+    /// What comes of its lines, in order.
+    pub(super) turns: Turns<Brought<'b>>,
+    /// Its first lines that failed; those behind them are left alone.
+    pub(super) failed: FirstFailed,
+    state: Mutex<State>,
+    /// What it was before it was read.
+    found: Option<Metadata>,
+}
+
+/// Which file something is, how long, and when it was written.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    file: (u64, u64),
+    length: u64,
+    modified: SystemTime,
+}
+
+fn stamp(metadata: &Metadata) -> Option<Stamp> {
+    #[cfg(unix)]
+    let file = (std::os::unix::fs::MetadataExt::dev(metadata), std::os::unix::fs::MetadataExt::ino(metadata));
+    #[cfg(not(unix))]
+    let file = (0, 0);
+    Some(Stamp { file, length: metadata.len(), modified: metadata.modified().ok()? })
+}
+
+/// What has come of an input so far.
+#[derive(Default)]
+struct State {
+    output: Option<Output>,
+    compression: Option<Compression>,
+    /// The hash of what was read of it, where that is wanted.
+    seen: Option<Seen>,
+    conversations: Vec<Conversation>,
+    /// Which of them are drawn for a page.
+    drawn: Vec<usize>,
+    /// What they took and saved.
+    sums: Totals,
+    failure: Option<anyhow::Error>,
+    changed: bool,
+    compacted: bool,
+    /// Something is as it was only since its summarizer failed.
+    passed_through: bool,
+    printed: bool,
+}
+
+impl<'b> Job<'b> {
+    pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, at: usize) -> Self {
+        let entry = &inputs.entries[at];
+        let settings = if inputs.many { settings.of_input(entry.path.as_deref()) } else { Cow::Borrowed(settings) };
+        let (failed, state) = (FirstFailed::default(), Mutex::default());
+        // Links in a directory are not followed.
+        let look = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        let found = entry.path.as_deref().and_then(|path| look(path).ok());
+        Job { at, entry, inputs, settings, turns: Turns::from(at), failed, state, found }
+    }
+
+    /// Its name, as reports give it.
+    pub(super) fn name(&self) -> String {
+        self.entry.path.as_ref().map_or("-".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Whether it was a file of a directory when that was searched, and is a link now.
+    pub(super) fn became_a_link(&self) -> bool {
+        self.found.as_ref().is_some_and(Metadata::is_symlink)
+    }
+
+    /// Why its result could not take its place, which is known before anything is done.
+    pub(super) fn refused(&self) -> Option<anyhow::Error> {
+        let (path, output) = self.places()?;
+        if let Err(error) = self.refuse_links() {
+            return Some(error);
+        }
+        if output.is_dir() {
+            return Some(output::unwritable(output, &io::Error::other("it is a directory")).into());
+        }
+        let Destination::InPlace(Some(suffix)) = &self.settings.destination else { return None };
+        output::check_copy(path, &self.copy(suffix)?).err()
+    }
+
+    /// Refuses a place for the result, or for an archive that nobody named, which a link inside a folder that is filled
+    /// leads to.
+    fn refuse_links(&self) -> Result<()> {
+        if let (Destination::Folder(home), Some(place)) = (&self.settings.destination, &self.entry.output) {
+            links::refuse(home, place).map_err(|error| output::unwritable(place, &error))?;
+        }
+        archive::refuse_links(&self.settings)
+    }
+
+    /// The file, and the one that its result goes to.
+    pub(super) fn places(&self) -> Option<(&Path, &Path)> {
+        self.entry.path.as_deref().zip(self.entry.output.as_deref())
+    }
+
+    fn copy(&self, suffix: &str) -> Option<PathBuf> {
+        Some(copy_of(self.entry.path.as_ref()?, suffix))
+    }
+
+    /// Adds what became of conversations, which is kept where it is to be reported.
+    pub(super) fn remember(&self, conversations: Vec<Conversation>) {
+        self.state().add(&self.settings, conversations);
+    }
+
+    /// Keeps what is known of the file.
+    pub(super) fn opened(&self, compression: Option<Compression>, seen: Option<Seen>) {
+        let mut state = self.state();
+        (state.compression, state.seen) = (compression, seen);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the result of an input that was worked on as one.
+    pub(super) fn write_whole(&self, batch: &Batch<'_>, outcome: Outcome, input: &str) -> Result<Fate> {
+        let mut state = self.state();
+        batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
+        (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
+        state.add(&self.settings, outcome.conversations);
+        // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
+        archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
+        if self.is_needed(&state) {
+            self.output(&mut state)?.write_parts(outcome.made.pieces(input))?;
+        }
+        drop(state);
+        self.finish(batch)
+    }
+
+    /// Writes the result of lines, and says whether anybody still reads it.
+    pub(super) fn write_lines(&self, batch: &Batch<'_>, outcome: Result<Outcome>) -> bool {
+        let mut state = self.state();
+        if state.failure.is_some() {
+            return true;
+        }
+        let written = outcome.and_then(|outcome| {
+            batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
+            state.changed |= outcome.changed;
+            state.compacted |= outcome.compacted;
+            state.add(&self.settings, outcome.conversations);
+            archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
+            if self.settings.check {
+                return Ok(true);
+            }
+            // What is made of lines is a text of its own.
+            let read = self.output(&mut state)?.write_parts(outcome.made.pieces(""))?;
+            if self.is_printed() {
+                state.printed = true;
+                state.drawn.clear();
+                batch.report(std::mem::take(&mut state.conversations), &self.goes_to(&Fate::Compacted))?;
+            }
+            Ok(read)
+        });
+        written.unwrap_or_else(|error| {
+            // Those before it are written.
+            self.failed.note(0);
+            state.failure = Some(error);
+            true
+        })
+    }
+
+    /// Whether the result goes to standard output.
+    fn is_printed(&self) -> bool {
+        self.settings.dry_run || self.entry.output.is_none()
+    }
+
+    /// Whether a result is to be written that was worked on as one. In place, what needs nothing is left alone; and a
+    /// compressed file is copied, since it could be compressed in another way.
+    fn is_needed(&self, state: &State) -> bool {
+        let as_it_is = match self.settings.destination {
+            Destination::InPlace(_) => true,
+            Destination::Folder(_) => state.compression.is_some(),
+            _ => false,
+        };
+        !self.settings.check && (self.settings.dry_run || state.changed || !as_it_is)
+    }
+
+    fn output<'s>(&self, state: &'s mut State) -> Result<&'s mut Output> {
+        let output = match state.output.take() {
+            Some(output) => output,
+            None => {
+                let compression = match &self.settings.destination {
+                    Destination::File(file) => Compression::of_name(file),
+                    _ => state.compression,
+                };
+                let path = self.entry.output.as_deref().filter(|_| !self.is_printed());
+                if path.is_some() {
+                    self.refuse_links()?;
+                }
+                let in_files = matches!(self.settings.destination, Destination::Folder(_) | Destination::InPlace(_));
+                Output::begin(path, compression, self.found.as_ref().filter(|_| in_files))?
+            }
+        };
+        Ok(state.output.insert(output))
+    }
+
+    /// Has the result take its place.
+    pub(super) fn finish(&self, batch: &Batch<'_>) -> Result<Fate> {
+        let mut state = self.state();
+        if let Some(failure) = state.failure.take() {
+            return Err(if state.printed { broken_off(&failure) } else { failure });
+        }
+        if self.settings.only_looks() {
+            return Ok(state.fate());
+        }
+        let output = state.output.take();
+        match (&self.settings.destination, self.places()) {
+            (Destination::Folder(_), Some((path, place))) => {
+                // Compressed once more, the same text could be other bytes.
+                let output = output.filter(|_| state.changed || state.compression.is_none());
+                let now = fs::metadata(path).ok();
+                self.put(&state, (path, now.as_ref()), place, output, batch.journal.as_ref())?;
+            }
+            (Destination::InPlace(suffix), Some((path, place))) if state.changed => {
+                // A link that was put there meanwhile would lead to another file, before or now.
+                let goes_to = output.as_ref().and_then(Output::place).unwrap_or(path);
+                let (now, there) = (fs::metadata(path).ok(), fs::metadata(goes_to).ok());
+                let before = self.found.as_ref().and_then(stamp);
+                if [&now, &there].iter().any(|now| now.as_ref().and_then(stamp) != before) {
+                    let message =
+                        format!("{} was changed meanwhile, and is left as it is now; run again", path.display());
+                    return Err(Failure::unreadable(message).into());
+                }
+                if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
+                    output::keep_copy(path, &copy)?;
+                }
+                self.put(&state, (path, now.as_ref()), place, output, batch.journal.as_ref())?;
+            }
+            (Destination::InPlace(_), Some((_, place))) => {
+                let hash = state.seen.as_ref().map(Seen::hash).unwrap_or_default();
+                self.note(&state, place, (&hash, &hash), batch.journal.as_ref())
+                    .map_err(|error| output::unwritable(place, &error))?;
+            }
+            _ => {
+                // Of no lines there is a result too.
+                state.output = output;
+                self.output(&mut state)?;
+                state.output.take().map_or(Ok(()), |output| output.end(None, |_| Ok(())))?;
+            }
+        }
+        Ok(state.fate())
+    }
+
+    /// Puts a result, or a copy of the file that it would be made of, in its place, like that file, and notes that it is
+    /// there. A file that is replaced is noted before: nothing would tell afterwards that it was ever another.
+    fn put(
+        &self,
+        state: &State,
+        (path, like): (&Path, Option<&Metadata>),
+        place: &Path,
+        output: Option<Output>,
+        journal: Option<&Journal>,
+    ) -> Result<()> {
+        let read = state.seen.as_ref().map(Seen::hash).unwrap_or_default();
+        let mut written = String::new();
+        let in_place = matches!(self.settings.destination, Destination::InPlace(_));
+        let is_copy = output.is_none();
+        let before = |file: &Path| {
+            if journal.is_some() {
+                // What was neither changed nor packed anew is what was read.
+                let is_the_same = !is_copy && !state.changed && state.compression.is_none();
+                written = if is_the_same { read.clone() } else { hash_of(file)? };
+            }
+            if is_copy && journal.is_some() && written != read {
+                return Err(io::Error::other(format!("{} was changed meanwhile; run again", path.display())));
+            }
+            if in_place { self.note(state, place, (&read, &written), journal) } else { Ok(()) }
+        };
+        self.refuse_links()?;
+        match output {
+            Some(output) => output.end(like, before)?,
+            None => output::copy(path, place, before)?,
+        }
+        let noted = if in_place { Ok(()) } else { self.note(state, place, (&read, &written), journal) };
+        Ok(noted.map_err(|error| output::unwritable(place, &error))?)
+    }
+
+    /// Notes that a file is finished, unless it is to be tried again: its summarizer failed.
+    fn note(&self, state: &State, place: &Path, hashes: (&str, &str), journal: Option<&Journal>) -> io::Result<()> {
+        let certain = matches!(self.settings.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
+        match journal.filter(|_| !state.passed_through) {
+            Some(journal) => journal.note(place, hashes, certain),
+            None => Ok(()),
+        }
+    }
+
+    /// What its conversations took and saved; of a file that failed, only what they took.
+    pub(super) fn sums(&self, fate: &Fate) -> Totals {
+        let sums = std::mem::take(&mut self.state().sums);
+        let lost = matches!(fate, Fate::Failed(_)) && !self.is_printed();
+        if lost { Totals { saved: 0, largest: Largest::default(), ..sums } } else { sums }
+    }
+
+    /// Where its result goes, for people.
+    pub(super) fn goes_to(&self, fate: &Fate) -> String {
+        let in_place = matches!(self.settings.destination, Destination::InPlace(_));
+        match (&self.entry.output, fate) {
+            (_, Fate::LeftOut(_) | Fate::Failed(_)) => NOWHERE.to_owned(),
+            _ if self.settings.diff => "nowhere: --diff shows what a run would do".to_owned(),
+            (None, _) => "standard output".to_owned(),
+            (Some(place), Fate::Unchanged | Fate::PassedThrough | Fate::Finished) if in_place => {
+                format!("{}, as it was", place.display())
+            }
+            (Some(place), _) => place.display().to_string(),
+        }
+    }
+
+    /// What is reported of it at the end.
+    pub(super) fn reported(&self, fate: &Fate) -> Vec<Conversation> {
+        let conversations = std::mem::take(&mut self.state().conversations);
+        let alone = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
+        match fate {
+            Fate::Compacted | Fate::Unchanged | Fate::PassedThrough => conversations,
+            Fate::Finished | Fate::LeftOut(_) => alone(Status::Skipped, fate.to_string()),
+            Fate::Failed(error) => {
+                let why = error.to_string();
+                let mut conversations: Vec<Conversation> =
+                    conversations.into_iter().map(|conversation| conversation.not_written(&why)).collect();
+                let several = self.inputs.many || !conversations.is_empty();
+                if several
+                    && !conversations.iter().any(|one| one.error.as_deref().is_some_and(|told| why.contains(told)))
+                {
+                    conversations.extend(alone(Status::Failed, why));
+                }
+                conversations
+            }
+        }
+    }
+}
+
+impl State {
+    fn add(&mut self, settings: &Settings, conversations: Vec<Conversation>) {
+        self.sums.add(&conversations);
+        self.passed_through |= conversations.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
+        if settings.tells() {
+            let from = self.conversations.len();
+            self.conversations.extend(conversations);
+            self.drawn.extend((from..self.conversations.len()).filter(|&at| self.conversations[at].page.is_some()));
+            html::keep_largest(&mut self.conversations, &mut self.drawn);
+        }
+    }
+
+    fn fate(&self) -> Fate {
+        match (self.compacted, self.passed_through) {
+            (true, _) => Fate::Compacted,
+            (false, true) => Fate::PassedThrough,
+            (false, false) => Fate::Unchanged,
+        }
+    }
+}
+
+/// The error of a stream of which something was written already.
+fn broken_off(failure: &anyhow::Error) -> anyhow::Error {
+    Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is written")).into()
+}
+
+/// Refuses names of inputs that the result would be lost under.
+pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
+    let only = inputs.entries.first().filter(|_| !inputs.many);
+    match (&settings.destination, only) {
+        (Destination::File(file), Some(entry)) if !settings.only_looks() => {
+            output::check(entry.path.as_deref(), Some(file))
+        }
+        _ => Ok(()),
+    }
+}

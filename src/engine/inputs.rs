@@ -1,0 +1,279 @@
+//! Which files are read and where what becomes of each goes, found and checked before anything is done.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::Result;
+use walkdir::WalkDir;
+
+use crate::exit::Failure;
+use crate::settings::{Destination, Settings};
+
+use crate::files::atomic::{folder, is_unfinished, tidy};
+use crate::files::input::{is_json_by_name, plain};
+use crate::files::links;
+
+/// The folder in an output directory that holds what a run remembers.
+pub const OWN_FOLDER: &str = ".tcompact";
+/// A file to be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its path; standard input if nothing.
+    pub path: Option<PathBuf>,
+    /// The file that its result goes to; standard output if nothing.
+    pub output: Option<PathBuf>,
+    /// Whether the user named it, and it was not found in a directory.
+    pub named: bool,
+}
+
+/// What a run reads.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    /// The files, those of a directory by name.
+    pub entries: Vec<Entry>,
+    /// Whether there is or could be more than one.
+    pub many: bool,
+    /// What was found and is no file: links, which could lead out of the directory, and the like.
+    pub passed_over: Vec<PathBuf>,
+    /// What could not be searched, and why.
+    pub unsearched: Vec<(String, String)>,
+    /// The directory in which a run remembers what is finished.
+    pub home: Option<PathBuf>,
+}
+
+/// Finds what the settings name.
+///
+/// # Errors
+/// A path is not there; results have no place of their own or would fall on an input. Nothing has been touched then.
+pub fn find(settings: &Settings) -> Result<Inputs> {
+    let looks = settings.only_looks();
+    let in_files = matches!(settings.destination, Destination::Folder(_) | Destination::InPlace(_)) && !looks;
+    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
+    let directory = settings.paths.iter().find(|path| path.is_dir());
+    let mut inputs = Inputs { many: settings.paths.len() > 1 || directory.is_some() || in_files, ..Inputs::default() };
+    if inputs.many && (settings.paths.is_empty() || settings.paths.iter().any(is_stdin)) {
+        return wrong("standard input stands alone, and its result goes to standard output or to --output FILE");
+    }
+    if inputs.many && !in_files && !looks {
+        let what = directory.map_or("several inputs".to_owned(), |path| format!("the directory {}", path.display()));
+        return wrong(&format!("{what}: --output-dir DIR or --in-place says where the result of each file goes"));
+    }
+    if let Some(missing) = settings.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
+        let name = missing.display();
+        let meant = settings.destination == Destination::InPlace(None) && name.to_string().starts_with('.');
+        let hint = if meant { format!("; did you mean --in-place={name}?") } else { String::new() };
+        return Err(Failure::unreadable(format!("{name} is not there{hint}")).into());
+    }
+    if let Some(odd) = settings.paths.iter().find(|path| in_files && !path.is_dir() && !path.is_file()) {
+        return wrong(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
+    }
+    for path in &settings.paths {
+        if path.is_dir() {
+            search(path, settings, &mut inputs);
+        } else {
+            inputs.add(path, Path::new(path.file_name().unwrap_or_default()), true, settings);
+        }
+    }
+    if settings.paths.is_empty() {
+        let output = file(&settings.destination);
+        inputs.entries.push(Entry { path: None, output, named: true });
+    }
+    if in_files {
+        check_places(settings, &inputs)?;
+        inputs.home = home(settings);
+    }
+    Ok(inputs)
+}
+
+/// Adds the files of a directory. Links in it are not followed.
+fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
+    let is_own = |name: &str| name == OWN_FOLDER || is_unfinished(name);
+    let in_place = matches!(settings.destination, Destination::InPlace(_));
+    let found = WalkDir::new(root).sort_by_file_name().into_iter();
+    for entry in found.filter_entry(|entry| entry.depth() == 0 || !is_own(&entry.file_name().to_string_lossy())) {
+        match entry {
+            Err(error) => {
+                let path = error.path().unwrap_or(root).display().to_string();
+                let why = error.io_error().map_or_else(|| error.to_string(), plain);
+                inputs.unsearched.push((path, why));
+            }
+            Ok(entry) if entry.file_type().is_dir() => {}
+            Ok(entry) if !entry.file_type().is_file() => inputs.passed_over.push(entry.into_path()),
+            Ok(entry) if in_place && is_copy(entry.path()) => inputs.passed_over.push(entry.into_path()),
+            Ok(entry) => {
+                let path = entry.into_path();
+                let below = path.strip_prefix(root).unwrap_or(&path).to_owned();
+                inputs.add(&path, &below, false, settings);
+            }
+        }
+    }
+}
+
+/// Whether a file is called like another beside it with something behind, as the copies are that earlier runs have made
+/// of their inputs: the only originals there are.
+fn is_copy(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_there = |end: usize| is_json_by_name(&name[..end]) && path.with_file_name(&name[..end]).is_file();
+    !is_json_by_name(&name) && name.char_indices().skip(1).any(|(end, _)| is_there(end))
+}
+
+impl Inputs {
+    /// Adds a file that is called so `below` the directory it was found in.
+    fn add(&mut self, path: &Path, below: &Path, named: bool, settings: &Settings) {
+        let output = match &settings.destination {
+            Destination::Folder(folder) => Some(folder.join(below)),
+            Destination::InPlace(_) => Some(path.to_owned()),
+            destination => file(destination),
+        };
+        let path = Some(path.to_owned()).filter(|path| path.as_os_str() != "-");
+        self.entries.push(Entry { path, output, named });
+    }
+}
+
+fn file(destination: &Destination) -> Option<PathBuf> {
+    match destination {
+        Destination::File(file) => Some(file.clone()),
+        _ => None,
+    }
+}
+
+/// Refuses outputs that would take the place of an input or of each other.
+fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
+    let roots: Vec<(&PathBuf, PathBuf)> =
+        settings.paths.iter().filter(|path| path.is_dir()).map(|path| (path, real(path))).collect();
+    let folder = match &settings.destination {
+        Destination::Folder(folder) => Some(folder),
+        _ => None,
+    };
+    let within = |place: &Path| roots.iter().find(|(_, real)| place.starts_with(real)).map(|(root, _)| *root);
+    if let Some((folder, root)) = folder.and_then(|folder| Some((folder, within(&real(folder))?))) {
+        return inside(&format!("--output-dir {}", folder.display()), root);
+    }
+    if let Some(file) = folder.filter(|folder| folder.exists() && !folder.is_dir()) {
+        return wrong(&format!("--output-dir {} is a file; name a directory", file.display()));
+    }
+    let mut taken: HashMap<&Path, &Path> = HashMap::new();
+    let mut paths = RealPaths::default();
+    let places: Vec<(&Path, &Path, PathBuf)> =
+        inputs.places().map(|(path, output)| (path, output, paths.of(output))).collect();
+    for (path, output, place) in &places {
+        if let Some(root) = within(place).filter(|_| folder.is_some()) {
+            return inside(&output.display().to_string(), root);
+        }
+        if let Some(other) = taken.insert(place, path) {
+            return both(path, other, output, folder.is_some());
+        }
+    }
+    for (path, output, place) in places.iter().filter(|_| folder.is_some()) {
+        if let Some(other) = place.ancestors().skip(1).find_map(|above| taken.get(above)) {
+            return both(path, other, output, true);
+        }
+    }
+    if folder.is_some() {
+        let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| paths.of(path)).collect();
+        if let Some(output) = taken.keys().find(|place| read.contains(**place)) {
+            let output = output.display();
+            return wrong(&format!(
+                "{output} is an input, and would be written over; name another --output-dir, or use --in-place"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn inside(output: &str, root: &Path) -> Result<()> {
+    let root = root.display();
+    wrong(&format!(
+        "{output} is inside the input {root}; name a directory elsewhere, or replace the files with --in-place"
+    ))
+}
+
+fn both(path: &Path, other: &Path, output: &Path, in_folder: bool) -> Result<()> {
+    let (path, other, output) = (path.display(), other.display(), output.display());
+    wrong(&match in_folder {
+        true => {
+            format!("{other} and {path} would both be written to {output}; compact them into different directories")
+        }
+        false => format!("{path} and {other} are the same file; name it once"),
+    })
+}
+
+/// Where a copy goes that is made of a file before it is replaced.
+pub fn copy_of(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+impl Inputs {
+    /// Takes away what runs that were killed left behind.
+    pub fn tidy(&self) {
+        let folders: HashSet<&Path> = self.places().filter_map(|(_, output)| output.parent()).collect();
+        let home = self.home.as_deref().unwrap_or(Path::new(""));
+        folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
+    }
+
+    /// The files that are read.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.entries.iter().filter_map(|entry| entry.path.as_deref())
+    }
+
+    /// The files that are read, and those that are written for them.
+    fn places(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.entries.iter().filter_map(|entry| Some((entry.path.as_deref()?, entry.output.as_deref()?)))
+    }
+}
+
+/// Where a run remembers what is finished: in the directory that it writes to, or beside the first file that it replaces.
+fn home(settings: &Settings) -> Option<PathBuf> {
+    match &settings.destination {
+        Destination::Folder(folder) => Some(folder.clone()),
+        Destination::InPlace(_) => {
+            let first = settings.paths.first()?;
+            Some(if first.is_dir() { first.clone() } else { folder(first).to_owned() })
+        }
+        _ => None,
+    }
+}
+
+/// Real paths of many files in few folders: each folder is looked up once.
+#[derive(Debug, Default)]
+pub struct RealPaths {
+    folders: HashMap<PathBuf, PathBuf>,
+}
+
+impl RealPaths {
+    /// As [`real`].
+    pub fn of(&mut self, path: &Path) -> PathBuf {
+        // Where letters are the same in either case, only the system knows how a name is spelled.
+        let spells_freely = cfg!(any(target_os = "macos", windows));
+        let is_link = || fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
+        let Some(name) = path.file_name().filter(|_| !spells_freely && !is_link()) else { return real(path) };
+        let folder = folder(path);
+        if let Some(real) = self.folders.get(folder) {
+            return real.join(name);
+        }
+        let real = real(folder);
+        self.folders.insert(folder.to_owned(), real.clone());
+        real.join(name)
+    }
+}
+
+/// A path without links, as far as it is there, and without `..` behind that.
+pub fn real(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = whole.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
+    let Some((above, mut real)) = there else { return whole };
+    for part in whole.strip_prefix(above).unwrap_or(Path::new("")).components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            part => real.push(part),
+        }
+    }
+    real
+}
+
+fn wrong<T>(message: &str) -> Result<T> {
+    Err(Failure::usage(message).into())
+}

@@ -1,0 +1,173 @@
+//! What a run has finished, a line each, so that a later one need not do it again.
+//!
+//! A line is believed only where the file that it tells of still holds what was written then.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+
+use crate::exit::Failure;
+use crate::hash::{Hasher, sha256};
+
+use crate::engine::inputs::{OWN_FOLDER, RealPaths, real};
+use crate::files::input::plain;
+use crate::files::links;
+
+/// The file in [`OWN_FOLDER`].
+const NAME: &str = "journal.jsonl";
+
+/// How often and how long another run is waited for.
+const PATIENCE: u32 = 10;
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// A file that is finished, or whose replacement is just about to happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// The file that was written, seen from the directory of the journal where it lies in that.
+    pub path: String,
+    /// Hash of the input, as it was read.
+    pub input: String,
+    /// Hash of the rules.
+    pub rules: String,
+    /// Hash of what was written.
+    pub output: String,
+}
+
+/// The journal of a directory that results go to. Only one run at a time writes there.
+#[derive(Debug)]
+pub struct Journal {
+    home: PathBuf,
+    rules: String,
+    paths: Mutex<RealPaths>,
+    file: Mutex<File>,
+    finished: HashMap<String, Finished>,
+}
+
+impl Journal {
+    /// Opens the journal of a directory, which is made if it is not there, for a run with these rules.
+    ///
+    /// # Errors
+    /// It cannot be written; or another run writes there.
+    pub fn open(home: &Path, rules: &str) -> Result<Self> {
+        let unusable = |error: io::Error| {
+            Failure::unreadable(format!("{} cannot be written to: {}", home.display(), plain(&error)))
+        };
+        let folder = home.join(OWN_FOLDER);
+        links::refuse(home, &folder.join(NAME)).map_err(unusable)?;
+        fs::create_dir_all(home).and_then(|()| make_own(&folder)).map_err(unusable)?;
+        let mut file =
+            OpenOptions::new().read(true).append(true).create(true).open(folder.join(NAME)).map_err(unusable)?;
+        // A command that a run was just starting when it was ended can hold its lock for a moment.
+        let is_held = || matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+        let waited_in_vain = (0..PATIENCE).all(|_| {
+            let held = is_held();
+            if held {
+                thread::sleep(MOMENT);
+            }
+            held
+        });
+        if waited_in_vain {
+            let message = format!("another run of tcompact is writing to {}; let it end first", home.display());
+            return Err(Failure::unreadable(message).into());
+        }
+        let finished = read(&mut file).map_err(unusable)?;
+        Ok(Journal {
+            home: real(home),
+            rules: sha256(rules.as_bytes()),
+            paths: Mutex::default(),
+            file: Mutex::new(file),
+            finished,
+        })
+    }
+
+    /// Whether `output`, which may be `input` itself, is what the rules make of `input`.
+    pub fn has(&self, input: &Path, output: &Path) -> bool {
+        let Some(line) = self.finished.get(&self.name(output)).filter(|line| line.rules == self.rules) else {
+            return false;
+        };
+        let is = |path: &Path, expected: &str| hash_of(path).is_ok_and(|found| found == expected);
+        is(output, &line.output) && (input == output || is(input, &line.input))
+    }
+
+    /// Notes that `output` is written, or for certain to be written at once.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    pub fn note(&self, output: &Path, hashes: (&str, &str), certain: bool) -> io::Result<()> {
+        let line = Finished {
+            path: self.name(output),
+            input: hashes.0.to_owned(),
+            rules: self.rules.clone(),
+            output: hashes.1.to_owned(),
+        };
+        let line = serde_json::to_string(&line).map_err(io::Error::other)? + "\n";
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(line.as_bytes())?;
+        if certain { file.sync_data() } else { Ok(()) }
+    }
+
+    fn name(&self, path: &Path) -> String {
+        let path = self.paths.lock().unwrap_or_else(PoisonError::into_inner).of(path);
+        path.strip_prefix(&self.home).unwrap_or(&path).display().to_string()
+    }
+}
+
+/// Makes a folder that nobody else looks into, if it is not there: what it remembers may be of files that nobody else reads.
+fn make_own(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !folder.is_dir() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The last line of each file. One that a run did not come to finish is passed over.
+fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
+    let mut finished = HashMap::new();
+    let mut ends = true;
+    for line in BufReader::new(&mut *file).split(b'\n') {
+        let line = line?;
+        if let Ok(line) = serde_json::from_slice::<Finished>(&line) {
+            finished.insert(line.path.clone(), line);
+        }
+    }
+    let length = file.metadata()?.len();
+    if length > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::Start(length - 1))?;
+        file.read_exact(&mut last)?;
+        ends = last == *b"\n";
+    }
+    if !ends {
+        file.write_all(b"\n")?;
+    }
+    Ok(finished)
+}
+
+/// The hash of a file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn hash_of(path: &Path) -> io::Result<String> {
+    const AT_ONCE: usize = 1 << 16;
+    let mut file = BufReader::with_capacity(AT_ONCE, File::open(path)?);
+    let mut hasher = Hasher::default();
+    loop {
+        let read = file.fill_buf()?;
+        if read.is_empty() {
+            return Ok(hasher.end());
+        }
+        hasher.add(read);
+        let read = read.len();
+        file.consume(read);
+    }
+}

@@ -1,0 +1,214 @@
+//! What a page shows of a conversation, gathered while the conversation is there; and where the page goes.
+//!
+//! How it looks is [`crate::report::html`]'s. Secrets are masked here, before anything is drawn, where they are to be.
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::engine::inputs::Inputs;
+use crate::exit::Failure;
+use crate::files::output::{self, Output};
+use crate::plan::Plan;
+use crate::report::brief;
+use crate::report::explain::Picture;
+use crate::report::html::{Drawn, Fact, Page, Place, Reader, Shown, picture};
+use crate::rewrite::redaction::Redactor;
+use crate::rewrite::{Edit, Placed, remaining};
+use crate::settings::Settings;
+use crate::summary::ledger;
+use crate::tokens::Tally;
+use crate::transcript::formats::lone;
+use crate::transcript::{Message, Transcript};
+
+use crate::engine::account::Account;
+use crate::engine::conversation::{self, Done, Task, look, on_edited, redactor};
+
+/// Draws a conversation and what was done to it; nothing where it cannot be shown.
+pub(super) fn drawn(task: Task<'_, '_>, account: &mut Account, done: Option<&Done>) -> Option<Box<Drawn>> {
+    let Task { settings, transcript, .. } = task;
+    let masks = account.redactor.take().or_else(|| settings.redact.then(|| redactor(transcript))).map(RefCell::new);
+    let edits = done.map(|done| done.edits.as_slice()).unwrap_or_default();
+    let mut drawn = None;
+    look(settings, transcript, |_, tally, planned| {
+        let plan = match done {
+            Some(done) if done.summary.is_some() => done.plan.clone(),
+            _ => left(planned, account.error.as_deref()),
+        };
+        drawn = masked(transcript, &[], masks.as_ref(), |before| {
+            masked(transcript, edits, masks.as_ref(), |after| {
+                // Whatever could not be read again like this is not shown as something else.
+                let same =
+                    before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
+                Ok(same.then(|| of_what_was_done(task, &plan, tally, (before, after), done)))
+            })
+        })
+        .ok()
+        .flatten();
+    });
+    drawn.map(Box::new)
+}
+
+/// Has `then` look at a conversation before and after some edits, with its secrets masked in both: as `redactor` masked
+/// those of its history, where it did.
+///
+/// # Errors
+/// It cannot be read again with its secrets masked.
+pub(super) fn both_masked<T>(
+    transcript: &Transcript<'_>,
+    edits: &[Edit],
+    redactor: Option<Redactor>,
+    then: impl FnOnce(&Transcript<'_>, &Transcript<'_>) -> T,
+) -> Result<T> {
+    let masks = RefCell::new(redactor.unwrap_or_else(|| conversation::redactor(transcript)));
+    masked(transcript, &[], Some(&masks), |before| {
+        masked(transcript, edits, Some(&masks), |after| {
+            let all = transcript.messages.len();
+            if (before.messages.len(), after.messages.len()) != (all, all) {
+                return Err(Failure::unreadable("its messages cannot be told apart with their secrets masked").into());
+            }
+            Ok(then(before, after))
+        })
+    })
+}
+
+/// The plan of a conversation whose history is there as it was, whatever was planned.
+fn left(planned: &Plan, error: Option<&str>) -> Plan {
+    let why = || error.unwrap_or("no summary took the place of anything").to_owned();
+    let reason = planned.reason.clone().unwrap_or_else(why);
+    Plan {
+        wanted: planned.wanted,
+        fired: planned.fired.clone(),
+        triggered: planned.triggered,
+        ..Plan::of_nothing(reason)
+    }
+}
+
+/// Has `then` look at a conversation with some edits made, and with its secrets masked where they are to be.
+pub(super) fn masked<T>(
+    transcript: &Transcript<'_>,
+    edits: &[Edit],
+    masks: Option<&RefCell<Redactor>>,
+    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
+) -> Result<T> {
+    on_edited(transcript, edits, |edited| {
+        let all: Vec<usize> = (0..edited.messages.len()).collect();
+        let masking = masks.map(|masks| masks.borrow_mut().edits(edited, &all)).unwrap_or_default();
+        on_edited(edited, &masking, then)
+    })
+}
+
+fn of_what_was_done(
+    task: Task<'_, '_>,
+    plan: &Plan,
+    tally: &Tally<'_, '_>,
+    (before, after): (&Transcript<'_>, &Transcript<'_>),
+    done: Option<&Done>,
+) -> Drawn {
+    let Task { settings, source, transcript, .. } = task;
+    let summary = done.and_then(|done| done.summary.as_ref());
+    let archived = done.map(|done| &done.archived);
+    let archive = settings.archive.as_deref().filter(|_| archived.is_some_and(|kept| !kept.sections.is_empty()));
+    let (policy, no_edits) = (&settings.policy, &[][..]);
+    let picture_of = Picture { source, transcript: before, tally, plan, policy, archive, economy: None };
+    let decision = picture_of.decision();
+    Drawn {
+        messages: remaining(transcript, plan, summary, no_edits).len(),
+        decision,
+        picture: picture(&Shown { picture: picture_of, after, anchor: source }),
+        summary: summary.map(|summary| put_in(transcript, settings, summary)).unwrap_or_default(),
+        facts: summary.map(|summary| facts(settings, before, plan, summary)).unwrap_or_default(),
+        archive: archive.map(|archive| archive.display().to_string()),
+        files: archived.map_or(0, |kept| kept.files.len()),
+    }
+}
+
+/// The messages of a summary; what else it takes is for the program that a session is of.
+fn put_in(transcript: &Transcript<'_>, settings: &Settings, summary: &Placed) -> Vec<(String, String)> {
+    match summary {
+        Placed::Beside(text) => vec![("beside the messages".to_owned(), text.clone())],
+        Placed::Messages(entries) => {
+            let read = |message: &Message<'_>| {
+                let tokens = settings.counter.count(message);
+                (format!("{}, {tokens} tokens", brief::role(message)), brief::text(message))
+            };
+            entries.iter().filter_map(|entry| lone(transcript.format, &entry.to_string(), read)).collect()
+        }
+    }
+}
+
+/// The facts in what went, the most important first, and which of them the summary has.
+fn facts(settings: &Settings, before: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Fact> {
+    let indices = plan.summarized();
+    let messages: Vec<&Message<'_>> = indices.iter().map(|&index| &before.messages[index]).collect();
+    let ledger = ledger::collect(&messages, &indices, &settings.policy.summary_prefix);
+    let texts = put_in(before, settings, summary).into_iter().map(|(_, text)| text);
+    let summary = texts.collect::<Vec<_>>().join("\n");
+    let key = |entry: &ledger::Entry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
+    // What is no longer there without the appended facts was one of these.
+    let not_in_words: HashSet<_> = ledger.lacking(&own_words(settings, &summary)).into_iter().map(key).collect();
+    let lacking: HashSet<_> = ledger.lacking(&summary).into_iter().map(key).collect();
+    let mut entries: Vec<&ledger::Entry> = ledger.entries.iter().collect();
+    entries.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.index.cmp(&b.index)));
+    let fact = |entry: &ledger::Entry| Fact {
+        kind: entry.kind,
+        text: match entry.about.as_str() {
+            "" => entry.text.clone(),
+            about => format!("{about} » {}", entry.text),
+        },
+        message: Some(entry.index).filter(|_| !entry.earlier),
+        place: match (lacking.contains(&key(entry)), not_in_words.contains(&key(entry))) {
+            (true, _) => Place::Gone,
+            (false, true) => Place::Appended,
+            (false, false) => Place::Summary,
+        },
+    };
+    entries.into_iter().map(fact).collect()
+}
+
+/// A summary without the facts that were appended to it. The embedded summarizer writes from the facts, and is lent none.
+fn own_words(settings: &Settings, summary: &str) -> String {
+    if settings.embedded() { summary.to_owned() } else { ledger::without(summary) }
+}
+
+/// The page of a run that begins.
+pub(super) fn begun(settings: &Settings) -> Option<Page> {
+    settings.html.as_ref()?;
+    let reader = settings.reader.and_then(|model| {
+        let price = model.input_price?;
+        Some(Reader { name: format!("{}:{}", model.provider, model.name), price })
+    });
+    Some(Page::new(reader, settings.only_looks()))
+}
+
+/// Refuses a page that is one of `others`, or that cannot be written, before anything is done or paid for.
+///
+/// # Errors
+/// Which of these, and what to do.
+pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
+    let name = file.display();
+    if file.as_os_str() == "-" {
+        return Err(Failure::usage("--html -: standard output carries the transcript; name a file").into());
+    }
+    if others.iter().any(|other| output::same_place(file, other)) {
+        let message = format!("--html {name} is another file of this command; name one of its own");
+        return Err(Failure::usage(message).into());
+    }
+    output::check(None, Some(file))
+}
+
+/// Writes the page: whole or not at all, and as private as the most private of the inputs.
+///
+/// # Errors
+/// It cannot be written; what was there is as it was.
+pub(super) fn write(page: Page, file: &Path, inputs: &Inputs) -> Result<()> {
+    let files: Vec<&Path> = inputs.files().collect();
+    // Until it is done it is its owner's alone, or whose the first of them is.
+    let first = files.first().and_then(|first| fs::metadata(first).ok());
+    let mut written = Output::begin(Some(file), None, first.as_ref())?;
+    written.write(page.draw().as_bytes())?;
+    written.end_as_private_as(&files)
+}

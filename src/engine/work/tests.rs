@@ -1,0 +1,91 @@
+//! What a fault costs.
+
+use crate::engine::work::*;
+use crate::engine::{Outcome, process};
+use crate::fault::tests::while_failing;
+use crate::files::input::Input;
+use crate::report::json::Status;
+use crate::settings::layers::CommandLine;
+use crate::settings::presets;
+use crate::summary::exchange::Request;
+
+/// A model that was paid for.
+struct Model;
+
+impl Answers for Model {
+    fn answer(&self, _: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
+        bill.requests += 1;
+        Ok(Reply { text: "It went well.".to_owned(), ..Reply::default() })
+    }
+
+    fn identity(&self, _: &Request) -> String {
+        String::new()
+    }
+
+    fn aside(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
+}
+
+/// A model that has no answer.
+struct Silent;
+
+impl Answers for Silent {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Err(NoAnswer::new(FailureKind::Odd, "it has no answer".to_owned()))
+    }
+
+    fn identity(&self, _: &Request) -> String {
+        String::new()
+    }
+
+    fn aside(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
+}
+
+const SOURCE: &str = r#"[{"role":"user","content":"Never touch the table invoices_2019, and keep below 500 ms. The server is https://staging.example.com:8443/billing and all of it has to be done before the first of May."},{"role":"user","content":"last"}]"#;
+
+fn compacted(arguments: &[&str], answers: &dyn Answers) -> (Result<String>, Option<Status>) {
+    let words = ["tcompact", "-q", "--keep=messages:1"].iter().chain(arguments).map(|word| (*word).into());
+    let command_line = CommandLine::parse(words).expect("arguments");
+    let resolved = command_line.resolve(&presets::values, |_| None).expect("settings");
+    let settings = Settings::new(resolved, |_| None).expect("settings");
+    let input = Input { name: "-".to_owned(), text: SOURCE.to_owned(), ..Input::default() };
+    let mut conversations = Vec::new();
+    let outcome = process(&settings, &input, answers, &mut conversations);
+    let text = outcome.map(|Outcome { made, .. }| made.text(SOURCE));
+    (text, conversations.first().map(|conversation| conversation.status))
+}
+
+#[test]
+fn a_summary_that_was_paid_for_goes_in_though_the_ledger_fails() {
+    let model = ["--summarizer-cmd=true"];
+    let (whole, _) = compacted(&model, &Model);
+    assert!(whole.expect("a result").contains("invoices_2019"));
+    let (text, status) = while_failing(Part::Ledger, || compacted(&model, &Model));
+    let text = text.expect("a result");
+    assert!(text.contains("It went well.") && !text.contains("invoices_2019"), "{text}");
+    assert_eq!(status, Some(Status::Compacted));
+}
+
+#[test]
+fn on_error_decides_where_the_embedded_summarizer_fails() {
+    let failing = |how: &str, model: bool| {
+        let how = format!("--on-error={how}");
+        let arguments: &[&str] = if model { &[&how, "--summarizer-cmd=true"] } else { &[&how, "--ledger=400"] };
+        while_failing(Part::Extractive, || compacted(arguments, &Silent))
+    };
+    for (how, model) in [("fail", false), ("extractive", false), ("extractive", true)] {
+        let (text, status) = failing(how, model);
+        let error = text.expect_err("it fails");
+        let exit = error.downcast_ref::<Failure>().map(|failure| failure.exit);
+        assert_eq!((exit, status), (Some(Exit::SummarizerFailed), Some(Status::Failed)), "{how}: {error}");
+        assert!(error.to_string().contains("bug in tcompact") && !error.to_string().contains("secret"), "{error}");
+    }
+    let (text, status) = failing("passthrough", false);
+    assert_eq!((text.expect("a text").as_str(), status), (SOURCE, Some(Status::Unchanged)));
+    let (text, status) = failing("embed", false);
+    assert!(text.expect("a text").contains("bug in tcompact"));
+    assert_eq!(status, Some(Status::Compacted));
+}

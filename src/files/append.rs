@@ -1,0 +1,178 @@
+//! Writing to the end of an archive, whole sections at a time, and whole files beside it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::exit::Failure;
+
+use crate::files::input::plain;
+use crate::files::output;
+
+/// Why a file cannot be made where another is.
+const TAKEN: &str = "it is there already and holds something else; move it away";
+
+/// What was cut away from one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Section {
+    /// Text for reading.
+    Text(String),
+    /// An object for a line of its own.
+    Record(Value),
+}
+
+/// Whether an archive holds records, a line each, and not text for reading.
+pub fn is_lines(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
+}
+
+/// Refuses an archive whose name does not say what it holds, that is one of `others`, or that cannot be written.
+///
+/// # Errors
+/// Which of these, and what to do.
+pub fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
+    let name = file.display();
+    if !is_lines(file) && !file.extension().is_some_and(|end| end.eq_ignore_ascii_case("md")) {
+        let message = format!("--archive {name}: expected a name that ends in .md, for reading, or in .jsonl");
+        return Err(Failure::usage(message).into());
+    }
+    if others.iter().flatten().any(|other| output::same_place(file, other)) {
+        let message = format!("--archive {name} is the input or the output itself; name another file");
+        return Err(Failure::usage(message).into());
+    }
+    let writable = match fs::metadata(file) {
+        Ok(there) if !there.is_file() => Err(io::Error::other("it is no file")),
+        Ok(_) => OpenOptions::new().append(true).open(file).map(drop),
+        Err(_) => {
+            let there = file.ancestors().skip(1).find(|folder| folder.as_os_str().is_empty() || folder.exists());
+            output::can_make_files_in(there.unwrap_or(Path::new("")))
+        }
+    };
+    Ok(writable.map_err(|error| unwritable(file, &error))?)
+}
+
+/// Appends sections to an archive that is made if it is not there, as private as `like`: all of them, or none. Each says
+/// when it was cut away.
+///
+/// # Errors
+/// They cannot be written; the archive is as it was.
+pub fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Result<()> {
+    let now = now();
+    let written = |section: &Section| match section {
+        Section::Text(text) => format!("## Summarized at {now}\n\n{text}\n\n"),
+        Section::Record(record) => {
+            let mut record = record.clone();
+            record["summarized_at"] = now.as_str().into();
+            format!("{record}\n")
+        }
+    };
+    let text: String = sections.iter().map(written).collect();
+    Ok(append(file, text.as_bytes(), like).map_err(|error| unwritable(file, &error))?)
+}
+
+/// The time as UTC, to the microsecond; where a clock stands outside the years 1970 to 9999, the nearest time within.
+fn now() -> String {
+    let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+    let now = SystemTime::now().clamp(SystemTime::UNIX_EPOCH, last);
+    humantime::format_rfc3339_micros(now).to_string().replace('Z', "+00:00")
+}
+
+fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
+    make_folder_of(file)?;
+    let is_new = !file.exists();
+    let mut archive = OpenOptions::new().read(true).append(true).create(true).open(file)?;
+    // Whoever else appends waits, so that what is taken back below is only what was written here.
+    archive.lock()?;
+    if is_new {
+        as_private_as(&archive, like)?;
+    }
+    let before = archive.metadata()?.len();
+    let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
+    let written = archive.write_all(&[begin, bytes].concat()).and_then(|()| archive.sync_all());
+    if written.is_err() {
+        // What was written of it would be half a section.
+        let _ = archive.set_len(before);
+    }
+    written
+}
+
+/// Whether a file of so many bytes is empty or ends in a line end.
+fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
+    if length == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::Start(length - 1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// Writes whole new files, as private as `like`. One that is there already is never touched: with the same in it nothing
+/// is to be done.
+///
+/// # Errors
+/// One cannot be written, or is there and holds something else.
+pub fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
+    for (file, bytes) in files {
+        write_new(file, bytes, like).map_err(|error| unwritable(file, &error))?;
+    }
+    Ok(())
+}
+
+/// Refuses whole files that are there already and hold something else.
+///
+/// # Errors
+/// The first of these.
+pub fn check_files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+    let other = |file: &Path, bytes: &[u8]| fs::read(file).is_ok_and(|there| there != bytes);
+    match files.iter().find(|(file, bytes)| other(file, bytes)) {
+        Some((file, _)) => Err(unwritable(file, &io::Error::other(TAKEN)).into()),
+        None => Ok(()),
+    }
+}
+
+fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
+    let is_line = |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("line-"));
+    let folder = file.parent();
+    let above = folder.filter(|folder| is_line(folder)).and_then(Path::parent);
+    if folder.into_iter().chain(above).any(Path::is_symlink) {
+        return Err(io::Error::other("its folder is a link, and could lead anywhere"));
+    }
+    make_folder_of(file)?;
+    match fs::symlink_metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => output::create(file, |new| {
+            as_private_as(new, like)?;
+            new.write_all(bytes)
+        }),
+        Err(error) => Err(error),
+        Ok(there) if there.is_file() && fs::read(file)? == bytes => Ok(()),
+        Ok(_) => Err(io::Error::other(TAKEN)),
+    }
+}
+
+/// Takes from a new file the rights that nobody has on `like`.
+pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
+        use std::os::unix::fs::PermissionsExt;
+        let own = file.metadata()?.permissions().mode();
+        file.set_permissions(fs::Permissions::from_mode(own & like.permissions().mode()))?;
+    }
+    Ok(())
+}
+
+fn make_folder_of(file: &Path) -> io::Result<()> {
+    file.parent().map_or(Ok(()), fs::create_dir_all)
+}
+
+fn unwritable(file: &Path, error: &io::Error) -> Failure {
+    Failure::unreadable(format!(
+        "{} cannot be written: {}; --archive names another place",
+        file.display(),
+        plain(error)
+    ))
+}

@@ -1,0 +1,320 @@
+//! Reading a transcript's text: whole, or line by line where each line is a conversation.
+
+use std::borrow::Cow;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+
+use crate::exit::Failure;
+use crate::hash::Hasher;
+use crate::transcript::framing;
+
+use crate::files::compression::{Compression, Unpacked};
+
+/// A text and where it comes from.
+#[derive(Debug, Default, Clone)]
+pub struct Input {
+    /// The name that reports give: the path, or `-`.
+    pub name: String,
+    /// The text, to the byte, unpacked if it was compressed.
+    pub text: String,
+    /// Whether each line is a conversation.
+    pub as_lines: bool,
+    /// Lines of the same file that stand before it.
+    pub lines_before: usize,
+    /// How the file is compressed.
+    pub compression: Option<Compression>,
+}
+
+/// A source's name, with its line if it has one, as it stands in a sentence.
+pub fn spoken(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix('-') {
+        Some("") => Cow::Borrowed("standard input"),
+        Some(line) if line.starts_with(':') => Cow::Owned(format!("standard input{line}")),
+        _ => Cow::Borrowed(name),
+    }
+}
+
+/// An input that has been opened, and is read whole or line by line.
+pub enum Opened {
+    /// One document.
+    Whole(Input),
+    /// One conversation a line.
+    Lines(Lines),
+    /// It does not begin as JSON does.
+    Other,
+}
+
+/// How an input is to be read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    /// What the user said of its lines.
+    pub lines: Option<framing::Lines>,
+    /// Whether it may turn out to be something else than a transcript, which its first bytes tell.
+    pub may_be_other: bool,
+    /// Whether the hash of it is wanted.
+    pub hashed: bool,
+}
+
+/// The hash of what was read of a file, of all of it at its end.
+#[derive(Clone, Default)]
+pub struct Seen(Arc<Mutex<Hasher>>);
+
+impl Seen {
+    /// The hash, in hexadecimal digits.
+    pub fn hash(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().end()
+    }
+}
+
+/// A file that is hashed while it is read.
+struct Hashed<R> {
+    file: R,
+    seen: Seen,
+}
+
+impl<R: Read> Read for Hashed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).add(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+/// Opens a file, or standard input where there is no path, compressed or not.
+///
+/// # Errors
+/// It cannot be read, is damaged or is not UTF-8; or nobody would type into it: standard input is a terminal.
+pub fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<Seen>)> {
+    let seen = reading.hashed.then(Seen::default);
+    Ok((opened(path, reading, seen.clone())?, seen))
+}
+
+fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<Opened> {
+    let name = path.map_or("-".to_owned(), |path| path.display().to_string());
+    let (mut reader, compression, unpacked) = unpacking(path, &name, seen)?;
+    let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
+    let first = reader.fill_buf().map_err(damaged)?;
+    if reading.may_be_other && !begins_as_json(first) {
+        return Ok(Opened::Other);
+    }
+    let mut head = Vec::new();
+    let mut lines = 0;
+    if reading.lines == Some(framing::Lines::Conversations) {
+        return Ok(Opened::Lines(Lines { name, compression, reader, unpacked, head, done: 0 }));
+    }
+    let mut more = true;
+    while more && reading.lines.is_none() {
+        let start = head.len();
+        more = read_lines(&mut reader, false, &mut head).map_err(damaged)?;
+        if head.len() == start {
+            break;
+        }
+        lines += 1;
+        // One line alone is a document like any other.
+        let mut is_last = || {
+            if !more {
+                return Ok(true);
+            }
+            let next = reader.fill_buf()?;
+            more &= !next.is_empty();
+            Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))
+        };
+        let told = match &head[start..] {
+            line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
+            line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::told_by),
+        };
+        match told {
+            None => {}
+            Some(framing::Lines::Messages) => break,
+            Some(framing::Lines::Conversations) => {
+                return Ok(Opened::Lines(Lines { name, compression, reader, unpacked, head, done: 0 }));
+            }
+        }
+    }
+    if more {
+        if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
+            // Grown step by step, the text would be there twice for a while.
+            head.reserve_exact((usize::try_from(length.len()).unwrap_or(0) + 1).saturating_sub(head.len()));
+        }
+        reader.read_to_end(&mut head).map_err(damaged)?;
+    }
+    let text = String::from_utf8(head).map_err(|error| {
+        let lines = error.as_bytes();
+        unreadable(&name, &not_utf8(lines, error.utf8_error().valid_up_to(), 0))
+    })?;
+    Ok(Opened::Whole(Input { name, text, as_lines: false, lines_before: 0, compression }))
+}
+
+/// Reads a file, or standard input where there is no path, as one text, whatever is in it.
+///
+/// # Errors
+/// As [`open`] has them.
+pub fn read(path: Option<&Path>) -> Result<Input> {
+    let reading = Reading { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false };
+    match open(path, reading)? {
+        (Opened::Whole(input), _) => Ok(input),
+        // It was not asked for.
+        (Opened::Lines(_) | Opened::Other, _) => Ok(Input::default()),
+    }
+}
+
+/// A reader of what a file holds, unpacked.
+fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Reader, Option<Compression>, Unpacked)> {
+    let raw: Box<dyn Read + Send> = match path {
+        Some(path) => {
+            let file = File::open(path).map_err(|error| unreadable(name, &plain(&error)))?;
+            match seen {
+                Some(seen) => Box::new(Hashed { file, seen }),
+                None => Box::new(file),
+            }
+        }
+        None if io::stdin().is_terminal() => {
+            let message = "no transcript: name a file, or send one to standard input (tcompact --help shows how)";
+            return Err(Failure::usage(message).into());
+        }
+        None => Box::new(io::stdin()),
+    };
+    let mut raw = BufReader::with_capacity(AT_ONCE, raw);
+    let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &plain(&error)))?);
+    let Some(compression) = compression else { return Ok((raw, None, Unpacked::default())) };
+    let (reader, unpacked) = compression.reader(raw).map_err(|error| unreadable(name, &plain(&error)))?;
+    Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression), unpacked))
+}
+
+type Reader = BufReader<Box<dyn Read + Send>>;
+
+/// Bytes that are read at once, and that short lines are handed on in.
+const AT_ONCE: usize = 1 << 16;
+
+/// Reads on to the end of a line or, with `several`, to the last that has been read already; whether it was there.
+fn read_lines(reader: &mut Reader, several: bool, bytes: &mut Vec<u8>) -> io::Result<bool> {
+    loop {
+        let read = match reader.fill_buf() {
+            Ok([]) => return Ok(false),
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let end = if several { memchr::memrchr(b'\n', read) } else { memchr::memchr(b'\n', read) };
+        let taken = end.map_or(read.len(), |at| at + 1);
+        bytes.extend_from_slice(&read[..taken]);
+        reader.consume(taken);
+        if end.is_some() {
+            return Ok(true);
+        }
+    }
+}
+
+fn begins_as_json(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    text.is_empty() || text.starts_with(b"[") || text.starts_with(b"{")
+}
+
+/// Lines of an input.
+pub enum Piece {
+    /// Lines that are text.
+    Lines(Input),
+    /// A line that is none, and what is wrong with it.
+    Bad(Vec<u8>, Failure),
+}
+
+/// An input that holds one conversation a line, as it is read.
+pub struct Lines {
+    /// The name of the input.
+    pub name: String,
+    /// How it is compressed.
+    pub compression: Option<Compression>,
+    reader: Reader,
+    /// How far it unpacks.
+    unpacked: Unpacked,
+    /// What was read to tell what it is.
+    head: Vec<u8>,
+    /// Lines that were handed on.
+    done: usize,
+}
+
+impl Lines {
+    /// The next line, or with `several` as many as have been read already and are short; nothing at the end. They are
+    /// read into `buffer`, whatever was in it.
+    ///
+    /// # Errors
+    /// It cannot be read, or is damaged.
+    pub fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<Piece>> {
+        let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
+        buffer.clear();
+        let mut bytes = if self.head.is_empty() { buffer } else { std::mem::take(&mut self.head) };
+        if bytes.last() != Some(&b'\n') {
+            read_lines(&mut self.reader, several, &mut bytes).map_err(damaged)?;
+        }
+        // A line is as much as is held of it at once.
+        self.unpacked.begin_again();
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let lines_before = self.done;
+        let wrong = match String::from_utf8(bytes) {
+            Ok(text) => return Ok(Some(self.lines(text))),
+            Err(wrong) => wrong,
+        };
+        let valid = wrong.utf8_error().valid_up_to();
+        let mut bytes = wrong.into_bytes();
+        let failure = unreadable(&self.name, &not_utf8(&bytes, valid, lines_before));
+        // What stands before the bad line goes first, and what stands behind it next.
+        let start = memchr::memrchr(b'\n', &bytes[..valid]).map_or(0, |at| at + 1);
+        if start > 0 {
+            self.head = bytes.split_off(start);
+            return Ok(Some(self.lines(String::from_utf8_lossy(&bytes).into_owned())));
+        }
+        self.head = memchr::memchr(b'\n', &bytes).map_or_else(Vec::new, |end| bytes.split_off(end + 1));
+        self.done += 1;
+        Ok(Some(Piece::Bad(bytes, failure)))
+    }
+
+    fn lines(&mut self, text: String) -> Piece {
+        let lines_before = self.done;
+        self.done += memchr::memchr_iter(b'\n', text.as_bytes()).count();
+        let Lines { name, compression, .. } = &*self;
+        Piece::Lines(Input { name: name.clone(), text, as_lines: true, lines_before, compression: *compression })
+    }
+}
+
+/// Whether a file says by its name that it holds JSON.
+pub fn is_json_by_name(name: &str) -> bool {
+    let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
+}
+
+fn unreadable(name: &str, what: &str) -> Failure {
+    Failure::unreadable(format!("{} cannot be read: {what}", spoken(name)))
+}
+
+fn damage(error: &io::Error, compression: Option<Compression>) -> String {
+    match compression {
+        Some(_) if error.kind() == ErrorKind::FileTooLarge => plain(error),
+        Some(compression) => format!("its {} data is damaged: {}", compression.name(), plain(error)),
+        None => plain(error),
+    }
+}
+
+/// What is wrong with bytes of which only so many are UTF-8, after so many lines of the same file.
+fn not_utf8(bytes: &[u8], valid: usize, lines_before: usize) -> String {
+    let before = &bytes[..valid];
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return "it is UTF-16; convert it to UTF-8 first, as with iconv -f UTF-16 -t UTF-8".to_owned();
+    }
+    let line = lines_before + memchr::memchr_iter(b'\n', before).count() + 1;
+    let column = before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1) + 1;
+    format!("it is not UTF-8 (line {line} column {column})")
+}
+
+/// An error of the system without its number.
+pub(crate) fn plain(error: &io::Error) -> String {
+    let full = error.to_string();
+    let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);
+    let mut chars = message.chars();
+    chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
+}

@@ -1,0 +1,276 @@
+//! What a server wants otherwise in a request, learned from how it refuses one.
+//!
+//! No table knows every model: a deployment has the name that somebody chose, and a gateway takes what it takes. So a
+//! request that is refused for a parameter of ours is made again as the answer asks.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Value, json};
+
+use crate::llm::body::{get, merge, put, take};
+use crate::llm::complaint::parameter::{Complaint, Wrong};
+use crate::llm::providers::Endpoint;
+use crate::llm::providers::parameters::Parameters;
+use crate::summary::exchange::Request;
+
+/// How often one request is changed at most.
+pub const MOST_CHANGES: usize = 3;
+
+/// What is changed in a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// The parameter that was refused, as a path with points.
+    refused: &'static str,
+    instead: Instead,
+}
+
+/// What is sent in the place of a parameter.
+#[derive(Debug, Clone, PartialEq)]
+enum Instead {
+    Nothing,
+    /// The same value under another name.
+    Name(&'static str),
+    /// Other members, as a JSON merge patch.
+    Members(Value),
+    /// The tokens of the summary alone.
+    NoThoughts,
+}
+
+impl Change {
+    /// The change that a complaint asks for; nothing where there is none to be made.
+    fn of(complaint: Complaint, sent: &Value, parameters: &Parameters) -> Option<Change> {
+        const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+        let refused = complaint.path;
+        let effort = |effort: &str| {
+            let mut members = json!({});
+            put(&mut members, parameters.effort, json!(effort));
+            Instead::Members(members)
+        };
+        let thinks_little = |value: &Value| matches!(value.as_str(), Some("none" | "minimal"));
+        let instead = match complaint.what {
+            Wrong::MustBeFalse => Instead::Members(json!({refused: false})),
+            Wrong::TooLarge => Instead::NoThoughts,
+            Wrong::Offered(least) => effort(least),
+            Wrong::MustThink => Instead::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
+            Wrong::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
+            Wrong::Value | Wrong::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
+                Some(limit) => Instead::Name(LIMITS[1 - limit]),
+                None => Instead::Nothing,
+            },
+        };
+        let change = Change { refused, instead };
+        Some(change).filter(|change| !matches!(change.instead, Instead::Name(name) if get(sent, name).is_some()))
+    }
+
+    /// Makes the change in a body.
+    pub fn apply(&self, body: &mut Value, request: &Request) {
+        let value = take(body, self.refused);
+        match (&self.instead, value) {
+            (Instead::Name(name), Some(value)) => put(body, name, value),
+            (Instead::NoThoughts, Some(_)) => put(body, self.refused, json!(request.limit)),
+            (Instead::Members(members), _) => merge(body, members.clone()),
+            (Instead::Nothing, _) | (_, None) => {}
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.instead {
+            Instead::Nothing => write!(out, "without {}", self.refused),
+            Instead::Name(name) => write!(out, "with {name} instead of {}", self.refused),
+            Instead::Members(members) => write!(out, "with {members} instead of {}", self.refused),
+            Instead::NoThoughts => write!(out, "with less {}", self.refused),
+        }
+    }
+}
+
+/// What comes of a complaint.
+#[derive(Debug)]
+pub(super) enum Lesson {
+    /// Requests are changed from now on.
+    New(Change),
+    /// Somebody else has learned it meanwhile.
+    Known,
+    /// No other request would go better.
+    Nothing,
+}
+
+/// What is known of the servers that were asked, by address and model, for as long as a run takes.
+#[derive(Debug, Default)]
+pub struct Learned {
+    changes: Mutex<HashMap<(String, String), Vec<Change>>>,
+}
+
+impl Learned {
+    /// What is known to be changed in requests to an endpoint.
+    pub fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        changes.get(&key(endpoint)).cloned().unwrap_or_default()
+    }
+
+    /// Learns from a complaint of a request, which was made with the changes `known`.
+    pub(super) fn learn(&self, endpoint: &Endpoint, complaint: Complaint, sent: &Value, known: &[Change]) -> Lesson {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = changes.entry(key(endpoint)).or_default();
+        let is_about_it = |change: &Change| change.refused == complaint.path;
+        if now.iter().skip(known.len()).any(is_about_it) {
+            return Lesson::Known;
+        }
+        if now.iter().any(is_about_it) {
+            return Lesson::Nothing;
+        }
+        // Whoever takes neither of two names takes none.
+        let is_back = |change: &Change| {
+            now.iter().any(|old| matches!(change.instead, Instead::Name(name) if name == old.refused))
+        };
+        match Change::of(complaint, sent, endpoint.provider.parameters).filter(|change| !is_back(change)) {
+            Some(change) => {
+                now.push(change.clone());
+                Lesson::New(change)
+            }
+            None => Lesson::Nothing,
+        }
+    }
+}
+
+fn key(endpoint: &Endpoint) -> (String, String) {
+    (endpoint.base_url.clone(), endpoint.model.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::complaint::parameter::complaint;
+    use crate::llm::providers::PROVIDERS;
+    use crate::llm::providers::tests::{endpoint, request};
+
+    const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+    /// What a server takes.
+    #[derive(Debug, Clone)]
+    struct Taste {
+        limit: &'static str,
+        /// The efforts that it takes, by bits; none at all where it does not know the parameter.
+        efforts: u8,
+        /// Whether it knows how thinking is switched off.
+        knows_off: bool,
+        /// Whether it lets thinking be switched off.
+        lets_off: bool,
+        store: bool,
+    }
+
+    /// What a server complains of first: a parameter, what it says of it, and a code.
+    fn wrong(taste: &Taste, sent: &Value) -> Option<(&'static str, String, &'static str)> {
+        const UNKNOWN: &str = "unsupported_parameter";
+        let not_supported = |name: &str| format!("Unsupported parameter: '{name}' is not supported with this model.");
+        for limit in ["max_tokens", "max_completion_tokens"] {
+            if limit != taste.limit && sent.get(limit).is_some() {
+                let hint = format!("{} Use '{}' instead.", not_supported(limit), taste.limit);
+                return Some((limit, hint, UNKNOWN));
+            }
+        }
+        for (path, root) in [
+            ("reasoning_effort", "reasoning_effort"),
+            ("reasoning.effort", "reasoning"),
+            ("output_config.effort", "output_config"),
+        ] {
+            let Some(effort) = get(sent, path).and_then(Value::as_str) else { continue };
+            let takes: Vec<&str> = (0..7).filter(|bit| taste.efforts & 1 << bit != 0).map(|bit| EFFORTS[bit]).collect();
+            if takes.is_empty() {
+                return Some((root, not_supported(path), UNKNOWN));
+            }
+            if !takes.contains(&effort) {
+                let list = takes.iter().map(|effort| format!("'{effort}'")).collect::<Vec<_>>().join(", ");
+                let words = format!(
+                    "Unsupported value: '{path}' does not support '{effort}' with this model. Supported values are: {list}."
+                );
+                return Some((root, words, "unsupported_value"));
+            }
+        }
+        for (path, name) in [
+            ("thinking", "thinking.type.disabled"),
+            ("reasoning.enabled", "reasoning"),
+            ("enable_thinking", "enable_thinking"),
+        ] {
+            if get(sent, path).is_some() && !taste.knows_off {
+                return Some((name, not_supported(name).replace(".type.disabled", ""), UNKNOWN));
+            }
+            if get(sent, path).is_some() && !taste.lets_off {
+                return Some((name, format!("{name} is mandatory for this endpoint and cannot be disabled."), ""));
+            }
+        }
+        (sent.get("store").is_some() && !taste.store).then(|| ("store", "Unknown parameter: 'store'".to_owned(), ""))
+    }
+
+    /// The same complaint in the ways that servers and gateways write errors.
+    fn bodies(name: &str, message: &str, code: &str) -> Vec<String> {
+        vec![
+            json!({"error": {"message": message, "type": "invalid_request_error", "param": name, "code": code}}),
+            json!({"error": {"message": message, "type": "invalid_request_error", "param": null, "code": null}}),
+            json!({"error": message}),
+            json!({"message": message, "code": "InvalidParameter", "request_id": "r"}),
+            json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}}),
+            json!({"detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": message, "input": "max_tokens thinking"}]}),
+            json!({"error": {"code": 400, "message": "Provider returned error",
+                "metadata": {"raw": json!({"error": {"message": message, "param": name}}).to_string()}}}),
+        ]
+        .into_iter()
+        .map(|body| body.to_string())
+        .chain([message.to_owned()])
+        .collect()
+    }
+
+    fn tastes() -> impl Iterator<Item = Taste> {
+        let efforts = [0, 0b1, 0b110, 0b11100, 0b1_0000];
+        ["max_tokens", "max_completion_tokens"].into_iter().flat_map(move |limit| {
+            efforts.into_iter().flat_map(move |efforts| {
+                (0..8).map(move |bits| Taste {
+                    limit,
+                    efforts,
+                    knows_off: bits & 1 != 0,
+                    lets_off: bits & 2 != 0,
+                    store: bits & 4 != 0,
+                })
+            })
+        })
+    }
+
+    /// Whatever a server takes, and however it says so, it is sent that after as many requests as there are parameters,
+    /// and at once the next time.
+    #[test]
+    fn every_taste_is_learned() {
+        const MODELS: [&str; 5] = ["my-deployment", "gpt-5.5", "claude-opus-5", "deepseek-v4-pro", "qwen3.5-plus"];
+        let mut cases = 0;
+        for provider in PROVIDERS.iter().filter(|provider| !["google", "ollama"].contains(&provider.name)) {
+            for (model, taste) in MODELS.iter().flat_map(|model| tastes().map(move |taste| (model, taste))) {
+                cases += 1;
+                let style = cases % 8;
+                let (endpoint, learned) = (endpoint(provider.name, model), Learned::default());
+                let mut requests = 1;
+                let (sent, known) = loop {
+                    let known = learned.of(&endpoint);
+                    let sent = endpoint.request_with(&request("p"), &known);
+                    let Some((name, message, code)) = wrong(&taste, &sent) else { break (sent, known) };
+                    let body = &bodies(name, &message, code)[style];
+                    let what = complaint(body, &sent).unwrap_or_else(|| panic!("{taste:?} {sent} {body}"));
+                    if matches!(learned.learn(&endpoint, what, &sent, &known), Lesson::Nothing) {
+                        break (sent, known);
+                    }
+                    requests += 1;
+                    assert!(requests <= 1 + MOST_CHANGES, "{taste:?} {sent} {body}");
+                };
+                // Nothing can be done where a model must think and takes no low effort.
+                let hopeless = !taste.lets_off && taste.efforts & 0b100 == 0;
+                assert!(
+                    wrong(&taste, &sent).is_none() || hopeless,
+                    "{} {model} {taste:?} {sent} {known:?}",
+                    provider.name
+                );
+            }
+        }
+        assert!(cases >= 4_000, "{cases}");
+    }
+}

@@ -1,0 +1,65 @@
+//! How much a model reads at once, as the servers say it that refuse a request as too long.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// The window in tokens that a refusal names, where it names one.
+///
+/// It is the model's whole window or the limit of its input: both are what a request has to fit into.
+pub(in crate::llm) fn named(body: &str) -> Option<u64> {
+    // A smaller number is that of something else, a larger one a mistake.
+    const PLAUSIBLE: std::ops::RangeInclusive<u64> = 256..=100_000_000;
+    let text = body.to_lowercase();
+    let number = |found: regex::Captures<'_>| {
+        found.get(1).or_else(|| found.get(2))?.as_str().replace([',', '_'], "").parse().ok()
+    };
+    let windows = NAMED.as_ref()?.captures_iter(&text).filter_map(number);
+    windows.into_iter().find(|window| PLAUSIBLE.contains(window))
+}
+
+static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    const NUMBER: &str = r"(\d[\d,_]*)";
+    let before = [
+        r#""n_ctx"\s*:\s*"#,
+        r"(?:maximum context|context|maximum model|model's context|maximum prompt|maximum allowed input|maximum input|max) (?:length|size|window)(?: is| of|:)? ?\(?",
+        r"maximum number of (?:input )?tokens(?: allowed)?(?: is| of|:)? ?\(?",
+        r"exceeds the limit of ",
+        r"\d tokens > ",
+        r"\d \+ \d+ > ",
+        r"length should be \[\d+, ?",
+    ];
+    // It is tested that this is a pattern.
+    Regex::new(&format!(r"(?:{}){NUMBER}|{NUMBER} maximum context length", before.join("|"))).ok()
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_in_everybodys_words() {
+        for (body, window) in [
+            ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", 8192),
+            ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+            ("input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", 200_000),
+            ("The input token count (1290000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+            (r#"{"error":{"type":"exceed_context_size_error","n_prompt_tokens":12030,"n_ctx":8192}}"#, 8192),
+            ("request (2194 tokens) exceeds the available context size (2048 tokens), try increasing it", 2048),
+            ("The decoder prompt (length 5000) is longer than the maximum model length of 4096.", 4096),
+            ("This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 131_072),
+            ("Prompt contains 40000 tokens, too large for model with 32768 maximum context length", 32_768),
+            ("Range of input length should be [1, 30720]", 30_720),
+            (r#"{"message":"9000 tokens exceeds max length 8192"}"#, 8192),
+            ("The input (9000 tokens) is longer than the model's context length (8192 tokens).", 8192),
+            ("Input length 9000 exceeds the maximum allowed input length of 8,192 tokens", 8192),
+            ("prompt token count of 9000 exceeds the limit of 8192", 8192),
+            ("Prompt has 9000 tokens, but the configured context size is 8192 tokens", 8192),
+        ] {
+            assert_eq!(named(body), Some(window), "{body}");
+        }
+        for body in ["", "too long", "maximum context length is 7", "context length is 99999999999999999999999"] {
+            assert_eq!(named(body), None, "{body}");
+        }
+    }
+}

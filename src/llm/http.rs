@@ -1,0 +1,356 @@
+//! Sending a request until it is answered, or until trying again makes no sense.
+//!
+//! The client is built for the first request and never for less: making it costs more than everything a dry run does.
+//! Redirects are not followed, so a key goes nowhere but to the address it is meant for. Proxies are those of the
+//! environment.
+
+use std::io::Read;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use reqwest::blocking::{Client, Response};
+use serde_json::Value;
+
+use crate::llm::adapt::{Change, Learned, Lesson, MOST_CHANGES};
+use crate::llm::body::get;
+use crate::llm::complaint::parameter::{Complaint, complaint};
+use crate::llm::complaint::{asked_wait, kind, kind_of_answer, said, window};
+use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
+use crate::llm::pace::Pace;
+use crate::llm::providers::Endpoint;
+use crate::llm::retry::{Failed, Patience};
+use crate::summary::exchange::FailureKind;
+use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, shown};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long an answer may pause once it has begun. Before that a model may think for as long as the whole may take.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
+const SAME_MOMENT: Duration = Duration::from_millis(100);
+const TOO_SLOW: &str = "it took longer than --timeout";
+/// Bytes of an answer that are read; a summary has a few thousand.
+const LARGEST_ANSWER: usize = 16 << 20;
+/// Characters of an address that is not followed.
+const SHOWN: usize = 200;
+
+/// How requests are sent, and the client that sends them once there is one.
+#[derive(Debug)]
+pub struct Wire {
+    timeout: Duration,
+    idle: Duration,
+    patience: Patience,
+    pace: Option<Pace>,
+    tell: Tell,
+    learned: Learned,
+    limiter: Limiter,
+    client: OnceLock<Client>,
+}
+
+/// Who is told of what happens between two requests.
+pub type Tell = fn(Between<'_>);
+
+/// What happens between two requests.
+#[derive(Debug, Clone, Copy)]
+pub enum Between<'b> {
+    /// A wait, by why it is and how long it takes.
+    Wait(&'b str, Duration),
+    /// The server refused a parameter, in its words, and is sent another request from now on.
+    Change(&'b str, &'b Change),
+    /// Nobody is asked any more, since the last requests failed as this one did.
+    Stop(&'b str),
+    /// The server is in trouble, in its words, and is sent so many requests at once.
+    Slower(&'b str, usize),
+}
+
+/// A failed attempt, with what the server complains of in the request.
+struct Attempt {
+    failed: Failed,
+    complaint: Option<Complaint>,
+}
+
+impl Wire {
+    /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted. `tell` is told
+    /// of what happens between two attempts.
+    pub fn new(timeout: Duration, patience: Patience, pace: Option<Pace>, tell: Tell) -> Self {
+        Wire {
+            timeout,
+            idle: IDLE_TIMEOUT,
+            patience,
+            pace,
+            tell,
+            learned: Learned::default(),
+            limiter: Limiter::default(),
+            client: OnceLock::new(),
+        }
+    }
+
+    /// Asks for a summary and gives what the answer says. Where the server refuses a parameter, the request is made again as
+    /// the answer asks, and those that follow as well.
+    ///
+    /// # Errors
+    /// The last attempt's error; the key is not in it, even where the server repeats it.
+    pub fn post(&self, endpoint: &Endpoint, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
+        let client = match self.client.get() {
+            Some(client) => client,
+            None => {
+                let client = self.build(endpoint).map_err(|message| NoAnswer::new(FailureKind::Setup, message))?;
+                self.client.get_or_init(|| client)
+            }
+        };
+        let (mut sent, mut changed) = (0, 0);
+        let attempt = || loop {
+            if let Some(pace) = &self.pace {
+                thread::sleep(pace.turn(Instant::now()));
+            }
+            let permit = self.limiter.begin().map_err(|why| {
+                let message = format!("nobody was asked, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
+                failed(FailureKind::Stopped, message)
+            })?;
+            sent += 1;
+            let known = self.learned.of(endpoint);
+            let body = endpoint.request_with(request, &known);
+            // All that a server says leaves by here, and takes no key along: not in a result, a message or the cache.
+            let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
+            let Attempt { failed, complaint } = match self.attempt(client, endpoint, &body) {
+                Ok(reply) => {
+                    permit.end(None);
+                    return Ok(Reply { text: masked(reply.text), ..reply });
+                }
+                Err(attempt) => attempt,
+            };
+            let failed = Failed { message: masked(failed.message), ..failed };
+            match permit.end(Some(&failed)) {
+                Some(Changed::Stopped) => (self.tell)(Between::Stop(&failed.message)),
+                Some(Changed::Slower(at_once)) => (self.tell)(Between::Slower(&failed.message, at_once)),
+                None => {}
+            }
+            let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
+            if get(&Value::Object(endpoint.request_json.clone()), complaint.path).is_some() {
+                let said = failed.message.trim_end_matches('.');
+                let message = format!("{said}; {} is what --request-json puts there", complaint.path);
+                return Err(Failed { message, ..failed });
+            }
+            match self.learned.learn(endpoint, complaint, &body, &known) {
+                Lesson::New(change) => (self.tell)(Between::Change(&failed.message, &change)),
+                Lesson::Known => {}
+                Lesson::Nothing => return Err(failed),
+            }
+            changed += 1;
+        };
+        let wait = |pause: Duration, failed: &Failed| {
+            (self.tell)(Between::Wait(&failed.message, pause));
+            thread::sleep(pause);
+        };
+        let reply = self.patience.persist(attempt, wait);
+        bill.requests += sent;
+        bill.retries += sent.saturating_sub(1 + changed);
+        reply
+    }
+
+    fn build(&self, endpoint: &Endpoint) -> Result<Client, String> {
+        // Fails only where a provider is installed already, and then there is one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = || {
+            Client::builder()
+                .timeout(self.timeout)
+                .connect_timeout(CONNECT_TIMEOUT.min(self.timeout))
+                .redirect(reqwest::redirect::Policy::none())
+                .user_agent(concat!("tcompact/", env!("CARGO_PKG_VERSION")))
+        };
+        let wrong = |error: &reqwest::Error| format!("no connection could be set up: {}", causes(error));
+        let error = match builder().build() {
+            Ok(client) => return Ok(client),
+            Err(error) => error,
+        };
+        // A system without certificates, as small containers are: nobody can be trusted from it, and nobody need be.
+        let without = builder().tls_certs_only([]).build().map_err(|_| wrong(&error))?;
+        if endpoint.base_url.starts_with("http:") {
+            return Ok(without);
+        }
+        let remedy = "install the package ca-certificates, or name a file of certificates in SSL_CERT_FILE";
+        Err(format!("{}; https: needs them: {remedy}", wrong(&error)))
+    }
+
+    fn attempt(&self, client: &Client, endpoint: &Endpoint, body: &Value) -> Result<Reply, Attempt> {
+        let url = endpoint.url();
+        let persistence = self.patience.persistence;
+        let answer = self.answer(client, endpoint, &url, body)?;
+        match endpoint.response(&answer) {
+            Ok(reply) => Ok(reply),
+            Err(what) => {
+                let said = said(&answer, endpoint.key.as_ref());
+                let kind = kind_of_answer(&answer, persistence);
+                let complaint = complaint(&answer, body).filter(|_| kind == FailureKind::BadRequest);
+                let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
+                let failed = Failed { window, ..failed(kind, format!("{url} gave no summary: {what}{said}")) };
+                Err(Attempt { failed, complaint })
+            }
+        }
+    }
+
+    /// What a server answers to a body, as it is.
+    fn answer(&self, client: &Client, endpoint: &Endpoint, url: &str, body: &Value) -> Result<String, Attempt> {
+        let deadline = Instant::now() + self.timeout;
+        let sent = client.post(url).headers(endpoint.headers()).body(body.to_string()).send();
+        // The address is named already.
+        let answer = sent.map_err(reqwest::Error::without_url).map_err(|error| {
+            let kind = match () {
+                () if error.is_builder() => FailureKind::Setup,
+                () if error.is_connect() && !error.is_timeout() => FailureKind::Unreachable,
+                () => FailureKind::Interrupted,
+            };
+            let what =
+                if error.is_builder() { format!("{url} is no address") } else { format!("no answer from {url}") };
+            failed(kind, format!("{what}: {}", causes(&error)))
+        })?;
+        let status = answer.status();
+        let header = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
+        let (wait_ms, wait, advised) = (header("retry-after-ms"), header("retry-after"), header("x-should-retry"));
+        let location = header("location");
+        // A date to wait for is one of the server's clock; ours may be wrong.
+        let now = header("date").and_then(|date| httpdate::parse_http_date(&date).ok());
+        let text = self.read(answer, url, deadline)?;
+        if status.is_success() {
+            return Ok(text);
+        }
+        let hint = match status.as_u16() {
+            300..=399 => location.map(|place| elsewhere(endpoint, &place)).unwrap_or_default(),
+            404 | 405 => "; --base-url ends with the version of the API, where it has one".to_owned(),
+            _ => String::new(),
+        };
+        let message = format!("{url} answered {status}{}{hint}", said(&text, endpoint.key.as_ref()));
+        let kind = kind(status, &text, self.patience.persistence);
+        let may_complain = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
+        let failed = Failed {
+            asked: asked_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
+            advised: advised.and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
+            window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
+            ..failed(kind, message)
+        };
+        Err(Attempt { complaint: complaint(&text, body).filter(|_| may_complain), failed })
+    }
+
+    /// Reads a body as it comes, which may take as long as the whole has left, and pause for as long as it may.
+    fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, Failed> {
+        let failed = |kind: FailureKind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
+        let chunks = chunks(answer);
+        let mut body = Vec::new();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            // Some servers send their headers before a model has begun to think.
+            let pause = if body.is_empty() { left } else { left.min(self.idle) };
+            let chunk = match chunks.recv_timeout(pause) {
+                // The client's own time for a read may end at the same moment.
+                Ok(Err(_)) if Instant::now() + SAME_MOMENT >= deadline => {
+                    return Err(failed(FailureKind::Interrupted, TOO_SLOW.to_owned()));
+                }
+                Ok(chunk) => chunk.map_err(|what| failed(FailureKind::Interrupted, what))?,
+                Err(RecvTimeoutError::Timeout) if pause == left => {
+                    return Err(failed(FailureKind::Interrupted, TOO_SLOW.to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let seconds = self.idle.as_secs_f64();
+                    return Err(failed(FailureKind::Interrupted, format!("nothing came for {seconds} seconds")));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(String::from_utf8_lossy(&body).into_owned()),
+            };
+            body.extend_from_slice(&chunk);
+            if body.len() > LARGEST_ANSWER {
+                // It was paid for once, and would be as large again.
+                let failed = failed(FailureKind::Odd, format!("it has more than {LARGEST_ANSWER} bytes"));
+                return Err(Failed { advised: Some(false), ..failed });
+            }
+        }
+    }
+}
+
+/// What comes of a body, read on a thread of its own: the client has one time limit for the first byte and for all others.
+fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
+    let (sender, chunks) = sync_channel(1);
+    thread::spawn(move || {
+        let mut buffer = [0; 16 << 10];
+        loop {
+            let chunk = match answer.read(&mut buffer) {
+                Ok(0) => return,
+                Ok(count) => Ok(buffer[..count].to_vec()),
+                Err(error) => Err(causes(&error)),
+            };
+            let ended = chunk.is_err();
+            // Nobody may be waiting any longer.
+            if sender.send(chunk).is_err() || ended {
+                return;
+            }
+        }
+    });
+    chunks
+}
+
+/// Where a server sends on to, which is not followed: it might be another's.
+fn elsewhere(endpoint: &Endpoint, place: &str) -> String {
+    let place = place.split(['?', '#']).next().unwrap_or_default();
+    let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.mask(place));
+    format!(
+        "; it sends on to {}, which is not followed: if that is right, say so with --base-url",
+        shown(&place, SHOWN)
+    )
+}
+
+fn failed(kind: FailureKind, message: String) -> Failed {
+    Failed { message, kind, asked: None, advised: None, window: None }
+}
+
+impl From<Failed> for Attempt {
+    fn from(failed: Failed) -> Self {
+        Attempt { failed, complaint: None }
+    }
+}
+
+/// An error with what caused it, outermost first.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let more = next.to_string();
+        if !text.contains(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = next.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use serde_json::Map;
+
+    use super::*;
+    use crate::llm::providers::by_name;
+    use crate::summary::recipe::Persistence;
+
+    #[test]
+    fn an_answer_that_stalls_is_given_up_before_its_time() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let base_url = format!("http://{}", listener.local_addr().expect("an address"));
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a connection");
+            let _ = stream.read(&mut [0; 1 << 10]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
+            thread::sleep(Duration::from_secs(60));
+        });
+        let provider = by_name("openai").expect("a provider");
+        let endpoint = Endpoint { provider, model: "m".to_owned(), base_url, key: None, request_json: Map::new() };
+        let patience = Patience { retries: 0, persistence: Persistence::Own };
+        let wire =
+            Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None, |_| {}) };
+        let started = Instant::now();
+        let request = Request { system: None, prompt: "p".to_owned(), limit: 9, thoughts: 0 };
+        let error = wire.post(&endpoint, &request, &mut Bill::default()).expect_err("it stalls");
+        assert!(error.message.ends_with("nothing came for 0.1 seconds"), "{error:?}");
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+}

@@ -1,0 +1,60 @@
+//! Who else writes summaries: a model behind an API, or a command.
+
+pub mod adapt;
+mod body;
+pub mod cache;
+pub mod command;
+mod complaint;
+mod disguise;
+pub mod http;
+pub mod limiter;
+pub mod pace;
+pub mod providers;
+pub mod retry;
+pub mod secret;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::summary::exchange::{Answers, Bill, FailureKind, NoAnswer, Reply, Request};
+
+use http::Wire;
+use pace::Pace;
+use providers::Endpoint;
+
+/// Who writes summaries.
+#[derive(Debug)]
+pub enum Summarizer {
+    /// The embedded one.
+    Extractive,
+    /// A model behind an API.
+    Endpoint(Endpoint, Box<Wire>),
+    /// A command, how long it may take, and how often it may be run.
+    Command(String, Duration, Option<Pace>),
+}
+
+impl Answers for Summarizer {
+    fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
+        let failed = |message: String| NoAnswer::new(FailureKind::Command, message);
+        let reply = match self {
+            Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
+            Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, request, bill)?,
+            Summarizer::Command(line, timeout, pace) => {
+                bill.requests += 1;
+                pace.iter().for_each(|pace| thread::sleep(pace.turn(Instant::now())));
+                let text = command::run(line, &request.in_one(), *timeout).map_err(failed)?;
+                Reply { text, ..Reply::default() }
+            }
+        };
+        bill.add(reply.usage);
+        Ok(reply)
+    }
+
+    fn identity(&self, request: &Request) -> String {
+        match self {
+            Summarizer::Extractive => String::new(),
+            Summarizer::Endpoint(endpoint, _) => format!("POST {}\n{}", endpoint.url(), endpoint.request(request)),
+            Summarizer::Command(line, ..) => format!("sh -c {line:?}\n{}", request.in_one()),
+        }
+    }
+}

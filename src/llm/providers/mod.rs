@@ -1,0 +1,306 @@
+//! The providers of summaries over the network: a row each, and a pair of pure functions for each way they speak.
+//!
+//! A way to speak turns a request into a body and an answer's body into a [`Reply`]. Sending is [`crate::llm::http`]'s.
+
+mod anthropic;
+mod gemini;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+pub mod parameters;
+
+use reqwest::Url;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+
+use parameters::{Least, Parameters};
+
+use crate::llm::adapt::Change;
+use crate::llm::body::{merge, put};
+use crate::llm::secret::Secret;
+use crate::summary::exchange::{Reply, Request};
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::source::Source;
+
+/// A provider that `--model` can name.
+#[derive(Debug)]
+pub struct Provider {
+    /// The part of `--model` before the colon.
+    pub name: &'static str,
+    /// Where its API is, up to and with the version where it has one.
+    pub base_url: &'static str,
+    /// The variables that may hold the key; the first that does counts.
+    pub key_variables: &'static [&'static str],
+    /// Whether it answers without a key at its own address.
+    pub open: bool,
+    /// How it is spoken to.
+    pub api: &'static Api,
+    /// What its models take.
+    pub parameters: &'static Parameters,
+}
+
+/// A way to speak.
+#[derive(Debug)]
+pub struct Api {
+    /// What follows the base address, for a model.
+    path: fn(&str) -> String,
+    /// The header that carries the key.
+    key_header: &'static str,
+    /// What stands before the key in it.
+    key_prefix: &'static str,
+    /// Other headers.
+    headers: &'static [(&'static str, &'static str)],
+    /// The body that asks for a summary.
+    request: fn(&Endpoint, &Request) -> Value,
+    /// What an answer says, or what is missing in it. It is read leniently: a field that is odd and not needed makes no
+    /// summary worse.
+    response: fn(Json<'_>) -> Result<Reply, String>,
+}
+
+impl Api {
+    /// One whose key stands in the usual place.
+    const fn with_bearer(
+        path: fn(&str) -> String,
+        request: fn(&Endpoint, &Request) -> Value,
+        response: fn(Json<'_>) -> Result<Reply, String>,
+    ) -> Api {
+        Api { path, key_header: "authorization", key_prefix: "Bearer ", headers: &[], request, response }
+    }
+}
+
+/// Every provider. Addresses and variables are those of the providers' own documentation.
+pub const PROVIDERS: &[Provider] = &[
+    row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API, &parameters::OPENAI),
+    row(
+        "openai-responses",
+        "https://api.openai.com/v1",
+        &["OPENAI_API_KEY"],
+        &openai_responses::API,
+        &parameters::OPENAI_RESPONSES,
+    ),
+    row("anthropic", "https://api.anthropic.com/v1", &["ANTHROPIC_API_KEY"], &anthropic::API, &parameters::ANTHROPIC),
+    row(
+        "google",
+        "https://generativelanguage.googleapis.com/v1beta",
+        &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        &gemini::API,
+        &parameters::GOOGLE,
+    ),
+    Provider {
+        open: true,
+        ..row("ollama", "http://localhost:11434", &["OLLAMA_API_KEY"], &ollama::API, &parameters::OLLAMA)
+    },
+    row("deepseek", "https://api.deepseek.com/v1", &["DEEPSEEK_API_KEY"], &openai_chat::API, &parameters::DEEPSEEK),
+    row(
+        "dashscope",
+        "https://dashscope.aliyuncs.com/compatible-mode/v1",
+        &["DASHSCOPE_API_KEY"],
+        &openai_chat::API,
+        &parameters::DASHSCOPE,
+    ),
+    row("groq", "https://api.groq.com/openai/v1", &["GROQ_API_KEY"], &openai_chat::API, &parameters::GROQ),
+    row("mistral", "https://api.mistral.ai/v1", &["MISTRAL_API_KEY"], &openai_chat::API, &parameters::MISTRAL),
+    row(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        &["OPENROUTER_API_KEY"],
+        &openai_chat::API,
+        &parameters::OPENROUTER,
+    ),
+    row("together", "https://api.together.xyz/v1", &["TOGETHER_API_KEY"], &openai_chat::API, &parameters::TOGETHER),
+    row("xai", "https://api.x.ai/v1", &["XAI_API_KEY"], &openai_chat::API, &parameters::XAI),
+];
+
+const fn row(
+    name: &'static str,
+    base_url: &'static str,
+    key_variables: &'static [&'static str],
+    api: &'static Api,
+    parameters: &'static Parameters,
+) -> Provider {
+    Provider { name, base_url, key_variables, open: false, api, parameters }
+}
+
+/// The provider called `name`.
+pub fn by_name(name: &str) -> Option<&'static Provider> {
+    PROVIDERS.iter().find(|provider| provider.name == name)
+}
+
+/// A model at an address.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// Whose API it is.
+    pub provider: &'static Provider,
+    /// The provider's name for the model.
+    pub model: String,
+    /// Where its API is, up to and with the version, without a slash at the end.
+    pub base_url: String,
+    /// The key, where one is needed.
+    pub key: Option<Secret>,
+    /// What the user has changed in each request: a JSON merge patch.
+    pub request_json: Map<String, Value>,
+}
+
+impl Endpoint {
+    /// The address a request goes to.
+    pub fn url(&self) -> String {
+        format!("{}{}", self.base_url, (self.provider.api.path)(&self.model))
+    }
+
+    /// The headers of a request, the key among them.
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        for (name, value) in self.provider.api.headers {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        if let Some(value) = self.key.as_ref().and_then(|key| key.header(self.provider.api.key_prefix)) {
+            headers.insert(HeaderName::from_static(self.provider.api.key_header), value);
+        }
+        headers
+    }
+
+    /// The body that asks for a summary.
+    pub fn request(&self, request: &Request) -> Value {
+        self.request_with(request, &[])
+    }
+
+    /// The same with what the server is known to want otherwise. The user has the last word.
+    pub fn request_with(&self, request: &Request, changes: &[Change]) -> Value {
+        let mut body = (self.provider.api.request)(self, request);
+        let parameters = self.provider.parameters;
+        let limit = parameters.limit_of(&self.model, self.is_at_home());
+        put(&mut body, limit, json!(request.limit.saturating_add(request.thoughts)));
+        match parameters.of(&self.model).map_or(Least::Unasked, |wants| wants.least) {
+            Least::Unasked => {}
+            Least::Off => merge(&mut body, parsed_members(parameters.off)),
+            Least::Effort(effort) => put(&mut body, parameters.effort, json!(effort)),
+            Least::Members(members) => merge(&mut body, parsed_members(members)),
+        }
+        changes.iter().for_each(|change| change.apply(&mut body, request));
+        merge(&mut body, Value::Object(self.request_json.clone()));
+        body
+    }
+
+    /// Whether the address is one where the provider itself serves its models.
+    fn is_at_home(&self) -> bool {
+        /// Where Microsoft serves OpenAI's models, under names that its users choose.
+        const AZURE: [&str; 3] = [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"];
+        let host = |url: &str| Url::parse(url).ok()?.host_str().map(str::to_owned);
+        let here = host(&self.base_url);
+        here == host(self.provider.base_url) || here.is_some_and(|host| AZURE.iter().any(|end| host.ends_with(end)))
+    }
+
+    /// What an answer says. Text may be cut in the middle of an emoji here as well as in a transcript.
+    ///
+    /// # Errors
+    /// What is missing in it.
+    pub fn response(&self, body: &str) -> Result<Reply, String> {
+        let body = parsed(body);
+        match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == Kind::Object) {
+            Some(answer) => (self.provider.api.response)(answer),
+            None => Err("the answer is no JSON object".to_owned()),
+        }
+    }
+}
+
+/// A merge patch of the tables, which a test reads all of.
+fn parsed_members(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// What is in a body, where it is JSON.
+pub(super) fn parsed(body: &str) -> Option<Source<'_>> {
+    Source::of(body).ok()
+}
+
+/// The elements of a field that is a list.
+fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
+    json.get(key).filter(|list| list.kind() == Kind::Array).into_iter().flat_map(|list| list.items())
+}
+
+/// A field that is a string, decoded.
+fn string(json: Json<'_>, key: &str) -> Option<String> {
+    Some(json.get_text(key)?.decode().into_owned())
+}
+
+/// A field that is a number of tokens; some servers write them with a point.
+fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
+    const MOST: f64 = 1e15;
+    let tokens = json.get(key)?.raw().parse::<f64>().ok()?;
+    (0.0..=MOST).contains(&tokens).then_some(tokens as u64)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A model of a provider at its own address.
+    pub(in crate::llm) fn endpoint(provider: &str, model: &str) -> Endpoint {
+        let provider = by_name(provider).expect("a provider");
+        let key = Secret::new("sk-test");
+        let (model, base_url) = (model.to_owned(), provider.base_url.to_owned());
+        Endpoint { provider, model, base_url, key, request_json: Map::new() }
+    }
+
+    /// A request of a prompt and nothing else.
+    pub(in crate::llm) fn request(prompt: &str) -> Request {
+        Request { system: None, prompt: prompt.to_owned(), limit: 9, thoughts: 0 }
+    }
+
+    #[test]
+    fn where_requests_go_and_what_carries_the_key() {
+        let rows: Vec<(String, String)> = PROVIDERS
+            .iter()
+            .map(|provider| {
+                let endpoint = endpoint(provider.name, "m");
+                let headers = endpoint.headers();
+                let carries = headers.iter().find(|(_, value)| value.is_sensitive()).expect("a key");
+                (endpoint.url(), format!("{}: {}", carries.0, carries.1.to_str().expect("text")))
+            })
+            .collect();
+        let bearer = "authorization: Bearer sk-test";
+        let expected = [
+            ("https://api.openai.com/v1/chat/completions", bearer),
+            ("https://api.openai.com/v1/responses", bearer),
+            ("https://api.anthropic.com/v1/messages", "x-api-key: sk-test"),
+            ("https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", "x-goog-api-key: sk-test"),
+            ("http://localhost:11434/api/chat", bearer),
+            ("https://api.deepseek.com/v1/chat/completions", bearer),
+            ("https://dashscope.aliyuncs.com/compatible-mode/v1/chat/completions", bearer),
+            ("https://api.groq.com/openai/v1/chat/completions", bearer),
+            ("https://api.mistral.ai/v1/chat/completions", bearer),
+            ("https://openrouter.ai/api/v1/chat/completions", bearer),
+            ("https://api.together.xyz/v1/chat/completions", bearer),
+            ("https://api.x.ai/v1/chat/completions", bearer),
+        ];
+        assert_eq!(rows, expected.map(|(url, header)| (url.to_owned(), header.to_owned())));
+    }
+
+    #[test]
+    fn no_answer_makes_a_reader_panic() {
+        for provider in PROVIDERS {
+            let endpoint = endpoint(provider.name, "m");
+            for body in
+                ["", "[]", "{}", "null", "<html>", r#"{"error":"x"}"#, r#"{"choices":3,"output":"","content":{}}"#]
+            {
+                let answer = endpoint.response(body);
+                assert!(answer.is_err(), "{} of {body}: {answer:?}", provider.name);
+            }
+        }
+    }
+
+    #[test]
+    fn counts_that_are_none() {
+        let usage = |tokens: &str| {
+            let body = format!(
+                r#"{{"content":[{{"type":"text","text":"s"}}],"usage":{{"input_tokens":{tokens},"output_tokens":1,"cache_read_input_tokens":{tokens}}}}}"#
+            );
+            endpoint("anthropic", "m").response(&body).expect("an answer").usage.map(|usage| usage.input)
+        };
+        assert_eq!(usage("5"), Some(10));
+        for tokens in ["1e30", "-1", "null", "\"5\"", "[]"] {
+            assert_eq!(usage(tokens), None, "{tokens}");
+        }
+    }
+}

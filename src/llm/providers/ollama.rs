@@ -1,0 +1,84 @@
+//! Ollama: `POST {base}/api/chat`.
+
+use serde_json::{Value, json};
+
+use crate::llm::providers::{Api, Endpoint, string, tokens};
+use crate::summary::exchange::{Reply, Request, Stop, Usage};
+use crate::transcript::json::{Json, Kind};
+
+pub(super) const API: Api = Api::with_bearer(|_| "/api/chat".to_owned(), request, response);
+
+/// Windows are asked for in steps of so many tokens: each other size has the server load the model anew.
+const STEP: u64 = 4096;
+/// Tokens of the template that the server puts around the messages, and then some.
+const AROUND: u64 = 256;
+
+fn request(endpoint: &Endpoint, request: &Request) -> Value {
+    let system = request.system.map(|text| json!({"role": "system", "content": text}));
+    let messages: Vec<Value> = system.into_iter().chain([json!({"role": "user", "content": request.prompt})]).collect();
+    json!({
+        "model": endpoint.model,
+        "messages": messages,
+        "stream": false,
+        // Rather an error than an answer to half of the history.
+        "truncate": false,
+        "shift": false,
+        "options": {"num_ctx": window(request)},
+    })
+}
+
+/// Where it is not told how large a window it needs, the server takes a small one and silently leaves the beginning of
+/// the prompt out. No text has many more tokens than a third of its bytes.
+fn window(request: &Request) -> u64 {
+    const BYTES_PER_TOKEN: u64 = 3;
+    let bytes = request.prompt.len() + request.system.map_or(0, str::len);
+    (bytes as u64 / BYTES_PER_TOKEN + request.limit + request.thoughts + AROUND).next_multiple_of(STEP)
+}
+
+fn response(answer: Json<'_>) -> Result<Reply, String> {
+    let message = answer.get("message").filter(|message| message.kind() == Kind::Object);
+    let message = message.ok_or("the answer has no message")?;
+    let usage = || {
+        Some(Usage {
+            input: tokens(answer, "prompt_eval_count")?,
+            output: tokens(answer, "eval_count")?,
+            ..Usage::default()
+        })
+    };
+    let stopped = answer.get_text("done_reason").is_some_and(|why| why.is("length"));
+    Ok(Reply {
+        text: string(message, "content").unwrap_or_default(),
+        stop: if stopped { Stop::Length } else { Stop::Done },
+        usage: usage(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::providers::tests::{endpoint, request};
+
+    #[test]
+    fn requests() {
+        assert_eq!(
+            endpoint("ollama", "m").request(&request("p")).to_string(),
+            r#"{"model":"m","messages":[{"role":"user","content":"p"}],"stream":false,"truncate":false,"shift":false,"options":{"num_ctx":4096,"num_predict":9},"think":false}"#
+        );
+        let long = endpoint("ollama", "m").request(&request(&"x".repeat(30_000)));
+        assert_eq!(long["options"]["num_ctx"], 12_288);
+    }
+
+    #[test]
+    fn answers() {
+        let response = |body: &str| endpoint("ollama", "m").response(body);
+        let whole = response(
+            r#"{"message":{"role":"assistant","content":"s","thinking":"t"},"done_reason":"stop","done":true,
+                "prompt_eval_count":3,"eval_count":4}"#,
+        );
+        let usage = Some(Usage { input: 3, output: 4, ..Usage::default() });
+        assert_eq!(whole, Ok(Reply { text: "s".to_owned(), stop: Stop::Done, usage }));
+        let cut = response(r#"{"message":{"content":"s"},"done_reason":"length"}"#);
+        assert_eq!(cut.map(|reply| reply.stop), Ok(Stop::Length));
+        assert_eq!(response(r#"{"error":"model not found"}"#), Err("the answer has no message".to_owned()));
+    }
+}

@@ -1,0 +1,92 @@
+//! OpenAI's Responses API: `POST {base}/responses`.
+
+use serde_json::{Value, json};
+
+use crate::llm::providers::{Api, Endpoint, items, string, tokens};
+use crate::summary::exchange::{Reply, Request, Stop, Usage};
+use crate::transcript::json::{Json, Kind};
+
+pub(super) const API: Api = Api::with_bearer(|_| "/responses".to_owned(), request, response);
+
+fn request(endpoint: &Endpoint, request: &Request) -> Value {
+    // Stored answers are the default there; nobody here would ever ask for one again.
+    let mut body = json!({
+        "model": endpoint.model,
+        "input": request.prompt,
+        "store": false,
+    });
+    if let Some(system) = request.system {
+        body["instructions"] = json!(system);
+    }
+    body
+}
+
+fn response(answer: Json<'_>) -> Result<Reply, String> {
+    if answer.get("output").is_none_or(|output| output.kind() != Kind::Array) {
+        return Err("the answer is no response".to_owned());
+    }
+    let messages = items(answer, "output").filter(|item| item.get_text("type").is_some_and(|kind| kind.is("message")));
+    let parts: Vec<Json<'_>> = messages.flat_map(|message| items(message, "content")).collect();
+    let refused = parts.iter().any(|part| part.get_text("type").is_some_and(|kind| kind.is("refusal")));
+    let status = string(answer, "status").unwrap_or_default();
+    if matches!(status.as_str(), "failed" | "cancelled" | "queued" | "in_progress") {
+        return Err(format!("the response is {}", status.replace('_', " ")));
+    }
+    let reason = answer.get("incomplete_details").and_then(|details| string(details, "reason")).unwrap_or_default();
+    Ok(Reply {
+        text: parts.into_iter().filter_map(|part| string(part, "text")).collect(),
+        stop: match (status.as_str(), reason.as_str()) {
+            ("incomplete", "content_filter") => Stop::Refused,
+            ("incomplete", _) => Stop::Length,
+            _ if refused => Stop::Refused,
+            _ => Stop::Done,
+        },
+        usage: answer.get("usage").and_then(usage),
+    })
+}
+
+fn usage(usage: Json<'_>) -> Option<Usage> {
+    let thoughts = usage.get("output_tokens_details").and_then(|details| tokens(details, "reasoning_tokens"));
+    Some(Usage {
+        input: tokens(usage, "input_tokens")?,
+        output: tokens(usage, "output_tokens")?,
+        reasoning: thoughts.unwrap_or(0),
+        cost: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::llm::providers::tests::{endpoint, request};
+
+    #[test]
+    fn requests() {
+        assert_eq!(
+            endpoint("openai-responses", "m").request(&Request { system: Some("s"), ..request("p") }).to_string(),
+            r#"{"model":"m","input":"p","store":false,"instructions":"s","max_output_tokens":9}"#
+        );
+        assert_eq!(endpoint("openai-responses", "o3").request(&request("p"))["reasoning"], json!({"effort": "low"}));
+    }
+
+    #[test]
+    fn answers() {
+        let response = |body: &str| endpoint("openai-responses", "m").response(body);
+        let whole = response(
+            r#"{"status":"completed","output":[{"type":"reasoning","summary":[]},{"type":"message","content":
+                [{"type":"output_text","text":"a"},{"type":"output_text","text":"b"}]}],
+                "usage":{"input_tokens":3,"output_tokens":4,"output_tokens_details":{"reasoning_tokens":1}}}"#,
+        );
+        let usage = Some(Usage { input: 3, output: 4, reasoning: 1, cost: None });
+        assert_eq!(whole, Ok(Reply { text: "ab".to_owned(), stop: Stop::Done, usage }));
+        let stop = |body: &str| response(body).map(|reply| reply.stop);
+        let incomplete = |why: &str| {
+            stop(&format!(r#"{{"status":"incomplete","incomplete_details":{{"reason":"{why}"}},"output":[]}}"#))
+        };
+        assert_eq!(incomplete("max_output_tokens"), Ok(Stop::Length));
+        assert_eq!(incomplete("content_filter"), Ok(Stop::Refused));
+        let refusal = r#"{"output":[{"type":"message","content":[{"type":"refusal","refusal":"No."}]}]}"#;
+        assert_eq!(stop(refusal), Ok(Stop::Refused));
+        assert_eq!(stop(r#"{"status":"failed","output":[]}"#), Err("the response is failed".to_owned()));
+    }
+}

@@ -1,0 +1,158 @@
+//! Trying again: how often, after which failures, and how long to wait.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use crate::summary::exchange::{FailureKind, NoAnswer};
+use crate::summary::recipe::Persistence;
+
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+/// `LangChain` waits a second first, and up to a second more.
+const FIRST_WAIT_OF_LANGCHAIN: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// A server that asks to wait longer than this is given up.
+const LONGEST_ASKED: Duration = Duration::from_secs(600);
+
+/// Why one attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// What happened.
+    pub message: String,
+    /// What kind of failure it is, which says whether to try again.
+    pub kind: FailureKind,
+    /// How long the server asks to wait.
+    pub asked: Option<Duration>,
+    /// Whether the server asks to try again, where it says so.
+    pub advised: Option<bool>,
+    /// How many tokens the model reads at once, where the server says so.
+    pub window: Option<u64>,
+}
+
+/// How often and after what a request is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// How often.
+    pub retries: u32,
+    /// After what.
+    pub persistence: Persistence,
+}
+
+impl Patience {
+    /// Makes attempts until one succeeds or another makes no sense; waits between them by `wait`.
+    ///
+    /// # Errors
+    /// The last attempt's, with how many there were.
+    pub fn persist<T>(
+        self,
+        mut attempt: impl FnMut() -> Result<T, Failed>,
+        wait: impl Fn(Duration, &Failed),
+    ) -> Result<T, NoAnswer> {
+        let mut tried = 0;
+        loop {
+            let failed = match attempt() {
+                Ok(answer) => return Ok(answer),
+                Err(failed) => failed,
+            };
+            if tried >= self.retries || !self.again(&failed) {
+                let after = match failed.asked.filter(|asked| *asked > LONGEST_ASKED) {
+                    Some(asked) => format!(" (it asks to be left alone for {} seconds)", asked.as_secs()),
+                    None if tried > 0 => format!(" (tried {} times)", tried + 1),
+                    None => String::new(),
+                };
+                let message = format!("{}{after}", failed.message);
+                return Err(NoAnswer { message, kind: failed.kind, window: failed.window });
+            }
+            tried += 1;
+            let pause = match failed.asked {
+                // Whoever was sent away together does not come back together.
+                Some(asked) => asked.mul_f64(1.0 + jitter(tried) / 10.0),
+                None => self.backoff(tried),
+            };
+            wait(pause, &failed);
+        }
+    }
+
+    fn again(self, failed: &Failed) -> bool {
+        let by_kind = match failed.kind {
+            FailureKind::Unreachable | FailureKind::Interrupted | FailureKind::Trouble | FailureKind::RateLimited => {
+                true
+            }
+            FailureKind::Odd => self.persistence == Persistence::LangChain,
+            _ => false,
+        };
+        // What is too long does not get shorter.
+        let may = failed.advised.unwrap_or(by_kind) && failed.kind != FailureKind::TooLong;
+        may && failed.asked <= Some(LONGEST_ASKED)
+    }
+
+    /// Twice as long each time, and a little more or less, so that clients that failed together do not come back
+    /// together.
+    fn backoff(self, tried: u32) -> Duration {
+        let first = match self.persistence {
+            Persistence::Own => FIRST_WAIT,
+            Persistence::LangChain => FIRST_WAIT_OF_LANGCHAIN,
+        };
+        let doubled = first.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
+        match self.persistence {
+            Persistence::Own => doubled.mul_f64(0.75 + jitter(tried) / 2.0),
+            Persistence::LangChain => (doubled + Duration::from_secs_f64(jitter(tried))).min(LONGEST_WAIT),
+        }
+    }
+}
+
+/// A number by chance, from 0 to below 1.
+fn jitter(tried: u32) -> f64 {
+    (RandomState::new().hash_one(tried) % 1024) as f64 / 1024.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[test]
+    fn waits_grow_and_are_bounded() {
+        let own = Patience { retries: 40, persistence: Persistence::Own };
+        for tried in 1..40 {
+            let wait = own.backoff(tried);
+            let doubled = FIRST_WAIT.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
+            assert!(wait >= doubled.mul_f64(0.75) && wait <= doubled.mul_f64(1.25), "{tried}: {wait:?}");
+        }
+        let langchain = Patience { persistence: Persistence::LangChain, ..own };
+        for (tried, seconds) in [(1, 1), (2, 2), (3, 4), (9, 59)] {
+            let wait = langchain.backoff(tried);
+            assert!(
+                wait >= Duration::from_secs(seconds) && wait <= Duration::from_secs(seconds + 1),
+                "{tried}: {wait:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_not_tried_again() {
+        let attempts = |kind: FailureKind, persistence: Persistence, asked: Option<Duration>| {
+            let waits = RefCell::new(Vec::new());
+            let failed = Failed { message: "no".to_owned(), kind, asked, advised: None, window: None };
+            let patience = Patience { retries: 2, persistence };
+            let end = patience.persist(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
+            (waits.into_inner().len(), end.expect_err("it failed").message)
+        };
+        assert_eq!(attempts(FailureKind::Trouble, Persistence::Own, None), (2, "no (tried 3 times)".to_owned()));
+        assert_eq!(attempts(FailureKind::Odd, Persistence::Own, None), (0, "no".to_owned()));
+        assert_eq!(attempts(FailureKind::Odd, Persistence::LangChain, None).0, 2);
+        assert_eq!(attempts(FailureKind::BadRequest, Persistence::LangChain, None).0, 0);
+        assert_eq!(attempts(FailureKind::TooLong, Persistence::LangChain, None).0, 0);
+        assert_eq!(attempts(FailureKind::Trouble, Persistence::Own, Some(Duration::from_secs(3600))).0, 0);
+    }
+
+    #[test]
+    fn a_server_has_the_last_word_on_trying_again() {
+        let own = Patience { retries: 2, persistence: Persistence::Own };
+        let again = |kind: FailureKind, advised: Option<bool>| {
+            own.again(&Failed { message: String::new(), kind, asked: None, advised, window: None })
+        };
+        assert!(again(FailureKind::BadRequest, Some(true)) && !again(FailureKind::Trouble, Some(false)));
+        assert!(!again(FailureKind::TooLong, Some(true)) && !again(FailureKind::Quota, None));
+    }
+}

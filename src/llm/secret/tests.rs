@@ -1,0 +1,229 @@
+//! Keys in every disguise, and in every disguise of a disguise.
+
+use std::time::{Duration, Instant};
+
+use ::base64::Engine;
+use ::base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use proptest::prelude::*;
+
+use crate::llm::secret::*;
+
+#[test]
+fn a_key_does_not_print() {
+    let key = Secret::new(" sk-live\n").expect("a key");
+    assert_eq!(format!("{key:?}"), "[key]");
+    assert_eq!(format!("{:?}", key.header("Bearer ")), "Some(Sensitive)");
+    assert_eq!(key.mask("no sk-live here"), "no [key] here");
+    assert!(Secret::new("two\nlines").is_none());
+}
+
+/// A disguise: what it is called, and how it is put on.
+type Disguise = (&'static str, fn(&str) -> String);
+
+fn each(text: &str, spell: impl Fn(char) -> String) -> String {
+    text.chars().map(spell).collect()
+}
+
+/// Spells the characters that are neither letters nor digits.
+fn some(text: &str, spell: impl Fn(char) -> String) -> String {
+    each(text, |c| if c.is_ascii_alphanumeric() { c.to_string() } else { spell(c) })
+}
+
+fn code(c: char) -> u32 {
+    u32::from(c)
+}
+
+/// The bytes of each character, spelled.
+fn bytes(text: &str, spell: impl Fn(u8) -> String) -> String {
+    text.bytes().map(spell).collect()
+}
+
+const DISGUISES: &[Disguise] =
+    &[
+        ("bells", |text| each(text, |c| format!("{c}\u{7}"))),
+        ("nulls", |text| each(text, |c| format!("{c}\0"))),
+        ("escapes", |text| each(text, |c| format!("{c}\u{1b}"))),
+        ("deletes", |text| each(text, |c| format!("{c}\u{7f}"))),
+        ("C1", |text| each(text, |c| format!("{c}\u{9b}"))),
+        ("overrides", |text| each(text, |c| format!("\u{202e}{c}\u{202c}"))),
+        ("zero width", |text| each(text, |c| format!("{c}\u{200b}\u{2060}\u{ad}\u{feff}"))),
+        ("variations", |text| each(text, |c| format!("{c}\u{fe0f}"))),
+        ("accents", |text| each(text, |c| format!("{c}\u{332}"))),
+        ("lines", |text| each(text, |c| format!("{c}\r\n"))),
+        ("one null", |text| {
+            let (before, after) = text.split_at(text.floor_char_boundary(text.len() / 2));
+            format!("{before}\0{after}")
+        }),
+        ("bytes that are no text", |text| each(text, |c| format!("{c}\u{fffd}"))),
+        ("UTF-16", |text| each(text, |c| if c.is_ascii() { format!("{c}\0") } else { c.into() })),
+        ("UTF-16, the other way", |text| each(text, |c| if c.is_ascii() { format!("\0{c}") } else { c.into() })),
+        (WIDE, |text| each(text, |c| if c == '/' { '／'.into() } else { c.into() })),
+        ("colours", |text| each(text, |c| format!("{c}\u{1b}[31m"))),
+        ("C1 colours", |text| each(text, |c| format!("{c}\u{9b}0;31m"))),
+        ("titles", |text| each(text, |c| format!("{c}\u{1b}]0;a title\u{7}"))),
+        ("links", |text| each(text, |c| format!("{c}\u{1b}]8;;x\u{1b}\\"))),
+        ("backspaces", |text| each(text, |c| format!("x\u{8}{c}"))),
+        ("tags", |text| each(text, |c| format!("{c}<wbr><!--x-->"))),
+        ("percent", |text| bytes(text, |byte| format!("%{byte:02x}"))),
+        ("percent where needed", |text| some(text, |c| bytes(&c.to_string(), |byte| format!("%{byte:02X}")))),
+        ("quoted-printable", |text| bytes(text, |byte| format!("={byte:02X}"))),
+        ("HTML decimal", |text| each(text, |c| format!("&#{};", code(c)))),
+        ("HTML hexadecimal", |text| each(text, |c| format!("&#x{:X};", code(c)))),
+        ("HTML with zeros", |text| some(text, |c| format!("&#X{:08x};", code(c)))),
+        ("HTML without end", |text| each(text, |c| format!("&#{}", code(c)))),
+        ("HTML by name", |text| {
+            some(text, |c| {
+                let name =
+                    [('/', "sol"), ('+', "plus"), ('=', "equals"), ('_', "lowbar"), ('&', "amp"), ('%', "percnt")];
+                name.iter().find(|(named, _)| *named == c).map_or(c.to_string(), |(_, name)| format!("&{name};"))
+            })
+        }),
+        ("\\x", |text| bytes(text, |byte| format!("\\x{byte:02x}"))),
+        ("\\u", |text| text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()),
+        ("\\U", |text| each(text, |c| format!("\\U{:08x}", code(c)))),
+        ("\\u{}", |text| each(text, |c| format!("\\u{{{:x}}}", code(c)))),
+        ("\\x{}", |text| some(text, |c| format!("\\x{{{:04X}}}", code(c)))),
+        ("octal", |text| bytes(text, |byte| format!("\\{byte:03o}"))),
+        ("backslashes", |text| each(text, |c| if c.is_ascii_punctuation() { format!("\\{c}") } else { c.into() })),
+        ("JSON", |text| serde_json::json!(text).to_string().trim_matches('"').replace('/', "\\/")),
+        ("\\0", |text| {
+            each(text, |c| match c {
+                '0'..='9' => format!("\\x00{c}"),
+                '\\' => "\\0\\\\".to_owned(),
+                c => format!("\\0{c}"),
+            })
+        }),
+        ("base64", |text| STANDARD.encode(text)),
+        ("base64 for addresses", |text| URL_SAFE_NO_PAD.encode(format!("Bearer {text}"))),
+        ("hexadecimal", |text| bytes(text, |byte| format!("{byte:02x}"))),
+        ("a dump", |text| bytes(text, |byte| format!("0x{byte:02X}, "))),
+        ("backwards", |text| text.chars().rev().collect()),
+        ("the other case", |text| {
+            each(text, |c| {
+                if c.is_ascii_lowercase() { c.to_ascii_uppercase().into() } else { c.to_ascii_lowercase().into() }
+            })
+        }),
+        NO_DISGUISE,
+    ];
+
+const NO_DISGUISE: Disguise = ("nothing", str::to_owned);
+
+/// Disguises that are none inside each other: a terminal shows the rest of a sequence that another breaks off.
+const SEQUENCES: [&str; 11] =
+    ["bells", "escapes", "C1", "colours", "C1 colours", "titles", "links", "backspaces", "tags", "backslashes", "\\0"];
+/// A character that looks like a slash, which escapes for bytes take apart.
+const WIDE: &str = "wide";
+
+/// What stands around a key: nothing of it is masked.
+const AROUND: [(&str, &str); 8] = [
+    ("", ""),
+    ("no access for ", "."),
+    ("{\"key\": \"", "\"}"),
+    ("Bearer ", "\n"),
+    ("?key=", "&x=1"),
+    ("é", "é"),
+    ("'", "' <b>&amp; 100 %</b>"),
+    ("\\n", "\\n"),
+];
+
+/// Keys as providers make them: letters and digits behind a prefix, some with what addresses and JSON spell otherwise.
+fn keys() -> impl Strategy<Value = String> {
+    ("(sk-|sk-proj-|gsk_|AIza|xai-|)", "[A-Za-z0-9_/+=.-]{20,60}").prop_map(|(prefix, rest)| prefix + &rest)
+}
+
+/// Masks a key in two disguises, the second over the first.
+///
+/// # Errors
+/// What of it can still be seen.
+fn check(key: &str, inner: Disguise, outer: Disguise, around: (&str, &str)) -> Result<(), String> {
+    let none = SEQUENCES.contains(&inner.0) && SEQUENCES.contains(&outer.0) || inner.0 == WIDE;
+    // Nobody reads an escape backwards or in the other case.
+    let outer = if none || ["backwards", "the other case"].contains(&outer.0) { NO_DISGUISE } else { outer };
+    let secret = Secret::new(key).expect("a key");
+    let text = format!("{}{}{}", around.0, outer.1(&inner.1(key)), around.1);
+    let masked = secret.mask(&text);
+    let name = format!("{} in {} of {key}: {text:?} became {masked:?}", inner.0, outer.0);
+    let middle = masked.strip_prefix(around.0).and_then(|rest| rest.strip_suffix(around.1));
+    let Some(middle) = middle.filter(|middle| middle.contains(MASK)) else { return Err(name) };
+    // What came with the key may stay: the rest of a last escape, a word before it, the padding of base64.
+    let left: String = middle.replace(MASK, "");
+    let seen = (0..key.len() - 8).any(|at| left.contains(&key[at..at + 8]));
+    // A second look finds no more.
+    if seen || secret.mask(&masked) != masked { Err(name) } else { Ok(()) }
+}
+
+#[test]
+fn a_key_is_masked_in_every_pair_of_disguises() {
+    let key = "sk-Marker/7e6f+5d4c=3b2a_9Zx";
+    let pairs = (0..DISGUISES.len()).flat_map(|inner| (0..DISGUISES.len()).map(move |outer| (inner, outer)));
+    let check = |(inner, outer)| check(key, DISGUISES[inner], DISGUISES[outer], AROUND[(inner + outer) % AROUND.len()]);
+    let seen: Vec<String> = pairs.filter_map(|pair| check(pair).err()).collect();
+    assert!(seen.is_empty(), "{} pairs: {:#?}", seen.len(), seen);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn any_key_is_masked_in_any_pair_of_disguises(
+        key in keys(),
+        inner in 0..DISGUISES.len(),
+        outer in 0..DISGUISES.len(),
+        around in 0..AROUND.len(),
+    ) {
+        prop_assert_eq!(check(&key, DISGUISES[inner], DISGUISES[outer], AROUND[around]), Ok(()));
+    }
+
+    #[test]
+    fn what_holds_no_key_stays_to_the_byte(key in keys(), text in r#"(.|[%&#;\\=<>x0-9a-fu{}\x00-\x1f]){0,200}"#) {
+        let secret = Secret::new(&key).expect("a key");
+        prop_assert_eq!(secret.mask(&text), text);
+    }
+}
+
+#[test]
+fn ordinary_texts_stay_as_they_are() {
+    let text = include_str!("../../../CHANGELOG.md");
+    for key in ["sk-Marker/7e6f+5d4c=3b2a", "sk-1", "test", "ollama", "EMPTY", "lm-studio", "not-needed"] {
+        assert_eq!(Secret::new(key).expect("a key").mask(text), text, "{key}");
+    }
+    let key = Secret::new("test").expect("a word that a server of one's own takes");
+    assert_eq!(key.mask("the tests of t\0est"), "the tests of t\0est");
+    assert_eq!(Secret::new("").expect("none").mask("a"), "a");
+}
+
+#[test]
+fn a_hostile_text_takes_no_longer_than_another() {
+    const SIZE: usize = 1 << 14;
+    let secret = Secret::new("sk-Marker/7e6f+5d4c=3b2a").expect("a key");
+    for part in [
+        "%25",
+        "%",
+        "&#59",
+        "&",
+        "&#x0000",
+        "\\",
+        "\\u{0",
+        "\\0",
+        "\u{1b}]",
+        "\u{1b}[0",
+        "\u{8}",
+        "<",
+        "a<b>",
+        "ag\u{8}",
+        "sk-Marker/",
+        "736b2d",
+        "c2stTWFya2Vy",
+        ";",
+        "}",
+        "=3D",
+        "A",
+        "é",
+        "\0",
+    ] {
+        let text = part.repeat(SIZE / part.len());
+        let started = Instant::now();
+        let _ = secret.mask(&text);
+        assert!(started.elapsed() < Duration::from_secs(30), "{part:?}: {:?}", started.elapsed());
+    }
+}

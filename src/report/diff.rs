@@ -1,0 +1,360 @@
+//! What a compaction took away and put in, for people: a text like a unified diff, of messages instead of lines.
+//!
+//! It is drawn of what was done, and does nothing.
+
+use clap::builder::styling::{AnsiColor, Style};
+use serde_json::Value;
+
+use crate::plan::Plan;
+use crate::rewrite::{Edit, Placed, edited};
+use crate::sanitize::{sanitize, sanitize_line};
+use crate::tokens::Counter;
+use crate::transcript::formats::lone;
+use crate::transcript::{Message, Transcript};
+
+use crate::files::input::spoken;
+use crate::report::brief;
+use crate::report::columns::fitted;
+
+const HEADER: Style = Style::new().bold();
+const HUNK: Style = AnsiColor::Cyan.on_default();
+const TAKEN: Style = AnsiColor::Red.on_default();
+const PUT: Style = AnsiColor::Green.on_default();
+
+/// Messages that stay, shown before and behind a change.
+const CONTEXT: usize = 1;
+/// Columns of a line of a message.
+const COLUMNS: usize = 100;
+
+/// How a message is shown.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    style: Style,
+    sign: &'static str,
+    /// What is said of it.
+    note: &'static str,
+    /// How many lines of its text there are, about.
+    lines: usize,
+}
+
+const GOES: Way = Way { style: TAKEN, sign: "-", note: "", lines: 3 };
+const SHORTENED: Way = Way { style: PUT, sign: "+", note: ", shortened", lines: 3 };
+const STAYS: Way = Way { style: Style::new(), sign: " ", note: "", lines: 1 };
+
+/// What was done to a conversation.
+pub struct Diff<'d, 'a> {
+    /// Its name.
+    pub source: &'d str,
+    /// The conversation as it was.
+    pub transcript: &'d Transcript<'a>,
+    /// The same as it was and as it is now with its secrets masked, where they are not to be shown.
+    pub masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
+    /// How tokens are counted.
+    pub counter: Counter,
+    /// Where it was cut.
+    pub plan: &'d Plan,
+    /// What took the place of its history.
+    pub summary: Option<&'d Placed>,
+    /// What else is changed, in what stays; in order.
+    pub edits: &'d [Edit],
+}
+
+/// A step from the old messages to the new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    /// A message goes.
+    Goes(usize),
+    /// A message stays as it is.
+    Stays(usize),
+    /// A message stays, and would have gone.
+    Pinned(usize),
+    /// A message stays and is now this.
+    Becomes(usize, String),
+    /// The summary comes, in so many messages.
+    Summary(usize),
+}
+
+impl Step {
+    fn is_change(&self) -> bool {
+        !matches!(self, Step::Stays(_) | Step::Pinned(_))
+    }
+
+    /// How many messages it has before and after.
+    fn lengths(&self) -> (usize, usize) {
+        match self {
+            Step::Goes(_) => (1, 0),
+            Step::Summary(messages) => (0, *messages),
+            _ => (1, 1),
+        }
+    }
+}
+
+impl Diff<'_, '_> {
+    /// The text, with its colours; empty where nothing was done.
+    pub fn draw(&self) -> String {
+        let steps = self.steps();
+        let mut out = String::new();
+        if !steps.iter().any(Step::is_change) {
+            return out;
+        }
+        let source = sanitize_line(&spoken(self.source));
+        push(&mut out, HEADER, "---", &format!(" {source}"));
+        push(&mut out, HEADER, "+++", &format!(" {source}, compacted"));
+        let shown: Vec<bool> = (0..steps.len())
+            .map(|at| {
+                let around = at.saturating_sub(CONTEXT)..(at + CONTEXT + 1).min(steps.len());
+                matches!(steps[at], Step::Pinned(_)) || steps[around].iter().any(Step::is_change)
+            })
+            .collect();
+        let (mut old, mut new) = (0, 0);
+        for at in 0..steps.len() {
+            if shown[at] && (at == 0 || !shown[at - 1]) {
+                let length = shown[at..].iter().take_while(|shown| **shown).count();
+                self.hunk(&steps[at..at + length], (old, new), &mut out);
+            }
+            let lengths = steps[at].lengths();
+            (old, new) = (old + lengths.0, new + lengths.1);
+        }
+        out
+    }
+
+    fn steps(&self) -> Vec<Step> {
+        let Diff { transcript, plan, .. } = self;
+        let next = plan.pinned.get(plan.before_summary).copied().unwrap_or(plan.cutoff);
+        let summary = self.summary.map(|summary| match summary {
+            Placed::Messages(entries) => Step::Summary(self.written(entries).len()),
+            Placed::Beside(_) => Step::Summary(0),
+        });
+        let mut steps = Vec::new();
+        for (index, message) in transcript.messages.iter().enumerate() {
+            steps.extend(summary.clone().filter(|_| index == next));
+            let pinned = plan.pinned.binary_search(&index).is_ok();
+            steps.push(match edited(transcript, index, self.edits) {
+                _ if summary.is_some() && index < plan.cutoff && !pinned => Step::Goes(index),
+                _ if plan.emptied.binary_search(&index).is_ok() => Step::Goes(index),
+                text if text != message.json.raw() => Step::Becomes(index, text),
+                _ if pinned => Step::Pinned(index),
+                _ => Step::Stays(index),
+            });
+        }
+        steps.extend(summary.filter(|_| next >= transcript.messages.len()));
+        steps
+    }
+
+    /// Steps next to each other, from these places on among the messages before and after.
+    fn hunk(&self, steps: &[Step], (old, new): (usize, usize), out: &mut String) {
+        let lengths = steps.iter().map(Step::lengths);
+        let (before, after) = lengths.fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
+        let gone: Vec<usize> =
+            steps.iter().filter_map(|step| if let Step::Goes(index) = step { Some(*index) } else { None }).collect();
+        let tokens: u64 = gone.iter().map(|&index| self.counter.count(&self.transcript.messages[index])).sum();
+        let gone = match gone.len() {
+            0 => String::new(),
+            1 => format!(" 1 message goes ({tokens} tokens)"),
+            count => format!(" {count} messages go ({tokens} tokens)"),
+        };
+        push(out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{gone}"));
+        for step in steps {
+            match step {
+                Step::Goes(index) => self.old(*index, GOES, out),
+                Step::Stays(index) => self.old(*index, STAYS, out),
+                Step::Pinned(index) => self.old(*index, Way { note: ", pinned", ..STAYS }, out),
+                Step::Becomes(index, text) => {
+                    self.old(*index, GOES, out);
+                    lone(self.transcript.format, text, |message| {
+                        let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
+                        self.message(*index, (message, shown), SHORTENED, out);
+                    });
+                }
+                Step::Summary(_) => self.summary(out),
+            }
+        }
+    }
+
+    /// A message of the old conversation.
+    fn old(&self, index: usize, way: Way, out: &mut String) {
+        let carried = self.plan.carried == Some(index);
+        let way = if carried { Way { note: ", carried on by the summary", ..way } } else { way };
+        let message = &self.transcript.messages[index];
+        let shown = self.masked.map_or(message, |(before, _)| &before.messages[index]);
+        self.message(index, (message, shown), way, out);
+    }
+
+    /// Who speaks, and how what they say begins: the size of a message, and what is shown of it.
+    fn message(&self, index: usize, (message, shown): (&Message<'_>, &Message<'_>), way: Way, out: &mut String) {
+        let mut add = |text: &str| push(out, way.style, way.sign, text);
+        let tokens = self.counter.count(message);
+        let message = shown;
+        add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), way.note));
+        for call in brief::calls(message, COLUMNS) {
+            add(&format!("    {call}"));
+        }
+        let text = brief::text(message);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        // One line takes no more than the word that there is one more.
+        let shown = if lines.len() <= way.lines + 1 { lines.len() } else { way.lines };
+        for line in &lines[..shown] {
+            add(&format!("    {}", fitted(line, COLUMNS)));
+        }
+        if shown < lines.len() {
+            add(&format!("    … and {} lines more", lines.len() - shown));
+        }
+        for other in brief::others(message) {
+            add(&format!("    {other}"));
+        }
+    }
+
+    /// Entries that are messages; others are for the program that the session is of.
+    fn written(&self, entries: &[Value]) -> Vec<String> {
+        let is_message = |written: &String| lone(self.transcript.format, written, |_| ()).is_some();
+        entries.iter().map(ToString::to_string).filter(is_message).collect()
+    }
+
+    /// The summary, all of it.
+    fn summary(&self, out: &mut String) {
+        let whole = |text: &str, out: &mut String| {
+            text.lines().for_each(|line| {
+                push(out, PUT, "+", format!("    {}", sanitize(line)).trim_end());
+            });
+        };
+        match self.summary {
+            Some(Placed::Messages(entries)) => {
+                for written in self.written(entries) {
+                    lone(self.transcript.format, &written, |message| {
+                        let tokens = self.counter.count(message);
+                        push(out, PUT, "+", &format!("[summary] {}, {tokens} tokens", brief::role(message)));
+                        whole(&brief::text(message), out);
+                    });
+                }
+            }
+            Some(Placed::Beside(text)) => {
+                push(out, PUT, "+", "[summary] beside the messages");
+                whole(text, out);
+            }
+            None => {}
+        }
+    }
+}
+
+/// A line, with its sign, in a style.
+fn push(out: &mut String, style: Style, sign: &str, text: &str) {
+    match style.is_plain() {
+        true => out.push_str(&format!("{sign}{text}\n")),
+        false => out.push_str(&format!("{style}{sign}{text}{style:#}\n")),
+    }
+}
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use serde_json::json;
+
+    use super::*;
+    use crate::transcript::framing::tests::read;
+
+    const SOURCE: &str = r#"[
+        {"role":"system","content":"Rules."},
+        {"role":"user","content":"one\n\ntwo\u001b[31m\nthree\nfour\nfive"},
+        {"role":"assistant","content":null,"tool_calls":[{"id":"a","function":{"name":"look","arguments":"{\"at\":\"日本語\"}"}}]},
+        {"role":"tool","tool_call_id":"a","content":"here"},
+        {"role":"user","content":"Keep this."},
+        {"role":"user","content":"Not this."},
+        {"role":"assistant","content":"Fine."},
+        {"role":"user","content":"Next.\nAnd after that.\nAnd then."},
+        {"role":"assistant","content":"Last."}
+    ]"#;
+
+    fn diff(plan: &Plan, summary: Option<&Placed>, shortened: Option<usize>) -> String {
+        let document = read(SOURCE, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let edit = |index: usize| {
+            let start = transcript.messages[index].span().start
+                + SOURCE[transcript.messages[index].span().start..].find("at").expect("an argument");
+            Edit { range: start..start + "at".len(), text: "@".to_owned() }
+        };
+        let edits: Vec<Edit> = shortened.map(edit).into_iter().collect();
+        Diff { source: "a.json", transcript, masked: None, counter: Counter::DEFAULT, plan, summary, edits: &edits }
+            .draw()
+    }
+
+    fn plain(text: &str) -> String {
+        strip_str(text).to_string()
+    }
+
+    #[test]
+    fn what_goes_and_what_comes() {
+        let plan = Plan { cutoff: 6, pinned: vec![0, 4], before_summary: 2, ..Plan::default() };
+        let summary = Placed::Messages(vec![json!({"role": "user", "content": "So far:\n\n\ta\u{1b}[2J"})]);
+        let coloured = diff(&plan, Some(&summary), None);
+        assert_eq!(
+            plain(&coloured),
+            "\
+--- a.json
++++ a.json, compacted
+@@ -0,7 +0,4 @@ 4 messages go (49 tokens)
+ [0] system, 6 tokens, pinned
+     Rules.
+-[1] user, 12 tokens
+-    one
+-    two[31m
+-    three
+-    … and 2 lines more
+-[2] assistant, 24 tokens
+-    → look {\"at\":\"日本語\"}
+-[3] tool, 6 tokens
+-    here
+ [4] user, 7 tokens, pinned
+     Keep this.
+-[5] user, 7 tokens
+-    Not this.
++[summary] user, 8 tokens
++    So far:
++
++    \ta[2J
+ [6] assistant, 7 tokens
+     Fine.
+"
+        );
+        for colour in ["\u{1b}[1m--- a.json", "\u{1b}[36m@@", "\u{1b}[31m-[1]", "\u{1b}[32m+[summary]"] {
+            assert!(coloured.contains(colour), "{coloured:?} has {colour:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_in_what_stays_is_a_hunk_of_its_own() {
+        let plan = Plan { cutoff: 0, ..Plan::default() };
+        let text = "\
+--- a.json
++++ a.json, compacted
+@@ -1,3 +1,3 @@
+ [1] user, 12 tokens
+     one
+     … and 4 lines more
+-[2] assistant, 24 tokens
+-    → look {\"at\":\"日本語\"}
++[2] assistant, 24 tokens, shortened
++    → look {\"@\":\"日本語\"}
+ [3] tool, 6 tokens
+     here
+";
+        assert_eq!(plain(&diff(&plan, None, Some(2))), text);
+        assert_eq!(diff(&plan, None, None), "");
+    }
+
+    #[test]
+    fn a_summary_may_stand_first_last_or_beside() {
+        let beside = Placed::Beside("So far.".to_owned());
+        let first = Plan { cutoff: 2, pinned: vec![0], before_summary: 0, ..Plan::default() };
+        let first = plain(&diff(&first, Some(&beside), None));
+        assert!(
+            first.contains(
+                "@@ -0,3 +0,2 @@ 1 message goes (12 tokens)\n+[summary] beside the messages\n+    So far.\n [0] system"
+            ),
+            "{first}"
+        );
+        let last = Plan { cutoff: 9, ..Plan::default() };
+        assert!(
+            plain(&diff(&last, Some(&beside), None))
+                .ends_with("-    Last.\n+[summary] beside the messages\n+    So far.\n")
+        );
+    }
+}

@@ -1,0 +1,405 @@
+//! The picture of a conversation and of what is to be done with it: a row a message, or a run of them in a long one.
+//!
+//! It is drawn of what the planner decided, and decides nothing. Whoever has no colours can tell all of it by the signs.
+
+mod rows;
+mod savings;
+
+use std::ops::Range;
+use std::path::Path;
+
+use clap::builder::styling::{AnsiColor, Style};
+
+use crate::plan::{Plan, Policy, total};
+use crate::sanitize::sanitize;
+use crate::tokens::Tally;
+use crate::transcript::compaction::Compaction;
+use crate::transcript::{Message, Transcript};
+
+use crate::files::input::spoken;
+use crate::report::brief;
+use crate::report::columns::{Line, fitted, fitted_end, width, wrapped};
+
+pub use savings::{Largest, Saving};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const CUT: Style = AnsiColor::Red.on_default().bold();
+const WANTED: Style = AnsiColor::Magenta.on_default();
+
+/// Columns that a name has beside other text, at least; in fewer nobody would know it.
+const NAME: usize = 16;
+
+/// What becomes of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Pinned,
+    /// A provider's own compaction stands for it, and it goes.
+    Removed,
+    Summarized,
+    Kept,
+}
+
+impl Fate {
+    pub(super) const ALL: [Fate; 4] = [Fate::Pinned, Fate::Removed, Fate::Summarized, Fate::Kept];
+
+    /// What a bar is drawn with.
+    fn sign(self) -> &'static str {
+        match self {
+            Fate::Pinned => "▓",
+            Fate::Removed => "·",
+            Fate::Summarized => "░",
+            Fate::Kept => "█",
+        }
+    }
+
+    /// What it is called, the sign of a pin included; all take the same columns.
+    fn name(self) -> &'static str {
+        match self {
+            Fate::Pinned => "* pinned    ",
+            Fate::Removed => "  removed   ",
+            Fate::Summarized => "  summarized",
+            Fate::Kept => "  kept      ",
+        }
+    }
+
+    /// What it is called in a sentence.
+    pub(super) fn word(self) -> &'static str {
+        self.name().trim_start_matches('*').trim()
+    }
+
+    fn style(self) -> Style {
+        match self {
+            Fate::Pinned => AnsiColor::Cyan.on_default(),
+            Fate::Removed => DIM,
+            Fate::Summarized => AnsiColor::Yellow.on_default(),
+            Fate::Kept => AnsiColor::Green.on_default(),
+        }
+    }
+}
+
+/// What a picture is drawn of.
+pub struct Picture<'p, 'a> {
+    /// The name of the conversation.
+    pub source: &'p str,
+    /// The conversation.
+    pub transcript: &'p Transcript<'a>,
+    /// Its sizes.
+    pub tally: &'p Tally<'p, 'a>,
+    /// What is to be done with it.
+    pub plan: &'p Plan,
+    /// The rules it was decided by.
+    pub policy: &'p Policy,
+    /// Where what is cut away goes.
+    pub archive: Option<&'p Path>,
+    /// What that saves and costs, in a sentence.
+    pub economy: Option<String>,
+}
+
+/// What a row shows.
+pub(super) struct Row {
+    /// The message, or those of a run.
+    pub(super) messages: Range<usize>,
+    /// The index, or the first and the last.
+    pub(super) index: String,
+    bracket: &'static str,
+    /// Who speaks, where it is the same in all of them.
+    pub(super) role: String,
+    tokens: String,
+    /// Tokens by what becomes of them, in the order of [`Fate::ALL`].
+    pub(super) sizes: [u64; Fate::ALL.len()],
+}
+
+/// Columns that the parts of a row take.
+struct Layout {
+    columns: usize,
+    index: usize,
+    tokens: usize,
+    bar: usize,
+    /// Tokens of the longest bar.
+    longest: u64,
+}
+
+impl Picture<'_, '_> {
+    /// The picture in so many columns at most.
+    pub fn draw(&self, columns: usize) -> String {
+        let mut out = String::new();
+        self.head(columns, &mut out);
+        let whole = self.whole_cuts();
+        let rows = self.rows(rows::MOST, &whole);
+        if rows.is_empty() {
+            return out;
+        }
+        let layout = Layout::of(&rows, columns);
+        out.push('\n');
+        for row in &rows {
+            self.lines_at(row.messages.start, &layout, &whole, &mut out);
+            self.message_row(row, &layout, &mut out);
+        }
+        self.lines_at(self.transcript.messages.len(), &layout, &whole, &mut out);
+        out.push('\n');
+        self.legend(&rows, columns, &mut out);
+        out
+    }
+
+    /// For each index whether a cut there parts nothing.
+    pub(super) fn whole_cuts(&self) -> Vec<bool> {
+        self.transcript.pairing.whole_cuts(&self.transcript.bonds)
+    }
+
+    /// So many rows at most, in order.
+    pub(super) fn rows(&self, most: usize, whole: &[bool]) -> Vec<Row> {
+        let ranges = rows::rows(self.transcript.messages.len(), self.plan, whole, most);
+        ranges.into_iter().map(|range| self.row(range, whole)).collect()
+    }
+
+    /// What the conversation is, and what was decided and why.
+    fn head(&self, columns: usize, out: &mut String) {
+        let Picture { transcript, tally, plan, policy, .. } = self;
+        let mut first = Line::default();
+        let window = policy.context_window.map(|window| format!(", a window of {window}")).unwrap_or_default();
+        let size = format!(
+            "{}, {}, {} tokens ({}){window}",
+            transcript.format.name(),
+            counted(transcript.messages.len()),
+            total(transcript, tally, policy),
+            tally.counter()
+        );
+        let name = spoken(self.source);
+        let beside = columns.checked_sub(width(&size) + 2).filter(|left| *left >= NAME.min(width(&name)));
+        first.add(BOLD, fitted_end(&name, beside.unwrap_or(columns)));
+        if beside.is_some() {
+            first.plain(format!(": {size}"));
+            first.end(columns, out);
+        } else {
+            first.end(columns, out);
+            wrapped(&size, columns, out);
+        }
+        wrapped(&sanitize(&self.decision()), columns, out);
+        if let Some(carried) = plan.carried {
+            let text = format!("the earlier summary, message {carried}, is carried on by the new one");
+            wrapped(&text, columns, out);
+        }
+        if let Some(compaction) = self.compaction() {
+            wrapped(&compaction, columns, out);
+        }
+        if let Some(economy) = &self.economy {
+            wrapped(economy, columns, out);
+        }
+    }
+
+    /// What becomes of the provider's own compactions, where there are any.
+    pub(crate) fn compaction(&self) -> Option<String> {
+        let Picture { transcript, plan, .. } = self;
+        let stays = |index: &usize| *index >= plan.cutoff || plan.pinned.binary_search(index).is_ok();
+        let told = transcript.compactions.iter().filter(|&&index| index >= plan.start).map(|index| {
+            let message = &transcript.messages[*index];
+            let what = match message.compaction() {
+                Some(Compaction::Readable(_)) if stays(index) => "stays",
+                Some(Compaction::Readable(_)) => "is an earlier summary, and goes on in the new one",
+                Some(Compaction::Failed) => "failed, and stays as it is",
+                _ => "can only be read by its provider, and stays as it is",
+            };
+            format!("the compaction in message {index} {what}")
+        });
+        let told: Vec<String> = told.collect();
+        (!told.is_empty()).then(|| told.join("; "))
+    }
+
+    /// What was decided, and why.
+    pub(crate) fn decision(&self) -> String {
+        let Picture { plan, policy, .. } = self;
+        let fired: Option<Vec<String>> =
+            plan.fired.as_ref().map(|sizes| sizes.iter().map(ToString::to_string).collect());
+        let fired = fired.map(|sizes| format!("--trigger {} was reached; ", sizes.join(","))).unwrap_or_default();
+        let (wanted, cut, keep) = (plan.wanted, plan.cutoff, policy.keep);
+        let decided = match (&plan.reason, &plan.moved_because) {
+            (Some(reason), _) if wanted > 0 => format!("left as it is; --keep {keep} would cut at {wanted}: {reason}"),
+            (Some(reason), _) => format!("left as it is: {reason}"),
+            (None, Some(why)) => format!("the cut is at {cut}, and not at {wanted} as --keep {keep} wants it: {why}"),
+            (None, None) => format!("the cut is at {cut}, as --keep {keep} wants it"),
+        };
+        format!("{fired}{decided}")
+    }
+
+    /// What becomes of a message.
+    pub(super) fn fate(&self, index: usize) -> Fate {
+        match index {
+            index if index >= self.plan.cutoff => Fate::Kept,
+            index if self.plan.pinned.binary_search(&index).is_ok() => Fate::Pinned,
+            index if index < self.plan.start => Fate::Removed,
+            _ => Fate::Summarized,
+        }
+    }
+
+    fn row(&self, messages: Range<usize>, whole: &[bool]) -> Row {
+        let (first, last) = (messages.start, messages.end - 1);
+        let mut sizes = [0; Fate::ALL.len()];
+        for index in messages.clone() {
+            sizes[self.fate(index) as usize] += self.tally.message(index);
+        }
+        let role = brief::role(&self.transcript.messages[first]);
+        let is_same = |message: &Message<'_>| brief::role(message) == role;
+        let same = self.transcript.messages[messages.clone()].iter().all(is_same);
+        Row {
+            index: if first == last { first.to_string() } else { format!("{first}-{last}") },
+            bracket: self.bracket(&messages, whole),
+            role: if same { role } else { String::new() },
+            tokens: sizes.iter().sum::<u64>().to_string(),
+            sizes,
+            messages,
+        }
+    }
+
+    /// The part of a bracket around messages that belong together.
+    fn bracket(&self, row: &Range<usize>, whole: &[bool]) -> &'static str {
+        let message = &self.transcript.messages[row.start];
+        let passed = row.len() == 1 && message.calls.is_empty() && message.answers.is_empty();
+        match (whole[row.start], whole[row.end]) {
+            (true, false) => "╭",
+            (false, false) if passed => "│",
+            (false, false) => "├",
+            (false, true) => "╰",
+            (true, true) if row.clone().skip(1).any(|index| !whole[index]) => "┆",
+            (true, true) => " ",
+        }
+    }
+
+    fn message_row(&self, row: &Row, layout: &Layout, out: &mut String) {
+        let mut line = Line::default();
+        line.add(DIM, format!("{:>1$}", row.index, layout.index));
+        let pinned = row.messages.len() == 1 && self.fate(row.messages.start) == Fate::Pinned;
+        line.add(Fate::Pinned.style(), if pinned { "*" } else { " " });
+        line.plain(format!("{} ", row.bracket));
+        line.plain(format!("{}{}", row.role, " ".repeat(brief::ROLE.saturating_sub(width(&row.role)))));
+        line.plain(format!(" {:>1$} ", row.tokens, layout.tokens));
+        let mut left = layout.bar;
+        for (fate, cells) in Fate::ALL.into_iter().zip(layout.cells(&row.sizes)) {
+            line.add(fate.style(), fate.sign().repeat(cells));
+            left = left.saturating_sub(cells);
+        }
+        line.plain(" ".repeat(left + 1));
+        let text = layout.columns.saturating_sub(layout.taken() + layout.bar + 1);
+        line.add(DIM, fitted(&self.said(row, text), text));
+        line.end(layout.columns, out);
+    }
+
+    /// What the message says or, of a run, how many there are of each role and which tools they call.
+    pub(super) fn said(&self, row: &Row, columns: usize) -> String {
+        let messages = &self.transcript.messages[row.messages.clone()];
+        if let [message] = messages {
+            return brief::line(message, columns);
+        }
+        let mut said = numbers(messages.iter().map(brief::role)).join(", ");
+        let pinned = row.messages.clone().filter(|&index| self.fate(index) == Fate::Pinned).count();
+        if pinned > 0 {
+            said.push_str(&format!(", {pinned} pinned"));
+        }
+        let tools = numbers(messages.iter().flat_map(brief::tools));
+        if !tools.is_empty() {
+            said.push_str(&format!(" → {}", tools.join(", ")));
+        }
+        said
+    }
+
+    /// The lines that stand before a message: where a cut was wanted, and where it is.
+    fn lines_at(&self, index: usize, layout: &Layout, whole: &[bool], out: &mut String) {
+        let Plan { wanted, cutoff, .. } = *self.plan;
+        let (label, sign, style) = match index {
+            0 => return,
+            index if index == cutoff => (format!(" cut at {cutoff} "), "─", CUT),
+            index if index == wanted => (format!(" wanted at {wanted} "), "╌", WANTED),
+            _ => return,
+        };
+        let crossed = if whole[index] { sign } else { "┼" };
+        let left = format!("{}{crossed}{}", sign.repeat(layout.index + 1), sign.repeat(2));
+        let right = layout.columns.saturating_sub(width(&left) + width(&label));
+        let mut line = Line::default();
+        line.add(style, format!("{left}{label}{}", sign.repeat(right)));
+        line.end(layout.columns, out);
+    }
+
+    /// What the signs mean that are there, and how much there is of each.
+    fn legend(&self, rows: &[Row], columns: usize, out: &mut String) {
+        let all = 0..self.transcript.messages.len();
+        let parts = Fate::ALL.map(|fate| all.clone().filter(|&index| self.fate(index) == fate).collect::<Vec<_>>());
+        let tokens = parts.each_ref().map(|indices| self.tally.sum(indices).to_string());
+        let messages = parts.each_ref().map(|indices| indices.len().to_string());
+        let [messages_wide, tokens_wide] =
+            [&messages, &tokens].map(|numbers| numbers.iter().map(String::len).max().unwrap_or(0));
+        for (at, fate) in Fate::ALL.into_iter().enumerate().filter(|(at, _)| !parts[*at].is_empty()) {
+            let mut line = Line::default();
+            line.add(fate.style(), fate.sign());
+            let noun = if parts[at].len() == 1 { "message " } else { "messages" };
+            let (name, messages, tokens) = (fate.name(), &messages[at], &tokens[at]);
+            line.plain(format!("{name}  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens"));
+            if let Some(file) = self.archive.filter(|_| matches!(fate, Fate::Removed | Fate::Summarized)) {
+                line.plain(format!(", kept in {}", fitted(&file.display().to_string(), columns)));
+            }
+            line.end(columns, out);
+        }
+        let has = |signs: &[&str]| rows.iter().any(|row| signs.contains(&row.bracket));
+        let brackets =
+            [(has(&["╭", "├", "╰"]), "╭╰ calls with their results"), (has(&["┆"]), "┆ the same, in one row")];
+        let brackets: Vec<&str> = brackets.into_iter().filter_map(|(there, what)| there.then_some(what)).collect();
+        let beside = brackets.join("   ");
+        let lines = if width(&beside) <= columns { vec![beside.as_str()] } else { brackets };
+        for text in lines.into_iter().filter(|line| !line.is_empty()) {
+            let mut line = Line::default();
+            line.plain(text);
+            line.end(columns, out);
+        }
+    }
+}
+
+/// Each name with how often it is there, in the order in which they come.
+fn numbers(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for name in names {
+        match counts.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((name, 1)),
+        }
+    }
+    counts.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} {name}") }).collect()
+}
+
+pub(super) fn counted(messages: usize) -> String {
+    if messages == 1 { "1 message".to_owned() } else { format!("{messages} messages") }
+}
+
+impl Layout {
+    fn of(rows: &[Row], columns: usize) -> Self {
+        const BAR: Range<usize> = 6..60;
+        let widest = |cell: fn(&Row) -> usize| rows.iter().map(cell).max().unwrap_or(0);
+        let longest = rows.iter().map(|row| row.sizes.iter().sum()).max().unwrap_or(0);
+        let (index, tokens) = (widest(|row| row.index.len()), widest(|row| row.tokens.len()));
+        let mut layout = Layout { columns, index, tokens, bar: 0, longest };
+        let left = columns.saturating_sub(layout.taken());
+        layout.bar = (left * 2 / 5).clamp(BAR.start, BAR.end);
+        layout
+    }
+
+    /// Columns before the bar: the index, the sign of a pin, the bracket, the role and the tokens.
+    fn taken(&self) -> usize {
+        self.index + 1 + 2 + brief::ROLE + 1 + self.tokens + 1
+    }
+
+    /// How many cells of a bar each of some sizes has. What is there has a cell at least, if there is room.
+    fn cells(&self, sizes: &[u64; Fate::ALL.len()]) -> [usize; Fate::ALL.len()] {
+        let longest = u128::from(self.longest.max(1));
+        let scaled = |tokens: u64| {
+            let cells = (u128::from(tokens) * self.bar as u128).div_ceil(longest);
+            usize::try_from(cells).unwrap_or(self.bar)
+        };
+        let mut left = scaled(sizes.iter().sum());
+        sizes.map(|tokens| {
+            let cells = scaled(tokens).min(left);
+            left -= cells;
+            cells
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! The table that a batch is explained by: the conversations that lose most.
+
+use crate::report::columns::{Line, fitted_end};
+
+use crate::report::explain::{BOLD, DIM, Fate};
+
+/// Rows of the table.
+const MOST: usize = 10;
+
+/// What a conversation loses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saving {
+    /// Its name.
+    pub source: String,
+    /// Its messages.
+    pub messages: usize,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Tokens that it has less, or those that would be summarized.
+    pub saved: u64,
+}
+
+/// The conversations of a batch that lose most, the most first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Largest {
+    rows: Vec<Saving>,
+    conversations: u64,
+    /// How many lose anything.
+    smaller: u64,
+    saved: u64,
+}
+
+impl Largest {
+    /// Adds a conversation.
+    pub fn add(&mut self, saving: &Saving) {
+        self.conversations += 1;
+        if saving.saved == 0 {
+            return;
+        }
+        self.smaller += 1;
+        self.saved += saving.saved;
+        self.put(saving);
+    }
+
+    /// Adds the conversations of another batch.
+    pub fn join(&mut self, other: &Largest) {
+        self.conversations += other.conversations;
+        self.smaller += other.smaller;
+        self.saved += other.saved;
+        other.rows.iter().for_each(|row| self.put(row));
+    }
+
+    fn put(&mut self, saving: &Saving) {
+        // Which comes first among equals must not depend on which was done first.
+        let before = |row: &Saving| (saving.saved, &row.source) < (row.saved, &saving.source);
+        let place = self.rows.partition_point(before);
+        self.rows.insert(place, saving.clone());
+        self.rows.truncate(MOST);
+    }
+
+    /// The table in so many columns at most; nothing where no conversation was added. `looked` says that nothing was done.
+    pub fn draw(&self, columns: usize, looked: bool) -> String {
+        let mut out = String::new();
+        if self.conversations == 0 {
+            return out;
+        }
+        let lost = if looked { "tokens to be summarized" } else { "tokens saved" };
+        let mut title = Line::default();
+        let of = if self.conversations == 1 { "conversation" } else { "conversations" };
+        title.add(BOLD, format!("{} {lost} in {} of {} {of}", self.saved, self.smaller, self.conversations));
+        title.end(columns, &mut out);
+        let widest =
+            |cell: fn(&Saving) -> u64| self.rows.iter().map(|row| cell(row).to_string().len()).max().unwrap_or(0);
+        let (saved, tokens) = (widest(|row| row.saved), widest(|row| row.tokens));
+        let bar = (columns / 5).min(24);
+        for row in &self.rows {
+            let mut line = Line::default();
+            line.plain(format!("{:>saved$}", row.saved));
+            line.add(DIM, format!(" of {:>tokens$}", row.tokens));
+            let share = row.saved as f64 / row.tokens.max(1) as f64;
+            let cells = ((share * bar as f64).round() as usize).min(bar);
+            line.plain(format!("  {:>3.0}% ", share * 100.0));
+            line.add(Fate::Summarized.style(), Fate::Summarized.sign().repeat(cells));
+            line.add(Fate::Kept.style(), Fate::Kept.sign().repeat(bar - cells));
+            let taken = saved + 4 + tokens + 7 + bar + 2;
+            line.plain(format!("  {}", fitted_end(&row.source, columns.saturating_sub(taken))));
+            line.end(columns, &mut out);
+        }
+        let others = self.smaller - self.rows.len() as u64;
+        if others > 0 {
+            let rest = self.saved - self.rows.iter().map(|row| row.saved).sum::<u64>();
+            let mut line = Line::default();
+            line.plain(format!("{rest:>saved$} in {others} more"));
+            line.end(columns, &mut out);
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anstream::adapter::strip_str;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn saving(source: &str, tokens: u64, saved: u64) -> Saving {
+        Saving { source: source.to_owned(), messages: 9, tokens, saved }
+    }
+
+    fn largest(savings: &[Saving]) -> Largest {
+        let mut largest = Largest::default();
+        savings.iter().for_each(|saving| largest.add(saving));
+        largest
+    }
+
+    #[test]
+    fn the_largest_come_first() {
+        assert_eq!(Largest::default().draw(80, true), "");
+        let mut savings: Vec<Saving> = (1..=12).map(|at| saving(&format!("{at}.json"), 1000, at * 10)).collect();
+        savings.push(saving("logs/of/a/long/path/with/日本語/session.jsonl:7", 20_000, 18_000));
+        savings.push(saving("unchanged.json", 300, 0));
+        let table = largest(&savings).draw(60, false);
+        assert_eq!(
+            strip_str(&table).to_string(),
+            "\
+18780 tokens saved in 13 of 14 conversations
+18000 of 20000   90% ░░░░░░░░░░░█  …h/日本語/session.jsonl:7
+  120 of  1000   12% ░███████████  12.json
+  110 of  1000   11% ░███████████  11.json
+  100 of  1000   10% ░███████████  10.json
+   90 of  1000    9% ░███████████  9.json
+   80 of  1000    8% ░███████████  8.json
+   70 of  1000    7% ░███████████  7.json
+   60 of  1000    6% ░███████████  6.json
+   50 of  1000    5% ░███████████  5.json
+   40 of  1000    4% ████████████  4.json
+   60 in 3 more
+"
+        );
+        let nothing = largest(&[saving("unchanged.json", 300, 0)]).draw(60, true);
+        assert_eq!(strip_str(&nothing).to_string(), "0 tokens to be summarized in 0 of 1 conversation\n");
+    }
+
+    #[test]
+    fn joined_they_are_as_if_added_one_by_one() {
+        let savings: Vec<Saving> = (0..40).map(|at| saving(&format!("{at}.json"), 1000, at * 7 % 30)).collect();
+        let mut joined = largest(&savings[..15]);
+        joined.join(&largest(&savings[15..]));
+        assert_eq!(joined, largest(&savings));
+    }
+
+    #[test]
+    fn the_order_of_equals_is_not_that_in_which_they_were_done() {
+        let (a, b) = (saving("a", 9, 5), saving("b", 9, 5));
+        assert_eq!(largest(&[a.clone(), b.clone()]), largest(&[b, a]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_wider_than_the_terminal(source in "\\PC*", tokens in 0..u64::MAX, columns in 1..200usize) {
+            let table = strip_str(&largest(&[saving(&source, tokens, tokens / 2)]).draw(columns, true)).to_string();
+            prop_assert!(table.lines().all(|line| crate::report::columns::width(line) <= columns), "{table}");
+        }
+    }
+}

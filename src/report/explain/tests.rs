@@ -1,0 +1,221 @@
+//! Pictures, exactly as they are drawn without colours.
+
+use anstream::adapter::strip_str;
+use proptest::prelude::*;
+
+use crate::plan::plan;
+use crate::plan::size::Size;
+use crate::plan::tests::policy;
+use crate::report::explain::*;
+use crate::tokens::Counter;
+use crate::transcript::formats::by_name;
+use crate::transcript::framing::tests::read;
+
+fn said(role: &str, text: &str) -> String {
+    format!(r#"{{"role":"{role}","content":"{text}"}}"#)
+}
+
+fn calls(ids: &[&str]) -> String {
+    let calls: Vec<String> = ids
+        .iter()
+        .map(|id| format!(r#"{{"id":"{id}","function":{{"name":"look_up","arguments":"{{\"plant\":\"{id}\"}}"}}}}"#))
+        .collect();
+    format!(r#"{{"role":"assistant","content":null,"tool_calls":[{}]}}"#, calls.join(","))
+}
+
+fn result(id: &str, text: &str) -> String {
+    format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#)
+}
+
+/// A picture with its colours.
+fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
+    let source = format!("[{}]", messages.join(","));
+    let document = read(&source, by_name("openai-chat"), None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+    let plan = plan(transcript, &tally, policy);
+    let (archive, economy) = (None, None);
+    Picture { source: "chat.json", transcript, tally: &tally, plan: &plan, policy, archive, economy }.draw(columns)
+}
+
+fn picture(messages: &[String], policy: &Policy, columns: usize) -> String {
+    strip_str(&coloured(messages, policy, columns)).to_string()
+}
+
+fn keeping(messages: u64) -> Policy {
+    Policy { keep: Size::Messages(messages), ..policy() }
+}
+
+/// Tool pairs, two pins, and a cut that moves.
+fn garden() -> Vec<String> {
+    vec![
+        said("system", "You help with a garden shop's orders."),
+        said("user", "Which supplier has tulips, and who has roses? Remember: never order on a Sunday."),
+        calls(&["tulip", "rose"]),
+        result("tulip", "Van Dijk, 145.50 for a hundred, two days; Blumen Köhler, 150.00, one day"),
+        result("rose", "nobody"),
+        said("assistant", "Both sell tulips. Nobody has roses."),
+        calls(&["price"]),
+        result("price", "14.90"),
+        said("user", "Thanks."),
+    ]
+}
+
+#[test]
+fn pairs_pins_and_a_cut_that_moved() {
+    let pins = vec![crate::plan::pins::Pin::System, "match:never".parse().expect("a pin")];
+    let policy = Policy { pins, ..keeping(2) };
+    assert_eq!(picture(&garden(), &policy, 80), AT_80);
+    assert_eq!(picture(&garden(), &policy, 200), AT_200);
+    let coloured = coloured(&garden(), &policy, 80);
+    for colour in ["\u{1b}[36m▓", "\u{1b}[33m░", "\u{1b}[32m█", "\u{1b}[1m\u{1b}[31m───", "\u{1b}[35m╌╌┼"]
+    {
+        assert!(coloured.contains(colour), "{coloured:?} has {colour:?}");
+    }
+}
+
+#[test]
+fn wide_characters() {
+    let messages = [
+        said("user", "请把所有的通知都发送一次，不要重复发送，谢谢你的帮助和耐心。"),
+        said("assistant", r"👩‍💻 done ✅ ok\u001b[31m \u202e red"),
+        said("user", "ok"),
+    ];
+    assert_eq!(picture(&messages, &keeping(1), 60), WIDE);
+}
+
+#[test]
+fn nothing_to_be_done_is_drawn_with_the_reason() {
+    assert_eq!(picture(&[], &keeping(1), 80), EMPTY);
+    assert_eq!(picture(&[said("user", "Hello.")], &keeping(1), 80), ONE);
+    let open = [calls(&["a"]), said("assistant", "wait"), result("a", "here")];
+    assert_eq!(picture(&open, &keeping(1), 80), NO_SAFE_CUT);
+}
+
+#[test]
+fn a_long_conversation_has_rows_of_several() {
+    let rounds = (0..100).flat_map(|_| [calls(&["a", "b"]), result("a", "here"), result("b", "there")]);
+    let messages: Vec<String> = [said("system", "Rules.")].into_iter().chain(rounds).collect();
+    let picture = picture(&messages, &keeping(4), 80);
+    let rows: Vec<&str> = picture.lines().skip(3).take_while(|line| !line.starts_with('▓')).collect();
+    assert!(rows.len() <= rows::MOST + 4, "two lines for the cut, and two empty ones: {picture}");
+    for row in [
+        "      1 ╭ assistant  44 ░░░░░                  → look_up {\"plant\":\"a\"} → look_u…",
+        "   2-12 ╰           180 ░░░░░░░░░░░░░░░░░░     8 tool, 3 assistant → 6 look_up",
+        "  13-21 ┆           168 ░░░░░░░░░░░░░░░░░      3 assistant, 6 tool → 6 look_up",
+        "    294 ╰ tool        6 ░                      ← there",
+        "╌╌╌╌╌╌╌╌┼╌╌ wanted at 297 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌",
+    ] {
+        assert!(rows.contains(&row), "{row}\n{picture}");
+    }
+    assert!(picture.ends_with("╭╰ calls with their results   ┆ the same, in one row\n"), "{picture}");
+}
+
+proptest! {
+    /// Whatever is said by whomever, and however narrow the terminal.
+    #[test]
+    fn no_line_is_wider_than_the_terminal(
+        texts in prop::collection::vec(prop_oneof!["\\PC*", "[日本語한국어👩‍💻🇩🇪 é\u{301}]{0,40}"], 0..60),
+        columns in 1..220usize,
+        keep in 1..60u64,
+    ) {
+        let roles = ["user", "assistant", "narrator of many words"];
+        let messages: Vec<String> = texts
+            .iter()
+            .zip(roles.iter().cycle())
+            .map(|(text, role)| serde_json::json!({"role": role, "content": text}).to_string())
+            .chain([calls(&["a"]), result("a", "here")])
+            .collect();
+        for line in picture(&messages, &keeping(keep), columns).lines() {
+            prop_assert!(width(line) <= columns, "{columns}: {line:?}");
+            prop_assert!(!line.contains(|c: char| c.is_control()));
+        }
+    }
+}
+
+const AT_80: &str = "\
+chat.json: openai-chat, 9 messages, 171 tokens (approx)
+the cut is at 6, and not at 7 as --keep messages:2 wants it: a cut at 7 would
+  part the call in message 6 from its result in message 7
+
+0*  system    14 ▓▓▓▓▓▓▓▓                  You help with a garden shop's orders.
+1*  user      24 ▓▓▓▓▓▓▓▓▓▓▓▓▓             Which supplier has tulips, and who h…
+2 ╭ assistant 48 ░░░░░░░░░░░░░░░░░░░░░░░░░ → look_up {\"plant\":\"tulip\"} → look_u…
+3 ├ tool      24 ░░░░░░░░░░░░░             ← Van Dijk, 145.50 for a hundred, tw…
+4 ╰ tool       7 ░░░░                      ← nobody
+5   assistant 14 ░░░░░░░░                  Both sell tulips. Nobody has roses.
+───── cut at 6 ─────────────────────────────────────────────────────────────────
+6 ╭ assistant 27 ███████████████           → look_up {\"plant\":\"price\"}
+╌╌┼╌╌ wanted at 7 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+7 ╰ tool       7 ████                      ← 14.90
+8   user       6 ████                      Thanks.
+
+▓* pinned      2 messages  38 tokens
+░  summarized  4 messages  93 tokens
+█  kept        3 messages  40 tokens
+╭╰ calls with their results
+";
+
+const AT_200: &str = "\
+chat.json: openai-chat, 9 messages, 171 tokens (approx)
+the cut is at 6, and not at 7 as --keep messages:2 wants it: a cut at 7 would part the call in message 6 from its result in message 7
+
+0*  system    14 ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓                                           You help with a garden shop's orders.
+1*  user      24 ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓                               Which supplier has tulips, and who has roses? Remember: never order on a Sunday.
+2 ╭ assistant 48 ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ → look_up {\"plant\":\"tulip\"} → look_up {\"plant\":\"rose\"}
+3 ├ tool      24 ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░                               ← Van Dijk, 145.50 for a hundred, two days; Blumen Köhler, 150.00, one day
+4 ╰ tool       7 ░░░░░░░░░                                                    ← nobody
+5   assistant 14 ░░░░░░░░░░░░░░░░░░                                           Both sell tulips. Nobody has roses.
+───── cut at 6 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+6 ╭ assistant 27 ██████████████████████████████████                           → look_up {\"plant\":\"price\"}
+╌╌┼╌╌ wanted at 7 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+7 ╰ tool       7 █████████                                                    ← 14.90
+8   user       6 ████████                                                     Thanks.
+
+▓* pinned      2 messages  38 tokens
+░  summarized  4 messages  93 tokens
+█  kept        3 messages  40 tokens
+╭╰ calls with their results
+";
+
+const WIDE: &str = "\
+chat.json: openai-chat, 3 messages, 29 tokens (approx)
+the cut is at 2, as --keep messages:1 wants it
+
+0   user      12 ░░░░░░░░░░░░░░░░░ 请把所有的通知都发送一次…
+1   assistant 12 ░░░░░░░░░░░░░░░░░ 👩💻 done ✅ ok[31m red
+───── cut at 2 ─────────────────────────────────────────────
+2   user       5 ████████          ok
+
+░  summarized  2 messages  24 tokens
+█  kept        1 message    5 tokens
+";
+
+const EMPTY: &str = "\
+chat.json: openai-chat, 0 messages, 0 tokens (approx)
+left as it is: there are no messages
+";
+
+const ONE: &str = "\
+chat.json: openai-chat, 1 message, 6 tokens (approx)
+left as it is: the whole conversation is within --keep messages:1
+
+0   user      6 █████████████████████████ Hello.
+
+█  kept        1 message   6 tokens
+";
+
+const NO_SAFE_CUT: &str = "\
+chat.json: openai-chat, 3 messages, 38 tokens (approx)
+left as it is; --keep messages:1 would cut at 2: there is no safe cut: a cut at
+  2 would part the call in message 0 from its result in message 2, and so on to
+  the beginning
+
+0 ╭ assistant 25 █████████████████████████ → look_up {\"plant\":\"a\"}
+1 │ assistant  7 ███████                   wait
+╌╌┼╌╌ wanted at 2 ╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+2 ╰ tool       6 ██████                    ← here
+
+█  kept        3 messages  38 tokens
+╭╰ calls with their results
+";

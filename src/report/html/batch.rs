@@ -1,0 +1,187 @@
+//! Several conversations on a page: their sums, a table of them, and the pictures of those that lose most.
+
+use crate::report::json::Status;
+
+use crate::report::html::conversation::{Part, card, dollars, less, money, percent, sizes, told};
+use crate::report::html::escape::{escaped, grouped};
+use crate::report::html::{Page, Row};
+
+/// What all conversations are together, whether they have a row or not.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    pub(super) conversations: u64,
+    compacted: u64,
+    unchanged: u64,
+    skipped: u64,
+    failed: u64,
+    /// Tokens before and after of those that have a result.
+    before: u64,
+    after: u64,
+    requests: u64,
+    cached: u64,
+    cost: f64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, row: &Row) {
+        self.conversations += 1;
+        match row.told.status {
+            Status::Compacted => self.compacted += 1,
+            Status::Unchanged => self.unchanged += 1,
+            Status::Skipped => self.skipped += 1,
+            Status::Failed => self.failed += 1,
+        }
+        if let Some((before, after)) = row.told.sizes() {
+            self.before += before;
+            self.after += after;
+        }
+        self.requests += row.told.requests;
+        self.cached += row.told.cached;
+        self.cost += cost(row).unwrap_or(0.0);
+    }
+
+    /// How many became what.
+    fn told(&self) -> String {
+        let counts = [
+            (self.compacted, "compacted"),
+            (self.unchanged, "left as they are"),
+            (self.failed, "failed"),
+            (self.skipped, "not looked at"),
+        ];
+        let told =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", grouped(*count)));
+        told.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn cost(row: &Row) -> Option<f64> {
+    row.told.usage?.cost_usd
+}
+
+impl Page {
+    /// A page of any number of conversations.
+    pub(super) fn of_many(&self) -> String {
+        let Sums { conversations, .. } = self.sums;
+        let noun = if conversations == 1 { "conversation" } else { "conversations" };
+        let title = format!("{} {noun}", grouped(conversations));
+        let verb = if self.looked { "What would become of" } else { "What became of" };
+        let told = if conversations == 0 { "Nothing was read".to_owned() } else { self.sums.told() };
+        let head = format!(
+            "<h1>{verb} {title}</h1>\n<p class=\"lead\">{told}.</p>\n<dl class=\"cards\">\n{}</dl>\n",
+            self.sums()
+        );
+        let mut parts = Vec::new();
+        let drawn = self.largest();
+        if !drawn.is_empty() {
+            parts.push(("largest".to_owned(), "Those that lose most", drawn));
+        }
+        if !self.rows.is_empty() {
+            parts.push(("all".to_owned(), "All of them", self.table()));
+        }
+        Self::framed(&title, &head, &parts)
+    }
+
+    /// The cards of the sums.
+    fn sums(&self) -> String {
+        let Sums { before, after, requests, cached, cost, .. } = self.sums;
+        let mut cards = Vec::new();
+        if before > 0 {
+            cards.push(sizes("Tokens", before, after));
+            cards.extend(self.reader.as_ref().map(|reader| money(reader, before, after)));
+        }
+        if requests > 0 || cached > 0 {
+            let cost = if cost > 0.0 { dollars(cost) } else { String::new() };
+            let cached = if cached > 0 { format!("{} answers from the cache {cost}", grouped(cached)) } else { cost };
+            cards.push(card("Requests", &grouped(requests), &cached, ""));
+        }
+        cards.concat()
+    }
+
+    /// The pictures, each to be opened.
+    fn largest(&self) -> String {
+        let mut out = String::new();
+        for (at, row) in self.rows.iter().enumerate() {
+            let Some(drawn) = &row.told.page else { continue };
+            let size = row.told.sizes().map(|(before, after)| less(before, after)).unwrap_or_default();
+            out.push_str(&format!(
+                "<details class=\"conversation\"><summary><h3><bdi>{}</bdi></h3> <span>{size}</span></summary>\n\
+                 <div id=\"conversation-{at}\">\n<p class=\"lead\">{}</p>\n{}",
+                row.name(),
+                told(row, drawn),
+                self.cards(row, Some(drawn))
+            ));
+            let parts = self.parts(row, drawn).into_iter();
+            out.extend(parts.map(|(_, title, markup): Part| format!("<h4>{title}</h4>\n{markup}")));
+            out.push_str("</div>\n</details>\n");
+        }
+        out
+    }
+
+    fn table(&self) -> String {
+        let costs = self.rows.iter().any(|row| cost(row).is_some());
+        let mut out = String::new();
+        let left_out = self.sums.conversations - self.rows.len() as u64;
+        if left_out > 0 {
+            out.push_str(&format!(
+                "<p>The {} that failed or lose most are shown; {} more are in the sums, and --report tells of each.</p>\n",
+                grouped(self.rows.len() as u64),
+                grouped(left_out)
+            ));
+        }
+        out.push_str(
+            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"All conversations\">\n<table>\n<thead><tr>\
+             <th scope=\"col\">Conversation</th><th scope=\"col\">What became of it</th>\
+             <th scope=\"col\" class=\"number\">Messages</th><th scope=\"col\" class=\"number\">Tokens before</th>\
+             <th scope=\"col\" class=\"number\">and after</th><th scope=\"col\" class=\"number\">Less</th>\
+             <th scope=\"col\" class=\"number\">Requests</th>",
+        );
+        out.push_str(if costs {
+            "<th scope=\"col\" class=\"number\">Cost</th></tr></thead>\n"
+        } else {
+            "</tr></thead>\n"
+        });
+        out.push_str("<tbody>\n");
+        for (at, row) in self.rows.iter().enumerate() {
+            let above = at.checked_sub(1).and_then(|above| self.rows[above].told.error.as_deref());
+            table_row(row, at, (costs, above), &mut out);
+        }
+        out.push_str("</tbody>\n</table>\n</div>\n");
+        out
+    }
+}
+
+/// A row of the table: with what it cost where any has `costs`, and briefly where what went wrong is the same as `above`.
+fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &mut String) {
+    let name = match row.told.page {
+        Some(_) => format!("<a href=\"#conversation-{at}\"><bdi>{}</bdi></a>", row.name()),
+        None => format!("<bdi>{}</bdi>", row.name()),
+    };
+    let (word, class) = match row.told.status {
+        Status::Compacted => ("compacted", "done"),
+        Status::Unchanged => ("left as it is", "left"),
+        Status::Failed => ("failed", "failed"),
+        Status::Skipped => ("not looked at", "left"),
+    };
+    let why = match row.told.error.as_deref() {
+        None => String::new(),
+        // Lines of a file that cannot be written all fail with it.
+        error if error == above => "<br>for the same reason".to_owned(),
+        Some(error) => format!("<br><bdi>{}</bdi>", escaped(error)),
+    };
+    let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
+    let saved = row.told.sizes().map(|(before, after)| percent(before, after));
+    let mut cells = vec![
+        number(row.number("messages")),
+        number(row.number("tokens")),
+        number(row.told.sizes().map(|(_, after)| after)),
+        saved.unwrap_or_default(),
+        number(Some(row.told.requests).filter(|requests| *requests > 0)),
+    ];
+    if costs {
+        cells.push(cost(row).map(dollars).unwrap_or_default());
+    }
+    let cells: String = cells.iter().map(|cell| format!("<td class=\"number\">{cell}</td>")).collect();
+    out.push_str(&format!(
+        "<tr><th scope=\"row\" class=\"name\">{name}</th><td class=\"became\"><strong class=\"{class}\">{word}</strong>{why}</td>{cells}</tr>\n"
+    ));
+}

@@ -1,0 +1,183 @@
+//! One conversation on a page: what was decided, its sizes, the picture, the summary, the facts, and what went where.
+
+use crate::report::json::Status;
+
+use crate::report::html::escape::{block, escaped, grouped};
+use crate::report::html::{Drawn, Page, Reader, Row, facts, picture};
+
+/// Characters of a summary, at most.
+const MOST_OF_SUMMARY: usize = 60_000;
+
+/// A part of what is told of a conversation: its anchor, its title, its markup.
+pub(super) type Part = (&'static str, &'static str, String);
+
+impl Page {
+    /// A page of one conversation.
+    pub(super) fn of_one(&self, row: &Row, drawn: &Drawn) -> String {
+        let verb = if self.looked { "What would become of" } else { "What became of" };
+        let head = format!(
+            "<h1>{verb} <bdi>{}</bdi></h1>\n<p class=\"lead\">{}</p>\n{}",
+            row.name(),
+            told(row, drawn),
+            self.cards(row, Some(drawn))
+        );
+        let parts = self.parts(row, drawn).into_iter().map(|(id, title, markup)| (id.to_owned(), title, markup));
+        Self::framed(&row.name(), &head, &parts.collect::<Vec<_>>())
+    }
+
+    /// All that is told of a conversation that was drawn.
+    pub(super) fn parts(&self, row: &Row, drawn: &Drawn) -> Vec<Part> {
+        let mut parts = vec![("picture", "The picture", drawn.picture.clone())];
+        if !drawn.summary.is_empty() {
+            parts.push(("summary", "The summary", summary(drawn)));
+        }
+        if !drawn.facts.is_empty() {
+            let source = row.text("source");
+            // Of long conversations not every message is shown.
+            let anchor =
+                |index| Some(picture::anchor(source, index)).filter(|id| drawn.picture.contains(&format!("\"{id}\"")));
+            parts.push(("ledger", "The ledger of facts", facts::table(&drawn.facts, anchor)));
+        }
+        parts.push(("places", "What went where", self.places(row, drawn)));
+        parts
+    }
+
+    /// The numbers of a conversation, each with a name.
+    pub(super) fn cards(&self, row: &Row, drawn: Option<&Drawn>) -> String {
+        let mut cards = Vec::new();
+        if let Some((before, after)) = row.told.sizes() {
+            cards.push(sizes("Tokens", before, after));
+            cards.extend(self.reader.as_ref().map(|reader| money(reader, before, after)));
+        }
+        if let Some((before, drawn)) = row.number("messages").zip(drawn) {
+            let (before, after) = (grouped(before), grouped(drawn.messages as u64));
+            let few = format!("{} ({})", row.text("format"), row.text("counter"));
+            cards.push(card("Messages", &format!("{before} → {after}"), &escaped(&few), ""));
+        }
+        if let Some(tokens) = row.told.summary_tokens {
+            let by = row.told.provider.as_deref().unwrap_or_default();
+            let tokens = format!("{} tokens", grouped(tokens));
+            cards.push(card("Summary", &tokens, &escaped(&format!("by {by}{}", asked(row))), ""));
+        }
+        format!("<dl class=\"cards\">\n{}</dl>\n", cards.concat())
+    }
+
+    fn places(&self, row: &Row, drawn: &Drawn) -> String {
+        let mut places: Vec<(&str, String)> = vec![("The result", escaped(&row.to))];
+        if let Some(archive) = &drawn.archive {
+            let text = if self.looked { format!("would go to {archive}") } else { archive.clone() };
+            places.push(("What was cut away", escaped(&text)));
+        } else if !drawn.summary.is_empty() {
+            places.push(("What was cut away", "nowhere: no --archive was named".to_owned()));
+        }
+        if drawn.files > 0 {
+            places.push(("Beside the archive", format!("{} files", grouped(drawn.files as u64))));
+        }
+        if let Some(economy) = &row.told.economy {
+            let sentence = economy.sentence(false, self.reader.as_ref().map(|reader| reader.name.as_str()));
+            places.push(("What it is worth", escaped(&sentence)));
+        }
+        if let Some(masked) = row.told.redacted.as_ref() {
+            let counts: Vec<String> = masked.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            let counts = if counts.is_empty() { "none was found".to_owned() } else { counts.join(", ") };
+            places.push(("Secrets masked", escaped(&counts)));
+        }
+        if let Some(error) = &row.told.error {
+            places.push(("What went wrong", escaped(error)));
+        }
+        let rows = places.iter().map(|(what, place)| format!("<dt>{what}</dt><dd><bdi>{place}</bdi></dd>\n"));
+        format!("<dl class=\"places\">\n{}</dl>\n", rows.collect::<String>())
+    }
+}
+
+/// What was done, in a sentence or two.
+pub(super) fn told(row: &Row, drawn: &Drawn) -> String {
+    let became = match (row.told.status, row.told.sizes()) {
+        (Status::Compacted, Some((before, after))) => format!("Compacted: {}. ", less(before, after)),
+        (Status::Compacted, None) => "Compacted. ".to_owned(),
+        _ => String::new(),
+    };
+    let mut decision = drawn.decision.chars();
+    let first: String = decision.next().into_iter().flat_map(char::to_uppercase).collect();
+    escaped(&format!("{became}{first}{}.", decision.as_str()))
+}
+
+fn summary(drawn: &Drawn) -> String {
+    let messages = drawn.summary.iter().map(|(role, text)| {
+        format!(
+            "<div class=\"message put\"><p class=\"about\">{}</p>\n{}</div>\n",
+            escaped(role),
+            block(text, MOST_OF_SUMMARY)
+        )
+    });
+    messages.collect()
+}
+
+/// What it took to have the summary written.
+fn asked(row: &Row) -> String {
+    let told = &row.told;
+    let mut asked = String::new();
+    let counts = [
+        (told.requests, "request", "requests"),
+        (told.retries, "retry", "retries"),
+        (told.cached, "answer from the cache", "answers from the cache"),
+    ];
+    for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+        asked.push_str(&format!(", {count} {}", if count == 1 { one } else { many }));
+    }
+    if let Some(cost) = told.usage.and_then(|usage| usage.cost_usd) {
+        asked.push_str(&format!(", {}", dollars(cost)));
+    }
+    asked
+}
+
+/// A number before and after, with bars.
+pub(super) fn sizes(what: &str, before: u64, after: u64) -> String {
+    let share = (after as f64 * 100.0 / before.max(1) as f64).min(100.0);
+    let bars = format!(
+        "<span class=\"sizes\" aria-hidden=\"true\"><i class=\"before\"></i><i class=\"kept\" style=\"width:{share:.1}%\"></i></span>"
+    );
+    card(what, &format!("{} → {}", grouped(before), grouped(after)), &less(before, after), &bars)
+}
+
+/// What a model takes to read it, before and after.
+pub(super) fn money(reader: &Reader, before: u64, after: u64) -> String {
+    let (before, after) = (reader.cost(before), reader.cost(after));
+    let decimals = decimals(before).max(decimals(after));
+    let both = format!("${before:.decimals$} → ${after:.decimals$}");
+    let price = format!("{} at ${:.2} a million tokens, without a cache", reader.name, reader.price);
+    card("Money each time it is read", &both, &escaped(&price), "")
+}
+
+/// A number with a name and what is said of it.
+pub(super) fn card(what: &str, number: &str, about: &str, more: &str) -> String {
+    format!("<div><dt>{what}</dt><dd><strong>{number}</strong> <span>{about}</span>{more}</dd></div>\n")
+}
+
+/// How much less it is.
+pub(super) fn less(before: u64, after: u64) -> String {
+    match before.checked_sub(after) {
+        Some(0) => "as many as before".to_owned(),
+        Some(saved) => format!("{} tokens less ({})", grouped(saved), percent(before, after)),
+        None => format!("{} tokens more", grouped(after - before)),
+    }
+}
+
+/// The part of it that is gone: all of it only where nothing is left.
+pub(super) fn percent(before: u64, after: u64) -> String {
+    let gone = (before.saturating_sub(after) as f64 * 100.0 / before.max(1) as f64).round();
+    format!("{}%", if after > 0 { gone.min(99.0) } else { gone })
+}
+
+/// US dollars, as exactly as a small sum wants it.
+pub(super) fn dollars(sum: f64) -> String {
+    format!("${sum:.0$}", decimals(sum))
+}
+
+fn decimals(sum: f64) -> usize {
+    match sum {
+        1.0.. => 2,
+        0.001.. => 4,
+        _ => 6,
+    }
+}

@@ -1,0 +1,85 @@
+//! The facts in what went, as a table: what each is, where it was said, and whether the summary has it.
+
+use crate::report::columns::fitted;
+use crate::summary::ledger::Kind;
+
+use crate::report::html::escape::{escaped, grouped};
+
+/// Rows of the table.
+const MOST: usize = 200;
+/// Columns of a fact.
+const COLUMNS: usize = 400;
+
+/// A fact of the ledger, and whether it was kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// What it is.
+    pub kind: Kind,
+    /// What it is about, and the fact itself.
+    pub text: String,
+    /// The index of its message, unless an earlier summary carried it on.
+    pub message: Option<usize>,
+    /// Where it is now.
+    pub place: Place,
+}
+
+/// Where a fact is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the words of the summary.
+    Summary,
+    /// Appended to the summary, which lacked it.
+    Appended,
+    /// Nowhere.
+    Gone,
+}
+
+impl Place {
+    fn word(self) -> &'static str {
+        match self {
+            Place::Summary => "in the summary",
+            Place::Appended => "appended to it",
+            Place::Gone => "not in it",
+        }
+    }
+}
+
+/// The table, and how many facts there are of each place. `anchor` gives the anchor of a message that is shown.
+pub(super) fn table(facts: &[Fact], anchor: impl Fn(usize) -> Option<String>) -> String {
+    let of = |place: Place| facts.iter().filter(|fact| fact.place == place).count() as u64;
+    let counts = [
+        format!("{} in the words of the summary", grouped(of(Place::Summary))),
+        format!("{} appended to it", grouped(of(Place::Appended))),
+        format!("{} not in it", grouped(of(Place::Gone))),
+    ];
+    let found = grouped(facts.len() as u64);
+    let mut out = format!("<p>{found} facts were found in what went: {}.</p>\n", counts.join(", "));
+    let mut shown: Vec<&Fact> = facts.iter().take(MOST).collect();
+    if shown.is_empty() {
+        return out;
+    }
+    if shown.len() < facts.len() {
+        out.push_str(&format!("<p>The {MOST} that weigh most are shown.</p>\n"));
+    }
+    shown.sort_by_key(|fact| fact.kind);
+    out.push_str(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Facts\">\n<table>\n<thead><tr>\
+         <th scope=\"col\">Kind</th><th scope=\"col\">Fact</th><th scope=\"col\">Message</th>\
+         <th scope=\"col\">Where it is now</th></tr></thead>\n<tbody>\n",
+    );
+    for fact in shown {
+        let message = match fact.message.map(|index| (index, anchor(index))) {
+            Some((index, Some(id))) => format!("<a href=\"#{id}\">{index}</a>"),
+            Some((index, None)) => index.to_string(),
+            None => "earlier".to_owned(),
+        };
+        out.push_str(&format!(
+            "<tr><th scope=\"row\">{}</th><td class=\"fact\"><bdi>{}</bdi></td><td class=\"number\">{message}</td><td class=\"place\">{}</td></tr>\n",
+            fact.kind.name(),
+            escaped(&fitted(&fact.text, COLUMNS)),
+            fact.place.word()
+        ));
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n");
+    out
+}

@@ -1,0 +1,291 @@
+//! The picture of a conversation as a list to click through: the rows of `--explain`, each with the messages behind it.
+//!
+//! What the rows are and what becomes of each message is decided where the picture for terminals is drawn.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::report::brief;
+use crate::report::explain::{Fate, Picture, Row, counted};
+use crate::transcript::{Message, Transcript};
+
+use crate::report::html::escape::{block, escaped, grouped};
+
+/// Rows, at most.
+const MOST_ROWS: usize = 120;
+/// Messages of a run that can be opened, at most: so many at its beginning, and so many at its end.
+const OF_RUN: (usize, usize) = (16, 4);
+/// Characters of all texts together, about, and of one of them.
+const ALL_TEXTS: usize = 400_000;
+const TEXT: Range<usize> = 240..8_000;
+/// Columns of a message in its row.
+const LINE: usize = 140;
+
+/// A conversation to be drawn, with the secrets masked in it that are to be.
+pub struct Shown<'s, 'a> {
+    /// The conversation as it was, its sizes, and what is done with it.
+    pub picture: Picture<'s, 'a>,
+    /// The same messages with the changes that are made in what stays.
+    pub after: &'s Transcript<'a>,
+    /// The name of the conversation, from which anchors are made that no other has.
+    pub anchor: &'s str,
+}
+
+/// The anchor of a message of a conversation.
+pub(super) fn anchor(conversation: &str, index: usize) -> String {
+    format!("c{}-{index}", &crate::hash::sha256(conversation.as_bytes())[..10])
+}
+
+/// The messages of a row that can be opened.
+fn opened(messages: &Range<usize>) -> (Range<usize>, Range<usize>) {
+    match messages.len() <= OF_RUN.0 + OF_RUN.1 {
+        true => (messages.clone(), messages.end..messages.end),
+        false => (messages.start..messages.start + OF_RUN.0, messages.end - OF_RUN.1..messages.end),
+    }
+}
+
+/// The list, and the legend below it.
+pub fn picture(shown: &Shown<'_, '_>) -> String {
+    let whole = shown.picture.whole_cuts();
+    let rows = shown.picture.rows(MOST_ROWS, &whole);
+    if rows.is_empty() {
+        return "<p>There are no messages.</p>\n".to_owned();
+    }
+    let list = List { shown, whole, longest: longest(&rows), most: most_of_a_text(shown, &rows) };
+    let mut out = "<p class=\"hint\">A row opens with a click, or with Enter.</p>\n<ol class=\"picture\">\n".to_owned();
+    for row in &rows {
+        list.lines_at(row.messages.start, &mut out);
+        list.row(row, &mut out);
+    }
+    list.lines_at(shown.picture.transcript.messages.len(), &mut out);
+    out.push_str("</ol>\n");
+    list.legend(&mut out);
+    out
+}
+
+fn longest(rows: &[Row]) -> u64 {
+    rows.iter().map(|row| row.sizes.iter().sum()).max().unwrap_or(0).max(1)
+}
+
+/// How many characters a text may have, so that all of them together are no more than a page can bear.
+fn most_of_a_text(shown: &Shown<'_, '_>, rows: &[Row]) -> usize {
+    let messages = rows.iter().flat_map(|row| {
+        let (first, last) = opened(&row.messages);
+        first.chain(last)
+    });
+    let texts = messages.map(|index| texts(&shown.picture.transcript.messages[index]));
+    let lengths: Vec<usize> =
+        texts.flat_map(|texts| texts.into_iter().map(|(_, text)| text.chars().count()).collect::<Vec<_>>()).collect();
+    let fits = |most: usize| lengths.iter().map(|length| most.min(*length)).sum::<usize>() <= ALL_TEXTS;
+    // Halving finds it near enough.
+    let mut most = TEXT.end;
+    while most > TEXT.start && !fits(most) {
+        most = most / 4 * 3;
+    }
+    most.max(TEXT.start)
+}
+
+/// What a message holds: what each text is, if it is no speech, and the text.
+fn texts<'m>(message: &'m Message<'_>) -> Vec<(Option<String>, Cow<'m, str>)> {
+    let mut texts = Vec::new();
+    let said = brief::text(message);
+    if !said.is_empty() {
+        texts.push((None, Cow::Owned(said)));
+    }
+    texts.extend(brief::called(message).map(|(name, given)| (Some(format!("calls {name}")), given)));
+    texts
+}
+
+struct List<'l, 's, 'a> {
+    shown: &'l Shown<'s, 'a>,
+    whole: Vec<bool>,
+    /// Tokens of the longest bar.
+    longest: u64,
+    /// Characters of a text, at most.
+    most: usize,
+}
+
+impl List<'_, '_, '_> {
+    fn row(&self, row: &Row, out: &mut String) {
+        let picture = &self.shown.picture;
+        let fates: Vec<Fate> = Fate::ALL
+            .into_iter()
+            .filter(|fate| row.messages.clone().any(|index| picture.fate(index) == *fate))
+            .collect();
+        let words = fates.iter().map(|fate| fate.word()).collect::<Vec<_>>().join(", ");
+        let class = fates.last().map_or("", |fate| fate.word());
+        let mut bar = String::new();
+        for (fate, tokens) in Fate::ALL.into_iter().zip(row.sizes).filter(|(_, tokens)| *tokens > 0) {
+            let share = tokens as f64 * 100.0 / self.longest as f64;
+            // A string takes what is written to it.
+            let _ = write!(bar, "<i class=\"{}\" style=\"width:{share:.2}%\"></i>", fate.word());
+        }
+        let role = if row.role.is_empty() { "several" } else { &row.role };
+        let tokens = grouped(row.sizes.iter().sum());
+        let said = picture.said(row, LINE);
+        let said = if said.is_empty() { "says nothing" } else { &said };
+        let _ = writeln!(
+            out,
+            "<li class=\"row {tie}\"><details><summary><span class=\"index\">{index}</span> \
+             <span class=\"role\">{role}</span> <span class=\"tokens\">{tokens}<span class=\"unseen\"> tokens</span></span> \
+             <span class=\"bar\" aria-hidden=\"true\">{bar}</span> <span class=\"fate {class}\">{words}</span> \
+             <bdi class=\"said\">{said}</bdi></summary>",
+            tie = self.tie(&row.messages),
+            index = row.index,
+            role = escaped(role),
+            said = escaped(said),
+        );
+        self.open(&row.messages, out);
+        out.push_str("</details></li>\n");
+    }
+
+    /// How a row is tied to its neighbours, which is drawn at its side.
+    fn tie(&self, row: &Range<usize>) -> &'static str {
+        match (self.whole[row.start], self.whole[row.end]) {
+            (true, false) => "tie-first",
+            (false, false) => "tie-middle",
+            (false, true) => "tie-last",
+            (true, true) if row.clone().skip(1).any(|index| !self.whole[index]) => "tie-run",
+            (true, true) => "",
+        }
+    }
+
+    /// What a row shows when it is opened.
+    fn open(&self, row: &Range<usize>, out: &mut String) {
+        if row.len() == 1 {
+            return self.message(row.start, out);
+        }
+        let (first, last) = opened(row);
+        let left_out = row.len() - first.len() - last.len();
+        out.push_str("<ol class=\"run\">\n");
+        for index in first {
+            self.one_of_run(index, out);
+        }
+        if left_out > 0 {
+            let _ = writeln!(out, "<li class=\"left-out\">… {} are left out here …</li>", counted(left_out));
+        }
+        for index in last {
+            self.one_of_run(index, out);
+        }
+        out.push_str("</ol>\n");
+    }
+
+    fn one_of_run(&self, index: usize, out: &mut String) {
+        let picture = &self.shown.picture;
+        let message = &picture.transcript.messages[index];
+        let _ = writeln!(
+            out,
+            "<li><details><summary><span class=\"index\">{index}</span> <span class=\"role\">{}</span> \
+             <span class=\"fate {fate}\">{fate}</span> <bdi class=\"said\">{}</bdi></summary>",
+            escaped(&brief::role(message)),
+            escaped(&brief::line(message, LINE)),
+            fate = picture.fate(index).word(),
+        );
+        self.message(index, out);
+        out.push_str("</details></li>\n");
+    }
+
+    /// All of a message that is shown.
+    fn message(&self, index: usize, out: &mut String) {
+        let picture = &self.shown.picture;
+        let message = &picture.transcript.messages[index];
+        let tokens = picture.tally.message(index);
+        let tokens = if tokens == 1 { "1 token".to_owned() } else { format!("{} tokens", grouped(tokens)) };
+        let mut facts = vec![format!("Message {index}, {tokens}, {}", picture.fate(index).word())];
+        if picture.plan.carried == Some(index) {
+            facts.push("carried on by the new summary".to_owned());
+        } else if message.earlier {
+            facts.push("an earlier summary".to_owned());
+        }
+        if message.compaction().is_some() {
+            facts.push("holds a compaction of the provider".to_owned());
+        }
+        if let Some(others) = self.tied_to(index) {
+            facts.push(format!("belongs together with {others}"));
+        }
+        let _ = writeln!(
+            out,
+            "<div class=\"message\" id=\"{}\"><p class=\"about\">{}.</p>",
+            anchor(self.shown.anchor, index),
+            facts.join("; ")
+        );
+        self.texts(message, out);
+        let after = &self.shown.after.messages[index];
+        let stays = !matches!(picture.fate(index), Fate::Removed | Fate::Summarized);
+        if stays && after.json.raw() != message.json.raw() {
+            out.push_str("<p class=\"about\">It is shortened, and reads now:</p>\n");
+            self.texts(after, out);
+        }
+        out.push_str("</div>\n");
+    }
+
+    fn texts(&self, message: &Message<'_>, out: &mut String) {
+        let texts = texts(message);
+        let others = brief::others(message);
+        if texts.is_empty() && others.is_empty() {
+            out.push_str("<p class=\"about\">It says nothing.</p>\n");
+        }
+        for (what, text) in texts {
+            if let Some(what) = what {
+                let _ = writeln!(out, "<p class=\"call\">→ <bdi>{}</bdi></p>", escaped(&what));
+            }
+            out.push_str(&block(&text, self.most));
+        }
+        if !others.is_empty() {
+            let _ = writeln!(out, "<p class=\"about\">Besides: {}.</p>", others.join(" "));
+        }
+    }
+
+    /// The messages that a message must not be parted from.
+    fn tied_to(&self, index: usize) -> Option<String> {
+        let first = (0..=index).rev().find(|&at| self.whole[at])?;
+        let last = (index + 1..self.whole.len()).find(|&at| self.whole[at])? - 1;
+        match last - first {
+            0 => None,
+            1 => Some(format!("message {}", if index == first { last } else { first })),
+            _ => Some(format!("messages {first} to {last}")),
+        }
+    }
+
+    /// What stands before a message: where a cut was wanted, and where it is.
+    fn lines_at(&self, index: usize, out: &mut String) {
+        let plan = self.shown.picture.plan;
+        let (class, text) = match index {
+            0 => return,
+            index if index == plan.cutoff => {
+                let why = plan.moved_because.as_ref().map(|why| format!(", since {why}")).unwrap_or_default();
+                ("cut", format!("Cut at {index}{why}"))
+            }
+            index if index == plan.wanted => ("wanted", format!("Wanted at {index}")),
+            _ => return,
+        };
+        let tie = if self.whole[index] { "" } else { " tie-middle" };
+        let _ = writeln!(out, "<li class=\"line {class}{tie}\"><span>{}</span></li>", escaped(&text));
+    }
+
+    /// What the colours mean that are there, and how much there is of each.
+    fn legend(&self, out: &mut String) {
+        let picture = &self.shown.picture;
+        let all = 0..picture.transcript.messages.len();
+        out.push_str("<ul class=\"legend\" aria-label=\"Legend\">\n");
+        for fate in Fate::ALL {
+            let indices: Vec<usize> = all.clone().filter(|&index| picture.fate(index) == fate).collect();
+            if !indices.is_empty() {
+                let _ = writeln!(
+                    out,
+                    "<li><i class=\"{fate}\" aria-hidden=\"true\"></i> {fate}: {}, {} tokens</li>",
+                    counted(indices.len()),
+                    grouped(picture.tally.sum(&indices)),
+                    fate = fate.word()
+                );
+            }
+        }
+        if self.whole.iter().any(|whole| !whole) {
+            out.push_str(
+                "<li><i class=\"bracket\" aria-hidden=\"true\"></i> at the side: calls with their results</li>\n",
+            );
+        }
+        out.push_str("</ul>\n");
+    }
+}

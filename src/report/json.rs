@@ -1,0 +1,344 @@
+//! What is told of a conversation as data: the object of `--dry-run --json`, and that of `--report`.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::exit::Failure;
+use crate::plan::economy::Economy;
+use crate::plan::{Plan, total};
+use crate::sanitize::sanitize_json;
+use crate::settings::Settings;
+use crate::tokens::Tally;
+use crate::transcript::Transcript;
+use crate::transcript::compaction::Compaction;
+
+use crate::files::input::plain;
+use crate::files::output;
+use crate::report::explain::Saving;
+use crate::report::html::Drawn;
+
+/// The plan for one conversation as `--dry-run --json` prints it. Tokens are counted by `counter`; indices are of the
+/// messages as they stand in the input.
+#[derive(Debug, Serialize)]
+pub struct DryRun<'r> {
+    source: &'r str,
+    pub(super) format: &'static str,
+    pub(super) counter: String,
+    pub(super) messages: usize,
+    pub(super) tokens: u64,
+    context_window: Option<u64>,
+    triggered: bool,
+    pub(super) fired: Option<String>,
+    wanted_cutoff: usize,
+    cutoff: usize,
+    moved_because: Option<&'r str>,
+    pinned: &'r [usize],
+    /// What becomes of the provider's own compactions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    compactions: Vec<Compacted>,
+    pub(super) summarize: Part,
+    pub(super) keep: Part,
+    /// What is taken out of the messages that stay, where anything is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Removed>,
+    /// What it would save and cost, where something would be summarized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    economy: Option<Economy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'r str>,
+}
+
+/// A provider's own compaction among the messages.
+#[derive(Debug, Serialize)]
+struct Compacted {
+    message: usize,
+    /// Whether anybody but the provider can read it.
+    readable: bool,
+    /// What the plan does with its message.
+    status: &'static str,
+}
+
+impl Compacted {
+    /// Those of a conversation, in order.
+    fn of(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Self> {
+        let of_one = |&message: &usize| {
+            let compaction = transcript.messages[message].compaction();
+            let status = match message {
+                message if message >= plan.cutoff => "kept",
+                message if plan.pinned.binary_search(&message).is_ok() => "pinned",
+                message if message < plan.start => "removed",
+                _ => "summarized",
+            };
+            Compacted { message, readable: matches!(compaction, Some(Compaction::Readable(_))), status }
+        };
+        transcript.compactions.iter().map(of_one).collect()
+    }
+}
+
+/// A run of messages, from the first to before the last index, with its tokens (pinned messages left out).
+#[derive(Debug, Serialize)]
+pub(super) struct Part {
+    from: usize,
+    to: usize,
+    pub(super) tokens: u64,
+}
+
+/// Thinking that is removed, counted in its messages, its pieces and their tokens.
+#[derive(Debug, Serialize)]
+struct Removed {
+    messages: usize,
+    blocks: usize,
+    tokens: u64,
+}
+
+impl Removed {
+    fn of(transcript: &Transcript<'_>, plan: &Plan, settings: &Settings) -> Option<Self> {
+        let removal = settings.thinking_removed(transcript, plan);
+        (!removal.is_empty()).then(|| Removed {
+            messages: removal.messages.len(),
+            blocks: removal.blocks,
+            tokens: removal.tokens(transcript, settings.counter),
+        })
+    }
+}
+
+impl<'r> DryRun<'r> {
+    /// Describes a plan.
+    pub fn new(
+        source: &'r str,
+        transcript: &Transcript<'_>,
+        plan: &'r Plan,
+        tally: &Tally<'_, '_>,
+        settings: &Settings,
+    ) -> Self {
+        let messages = transcript.messages.len();
+        let part = |indices: &[usize], empty: usize| Part {
+            from: indices.first().copied().unwrap_or(empty),
+            to: indices.last().map_or(empty, |last| last + 1),
+            tokens: tally.sum(indices),
+        };
+        let summarized = plan.summarized();
+        let kept: Vec<usize> = (plan.cutoff..messages).collect();
+        DryRun {
+            source,
+            format: transcript.format.name(),
+            counter: tally.counter().to_string(),
+            messages,
+            tokens: total(transcript, tally, &settings.policy),
+            context_window: settings.policy.context_window,
+            triggered: plan.triggered,
+            fired: plan.fired.as_deref().map(clause),
+            wanted_cutoff: plan.wanted,
+            cutoff: plan.cutoff,
+            moved_because: plan.moved_because.as_deref(),
+            pinned: &plan.pinned,
+            compactions: Compacted::of(transcript, plan),
+            summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
+            keep: part(&kept, messages),
+            thinking: Removed::of(transcript, plan, settings),
+            economy: None,
+            summary: None,
+            reason: plan.reason.as_deref(),
+        }
+    }
+
+    /// The same with what it would save and cost, and the summary if that is shown.
+    #[must_use]
+    pub fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
+        DryRun { economy, summary, ..self }
+    }
+
+    /// The object.
+    pub fn to_value(&self) -> Value {
+        // Strings and numbers do not fail to serialize.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    /// The object on a line of its own.
+    pub fn to_line(&self) -> String {
+        // Strings and numbers do not fail to serialize.
+        serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
+    }
+}
+
+fn clause(sizes: &[crate::plan::size::Size]) -> String {
+    sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+}
+
+/// What became of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// A summary took the place of its history.
+    Compacted,
+    /// Its history is there as it was.
+    Unchanged,
+    /// There is no result.
+    Failed,
+    /// It was not looked at: it is finished already, or no transcript.
+    Skipped,
+}
+
+/// A conversation as `--report` tells it: the keys of the dry run, and what came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Conversation {
+    /// The object of the dry run.
+    #[serde(flatten)]
+    pub plan: Value,
+    /// What became of it.
+    pub status: Status,
+    /// Tokens of the summary message.
+    pub summary_tokens: Option<u64>,
+    /// Tokens of the conversation afterwards, counted as `tokens` are.
+    pub tokens_after: Option<u64>,
+    /// Who wrote the summary, or was asked to.
+    pub provider: Option<String>,
+    /// What the provider counts.
+    pub usage: Option<Billed>,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// How many of them repeated one that failed.
+    pub retries: u64,
+    /// Answers from the cache.
+    pub cached: u64,
+    /// What is saved and what it cost, where a summary took the place of the history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub economy: Option<Economy>,
+    /// Places where secrets were masked, by what stood there; only with `--redact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<BTreeMap<&'static str, u64>>,
+    /// Milliseconds from the reading of it to the end.
+    pub elapsed_ms: u64,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// Tokens that it has less now.
+    #[serde(skip)]
+    pub saved: u64,
+    /// What it loses, where a table is to tell.
+    #[serde(skip)]
+    pub saving: Option<Saving>,
+    /// What a page shows of it, where one is to.
+    #[serde(skip)]
+    pub page: Option<Box<Drawn>>,
+}
+
+impl Conversation {
+    /// Tokens before and after, where there is a result and both are known.
+    pub fn sizes(&self) -> Option<(u64, u64)> {
+        let after = self.tokens_after.filter(|_| self.status != Status::Failed);
+        self.plan.get("tokens").and_then(Value::as_u64).zip(after)
+    }
+
+    /// How many tokens less that is.
+    pub fn lost(&self) -> u64 {
+        self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
+    }
+
+    /// An input that no conversation of became anything.
+    pub fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
+        Conversation {
+            plan: json!({"source": source}),
+            status,
+            summary_tokens: None,
+            tokens_after: None,
+            provider: None,
+            usage: None,
+            requests: 0,
+            retries: 0,
+            cached: 0,
+            economy: None,
+            redacted: None,
+            elapsed_ms: 0,
+            error,
+            saved: 0,
+            saving: None,
+            page: None,
+        }
+    }
+
+    /// The same, if its file could not be written.
+    #[must_use]
+    pub fn not_written(self, why: &str) -> Self {
+        match self.status {
+            Status::Failed => self,
+            _ => {
+                let error = Some(format!("nothing was written: {why}"));
+                Conversation { status: Status::Failed, error, economy: None, ..self }
+            }
+        }
+    }
+}
+
+/// Tokens that a provider counts, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Billed {
+    /// Of the prompts.
+    pub input_tokens: u64,
+    /// Of the answers, thoughts among them.
+    pub output_tokens: u64,
+    /// How many of these were thoughts.
+    pub reasoning_tokens: u64,
+    /// US dollars: what the provider says, or what the table of models does; none where neither is known.
+    pub cost_usd: Option<f64>,
+}
+
+/// Refuses a report that is one of `others`, or that cannot be written; a report that is there stays as it is.
+///
+/// # Errors
+/// Which of these, and what to do.
+pub fn check(file: &Path, others: &[&Path]) -> Result<()> {
+    let name = file.display();
+    if file.as_os_str() == "-" {
+        return Err(Failure::usage("--report -: standard output carries the transcript; name a file").into());
+    }
+    if others.iter().any(|other| output::same_place(file, other)) {
+        let message = format!("--report {name} is another file of this command; name one of its own");
+        return Err(Failure::usage(message).into());
+    }
+    Ok(OpenOptions::new().append(true).create(true).open(file).map(drop).map_err(|error| unwritable(file, &error))?)
+}
+
+/// What became of the conversations of a run, an object a line; nothing where no file is named.
+#[derive(Debug)]
+pub struct Report {
+    path: Option<PathBuf>,
+    file: Option<File>,
+}
+
+impl Report {
+    /// A report in a file, which takes the place of what is there when there is something to report.
+    pub fn new(path: Option<&Path>) -> Self {
+        Report { path: path.map(Path::to_owned), file: None }
+    }
+
+    /// Adds conversations as soon as it is known what became of them.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add(&mut self, conversations: &[Conversation]) -> Result<()> {
+        let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(()) };
+        let lines: String = conversations.iter().map(line).collect();
+        let mut write = || match &mut self.file {
+            Some(file) => file.write_all(lines.as_bytes()),
+            none => none.insert(File::create(path)?).write_all(lines.as_bytes()),
+        };
+        Ok(write().map_err(|error| unwritable(path, &error))?)
+    }
+}
+
+fn line(conversation: &Conversation) -> String {
+    // Strings and numbers do not fail to serialize.
+    serde_json::to_string(conversation).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> Failure {
+    Failure::unreadable(format!("--report {} cannot be written: {}", file.display(), plain(error)))
+}

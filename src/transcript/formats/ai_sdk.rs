@@ -1,0 +1,426 @@
+//! The AI SDK's messages, of both kinds: `UIMessage`s of typed parts, whose calls hold their own results, and
+//! `ModelMessage`s, whose results are parts of messages of role tool.
+//!
+//! A call of a `UIMessage` whose part has no output yet is pending. The fourth version of the SDK kept calls in
+//! `toolInvocations`, beside the content or as parts.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::hash::sha256;
+
+use crate::transcript::compaction::Compaction;
+use crate::transcript::foreign;
+use crate::transcript::formats::{
+    Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, block_types, id, present, role_and_name,
+};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::text::Text;
+use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct AiSdk;
+
+const ROLES: [(&str, Role); 5] = [
+    ("user", Role::User),
+    ("assistant", Role::Assistant),
+    ("system", Role::System),
+    ("tool", Role::Tool),
+    ("data", Role::Other),
+];
+
+/// Parts of a `UIMessage` beside those whose type has a name in it.
+const UI_PARTS: [&str; 7] =
+    ["reasoning", "file", "source", "source-url", "source-document", "step-start", "tool-invocation"];
+
+impl Format for AiSdk {
+    fn name(&self) -> &'static str {
+        "ai-sdk"
+    }
+
+    fn about(&self) -> &'static str {
+        "UIMessages and ModelMessages of the AI SDK"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        let Some(role) = role(message) else { return Fit::Foreign };
+        let of_others = ["tool_calls", "tool_call_id", "function_call", "type"];
+        if of_others.iter().any(|key| present(message, key).is_some()) {
+            return Fit::Foreign;
+        }
+        if let Some(parts) = present(message, "parts") {
+            return match parts.kind() {
+                Kind::Array if parts.items().next().is_none() => Fit::Plain,
+                Kind::Array if parts.items().all(is_ui_part) => Fit::Own("parts with types"),
+                _ => Fit::Foreign,
+            };
+        }
+        let Some(content) = present(message, "content") else { return Fit::Foreign };
+        let invocations = present(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
+        match content.kind() {
+            Kind::String if invocations => Fit::Own("toolInvocations"),
+            Kind::String if role != Role::Tool => Fit::Plain,
+            Kind::Array => fit_of_blocks(message, content),
+            _ => Fit::Foreign,
+        }
+    }
+
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
+        Claim::None
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        let (role, role_name) = role_and_name(message, role(message))?;
+        let elements = elements(message);
+        let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
+        let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
+        // An invocation goes with the part around it.
+        for part in message.get("parts").into_iter().flat_map(|parts| parts.items()) {
+            let inner = part.get("toolInvocation").map(|inner| inner.span());
+            calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
+        }
+        Ok(Message {
+            role,
+            content: match content.as_slice() {
+                [] => Content::empty(),
+                [Part { json, kind: PartKind::Text(text) }] if json.kind() == Kind::String => Content::Text(*text),
+                _ => Content::Parts(content.into()),
+            },
+            calls: calls.into(),
+            answers: elements.iter().filter_map(|json| answer(*json)).collect(),
+            rest: Rest::of_role(role_name),
+            ..Message::empty(json)
+        })
+    }
+
+    /// A question whether a tool may run, with its answer.
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let mut asked = HashMap::new();
+        let mut bonds = Vec::new();
+        for (index, message) in messages.iter().enumerate() {
+            for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
+                let approval = part.get_text("approvalId").map(|id| id.decode());
+                match (part.get_text("type"), approval) {
+                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = asked.insert(id, index),
+                    (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
+                        bonds.extend(asked.get(&id).map(|&question| (question, index)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        bonds
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Following)
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User, SummaryRole::System]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let messages = &place.transcript.messages;
+        let neighbour = place.neighbour();
+        let is_ui = messages.iter().any(|message| message.json.get("parts").is_some());
+        let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
+        let mut message = json!({});
+        if is_ui || has("id") {
+            message["id"] = json!(new_id(summary.text, neighbour));
+        }
+        message["role"] = json!(summary.role.name());
+        // The fourth version has the text beside the parts as well.
+        if !is_ui || has("content") {
+            message["content"] = json!(summary.text);
+        }
+        if is_ui {
+            message["parts"] = json!([{"type": "text", "text": summary.text}]);
+        }
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        // What is no part of a ModelMessage has its result inside.
+        call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
+        let mut result =
+            json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
+        match call.json.get("args") {
+            None => result["output"] = json!({"type": "error-text", "value": text}),
+            Some(_) => {
+                result["result"] = json!(text);
+                result["isError"] = json!(true);
+            }
+        }
+        Some(result)
+    }
+
+    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+        let beside = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
+        let gone = |json: &Json<'a>| {
+            calls.iter().map(|&index| &message.calls[index]).any(|call| {
+                let same =
+                    json.get_text("toolCallId").zip(call.id).is_some_and(|(id, own)| id.decode() == own.decode());
+                same && json.span() != call.json.span()
+            })
+        };
+        beside.filter(gone).collect()
+    }
+
+    fn answering(&self) -> Option<Value> {
+        Some(json!({"role": "tool", "content": [PARTS]}))
+    }
+}
+
+/// An id for a message, the same whenever the same is written at the same place: letters and digits as the SDK's own
+/// ids have them.
+fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
+    const DIGITS: usize = 16;
+    let text = format!("{text}\n{}", neighbour.map_or("", |neighbour| neighbour.raw()));
+    sha256(text.as_bytes())[..DIGITS].to_owned()
+}
+
+fn role(message: &Object<'_>) -> Option<Role> {
+    let role = message.get_text("role")?;
+    ROLES.iter().find(|(name, _)| role.is(name)).map(|(_, role)| *role)
+}
+
+/// Whether a part has the type of a `UIMessage`'s tool: a call and its result in one.
+fn is_ui_tool(part: Json<'_>) -> bool {
+    let kind = part.get_text("type").filter(|kind| kind.starts_with("tool-") || kind.is("dynamic-tool"));
+    let inline = || part.get("state").is_some() && part.get("toolCallId").is_some();
+    kind.is_some() && inline()
+}
+
+fn is_ui_part(part: Json<'_>) -> bool {
+    let Some(kind) = part.get_text("type") else { return false };
+    if kind.is("text") {
+        return part.get_text("text").is_some();
+    }
+    is_ui_tool(part) || kind.starts_with("data-") || UI_PARTS.iter().any(|name| kind.is(name))
+}
+
+fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
+    if content.items().any(|block| block.kind() != Kind::Object) {
+        return Fit::Foreign;
+    }
+    let mut fit = Fit::Plain;
+    for (block, kind) in block_types(message) {
+        let kind = kind.map(|kind| kind.decode());
+        let has = |key: &str| block.get(key).is_some();
+        match kind.as_deref() {
+            Some("tool-call" | "tool-result") if has("toolCallId") => fit = Fit::Own("tool-call or tool-result parts"),
+            Some("tool-approval-request" | "tool-approval-response") => fit = Fit::Own("questions for approval"),
+            Some("file") if has("mediaType") || has("mimeType") => fit = Fit::Own("its content parts"),
+            Some("text" | "reasoning") if has("text") => {}
+            Some("image") if has("image") => {}
+            Some("redacted-reasoning") => {}
+            // A provider's own, such as its compactions.
+            Some("custom") if has("kind") => {}
+            _ => return Fit::Foreign,
+        }
+    }
+    fit
+}
+
+/// The elements of a message, whatever holds them: parts, the content, or the content with the calls beside it. A call
+/// that is wrapped is taken out of its wrapping.
+fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
+    let list = |key: &str| message.get(key).filter(|list| list.kind() == Kind::Array).into_iter();
+    let parts: Vec<Json<'a>> = list("parts").flat_map(|parts| parts.items()).collect();
+    if !parts.is_empty() {
+        return parts.into_iter().map(|part| part.get("toolInvocation").unwrap_or(part)).collect();
+    }
+    let content = message.get("content").filter(|content| !content.is_falsy());
+    let text = content.filter(|content| content.kind() == Kind::String);
+    let invocations = list("toolInvocations").flat_map(|calls| calls.items());
+    text.into_iter().chain(list("content").flat_map(|content| content.items())).chain(invocations).collect()
+}
+
+fn is_type(json: Json<'_>, name: &str) -> bool {
+    json.get_text("type").is_some_and(|kind| kind.is(name))
+}
+
+fn call(json: Json<'_>) -> Option<Call<'_>> {
+    let id = id(json.get("toolCallId"))?;
+    // What the provider runs it answers as well.
+    let is_served = json.get("providerExecuted").is_some_and(|served| !served.is_falsy());
+    let is_call = !is_served && (is_type(json, "tool-call") || json.get("state").is_some());
+    let name = json.get_text("toolName").or_else(|| {
+        let kind = json.get_text("type")?;
+        let name = json.get("type")?.raw().strip_prefix("\"tool-")?.strip_suffix('"')?;
+        kind.starts_with("tool-").then(|| Text::plain(name))
+    });
+    is_call.then(|| Call {
+        json,
+        id: Some(id),
+        name,
+        arguments: Arguments::of(["input", "args"].iter().find_map(|key| json.get(key))),
+        place: CallPlace::Content,
+    })
+}
+
+/// The result in an element: all of it, or what a call got.
+fn answer(json: Json<'_>) -> Option<Answer<'_>> {
+    let id = id(json.get("toolCallId"))?;
+    let is_answer = is_type(json, "tool-result") || json.get("state").is_some() && output(json).is_some();
+    is_answer.then_some(Answer { json, id: Some(id) })
+}
+
+fn output(json: Json<'_>) -> Option<Json<'_>> {
+    let known = ["output", "result", "errorText"].iter().find_map(|key| json.get(key));
+    // What nobody allowed has no output, and is over.
+    known.or_else(|| json.get("state").filter(|state| state.text().is_some_and(|state| state.is("output-denied"))))
+}
+
+fn part(json: Json<'_>) -> Part<'_> {
+    Part { json, kind: part_kind(json) }
+}
+
+/// A provider's compaction: a text that is marked as Anthropic's, or a part of `OpenAI`'s own kind.
+fn compaction(json: Json<'_>) -> Option<Compaction<'_>> {
+    let kind = json.get_text("type")?;
+    if kind.is("custom") {
+        let is_compaction = json.get_text("kind").is_some_and(|kind| kind.decode().ends_with(".compaction"));
+        return is_compaction.then_some(Compaction::Opaque);
+    }
+    let mark = ["providerMetadata", "providerOptions"].iter().find_map(|key| json.at(&[key, "anthropic", "type"]));
+    let is_marked = mark.and_then(|mark| mark.text()).is_some_and(|mark| mark.is("compaction"));
+    let text = json.get_text("text").filter(|_| kind.is("text") && is_marked)?;
+    Some(if text.is_empty() { Compaction::Failed } else { Compaction::Readable(text) })
+}
+
+fn part_kind(json: Json<'_>) -> PartKind<'_> {
+    if let Some(text) = json.text() {
+        return PartKind::Text(text);
+    }
+    if answer(json).is_some() {
+        return PartKind::Result(output(json).map_or_else(Content::empty, given));
+    }
+    if call(json).is_some() {
+        return PartKind::Call;
+    }
+    let text = || json.get_text("text");
+    let is_image = || {
+        let kind = ["mediaType", "mimeType"].iter().find_map(|key| json.get_text(key));
+        kind.is_some_and(|kind| kind.starts_with("image/"))
+    };
+    if let Some(compaction) = compaction(json) {
+        return PartKind::Compaction(compaction);
+    }
+    match json.get_text("type").map(|kind| kind.decode()).as_deref() {
+        Some("text") => text().map_or(PartKind::Other, PartKind::Text),
+        Some("reasoning") => text().or_else(|| json.get_text("reasoning")).map_or(PartKind::Other, PartKind::Reasoning),
+        Some("image" | "image-data" | "image-url") => PartKind::Image,
+        Some("file" | "media" | "file-data" | "file-url") if is_image() => PartKind::Image,
+        Some("file" | "media" | "file-data" | "file-url") => PartKind::Media,
+        Some("step-start" | "source" | "source-url" | "source-document" | "redacted-reasoning") => PartKind::Other,
+        Some("tool-approval-request" | "tool-approval-response") => PartKind::Other,
+        Some(kind) if kind.starts_with("data-") => PartKind::Other,
+        // A provider's own.
+        Some("custom") if json.get_text("kind").is_some() => PartKind::Other,
+        // A call that the provider runs, as long as it has no output.
+        Some(_) if json.get("toolCallId").is_some() && json.get("providerExecuted").is_some() => PartKind::Other,
+        _ => foreign::part(json),
+    }
+}
+
+/// What a tool gave: the value of a typed output, or a value of the tool's own, which is read as it is spelled.
+fn given(output: Json<'_>) -> Content<'_> {
+    const TYPES: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
+    let typed = output.get("value").filter(|_| TYPES.iter().any(|kind| is_type(output, kind)));
+    let value = typed.unwrap_or(output);
+    match value.text() {
+        Some(text) => Content::Text(text),
+        None if typed.is_some() && is_type(output, "content") => Content::Parts(value.items().map(part).collect()),
+        None => Content::Parts(Box::new([Part { json: value, kind: PartKind::Text(Text::plain(value.raw())) }])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::Transcript;
+    use crate::transcript::framing::tests::read;
+
+    fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
+        let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        assert_eq!(document.transcripts[0].format.name(), "ai-sdk", "{source}");
+        look(&document.transcripts[0])
+    }
+
+    fn texts(message: &Message<'_>) -> Vec<String> {
+        message.content.texts().iter().map(|text| text.decode().into_owned()).collect()
+    }
+
+    const USER: &str = r#"{"id":"u1","role":"user","parts":[{"type":"text","text":"u"}]}"#;
+
+    #[test]
+    fn calls_that_hold_their_results_are_not_parted() {
+        let tools = r#"{"id":"a1","role":"assistant","parts":[{"type":"step-start"},
+            {"type":"tool-read_file","toolCallId":"a","state":"output-available","input":{"n":1.50},"output":{"lines":2}},
+            {"type":"dynamic-tool","toolName":"g","toolCallId":"b","state":"input-available","input":{}}]}"#;
+        with(&format!("[{USER},{tools}]"), |transcript| {
+            let calling = &transcript.messages[1];
+            let pairing = &transcript.pairing;
+            assert!(pairing.bonds.is_empty());
+            assert_eq!(pairing.unanswered.len(), 1, "one is pending");
+            let names: Vec<_> = calling.calls.iter().filter_map(|call| call.name.map(|name| name.decode())).collect();
+            assert_eq!(names, ["read_file", "g"]);
+            assert_eq!(texts(calling), [r#"{"lines":2}"#]);
+        });
+    }
+
+    #[test]
+    fn the_fourth_version_has_calls_beside_the_content_or_as_parts() {
+        let call = r#"{"state":"result","toolCallId":"a","toolName":"f","args":{},"result":"r"}"#;
+        let beside = format!(r#"{{"id":"a1","role":"assistant","content":"c","toolInvocations":[{call}]}}"#);
+        let both = format!(
+            r#"{{"id":"a1","role":"assistant","content":"c","toolInvocations":[{call}],"parts":[{{"type":"tool-invocation","toolInvocation":{call}}},{{"type":"text","text":"c"}}]}}"#
+        );
+        for (source, said) in [(beside, ["c", "r"]), (both, ["r", "c"])] {
+            with(&format!("[{source}]"), |transcript| {
+                let message = &transcript.messages[0];
+                assert_eq!((message.calls.len(), message.answers.len()), (1, 1));
+                assert_eq!(texts(message), said);
+            });
+        }
+    }
+
+    #[test]
+    fn results_of_model_messages_are_messages() {
+        let calling = r#"{"role":"assistant","content":[{"type":"text","text":"t"},{"type":"tool-call","toolCallId":"a","toolName":"f","input":{}},{"type":"tool-approval-request","approvalId":"q","toolCallId":"a"}]}"#;
+        let allowed =
+            r#"{"role":"tool","content":[{"type":"tool-approval-response","approvalId":"q","approved":true}]}"#;
+        let result = r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","output":{"type":"text","value":"r"}}]}"#;
+        with(&format!("[{calling},{allowed},{result}]"), |transcript| {
+            let messages = &transcript.messages;
+            assert_eq!(transcript.pairing.bonds, [(0, 2)]);
+            assert_eq!(transcript.bonds, [(0, 1)]);
+            assert_eq!(texts(&messages[2]), ["r"]);
+            let made = AiSdk.result(&messages[0].calls[0], &messages[0], "e").expect("a result");
+            let expected = result.replace(r#""text","value":"r""#, r#""error-text","value":"e""#);
+            assert!(expected.contains(&made.to_string()), "{made}");
+        });
+    }
+
+    #[test]
+    fn a_summary_is_written_as_its_neighbours_are() {
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |source: &str| {
+            with(source, |transcript| {
+                AiSdk.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].clone()
+            })
+        };
+        let ui = written(&format!("[{USER}]"));
+        let id = ui["id"].as_str().expect("an id");
+        assert_eq!(id.len(), 16);
+        assert_eq!(ui.to_string(), USER.replace("u1", id).replace(r#""u"}"#, r#""s"}"#));
+        let model = r#"[{"role":"user","content":"u"},{"role":"user","content":[{"type":"file","data":"x","mediaType":"image/png"}]}]"#;
+        assert_eq!(written(model).to_string(), r#"{"role":"user","content":"s"}"#);
+    }
+}

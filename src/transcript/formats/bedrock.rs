@@ -1,0 +1,211 @@
+//! Messages as Bedrock's Converse takes them.
+//!
+//! Roles user and assistant; content is always a list of blocks, each an object whose one key says what it is. Calls are
+//! `toolUse` blocks, results are `toolResult` blocks of the next user message, or, where the server runs the tool, of the
+//! assistant's own. User and assistant take turns, and the user begins.
+
+use serde_json::{Value, json};
+
+use crate::transcript::foreign;
+use crate::transcript::formats::{
+    Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, bound_to_thoughts, id, said,
+};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::text::Text;
+use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Bedrock;
+
+/// What a block can be.
+pub(super) const BLOCKS: [&str; 13] = [
+    "text",
+    "toolUse",
+    "toolResult",
+    "image",
+    "document",
+    "video",
+    "audio",
+    "reasoningContent",
+    "cachePoint",
+    "guardContent",
+    "citationsContent",
+    "searchResult",
+    "json",
+];
+
+impl Format for Bedrock {
+    fn name(&self) -> &'static str {
+        "bedrock"
+    }
+
+    fn about(&self) -> &'static str {
+        "messages as Bedrock's Converse takes them"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        let content = message.get("content").filter(|content| content.kind() == Kind::Array);
+        let (Some(content), Some(_)) = (content, role(message)) else { return Fit::Foreign };
+        let mut blocks = content.items().peekable();
+        if blocks.peek().is_none() {
+            Fit::Plain
+        } else if blocks.all(is_block) {
+            Fit::Own("blocks that have no type")
+        } else {
+            Fit::Foreign
+        }
+    }
+
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
+        let own = ["toolConfig", "inferenceConfig"].iter().any(|key| envelope.get(key).is_some());
+        if own { Claim::Likely } else { Claim::None }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        if json.kind() != Kind::Object {
+            return Err(format!("is {}, not an object with a role", json.kind().noun()));
+        }
+        let Some(blocks) = message.get("content").filter(|content| content.kind() == Kind::Array) else {
+            return Err("has no list of blocks".to_owned());
+        };
+        let blocks: Vec<Json<'a>> = blocks.items().collect();
+        let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
+        Ok(Message {
+            role: role(message).unwrap_or(Role::Other),
+            calls: all("toolUse").map(call).collect(),
+            answers: all("toolResult")
+                .map(|(block, result)| Answer { json: block, id: id(result.get("toolUseId")) })
+                .collect(),
+            content: parts(blocks.into_iter()),
+            rest: Rest::of_role(message.get_text("role").filter(|_| role(message).is_none())),
+            ..Message::empty(json)
+        })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn bound_by_thinking(&self) -> bool {
+        true
+    }
+
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        bound_to_thoughts(messages)
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let content = json!([{"text": summary.text}]);
+        vec![match begins_with("content", place.neighbour()) {
+            true => json!({"content": content, "role": summary.role.name()}),
+            false => json!({"role": summary.role.name(), "content": content}),
+        }]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        let content = json!([{"text": text}]);
+        Some(json!({"toolResult": {"toolUseId": call.id?.decode(), "content": content, "status": "error"}}))
+    }
+
+    fn answering(&self) -> Option<Value> {
+        Some(json!({"role": "user", "content": [PARTS]}))
+    }
+}
+
+fn role(message: &Object<'_>) -> Option<Role> {
+    let role = message.get_text("role")?;
+    [("user", Role::User), ("assistant", Role::Assistant)]
+        .into_iter()
+        .find(|(name, _)| role.is(name))
+        .map(|(_, role)| role)
+}
+
+fn is_block(block: Json<'_>) -> bool {
+    block.get("type").is_none() && BLOCKS.iter().any(|key| block.get(key).is_some())
+}
+
+fn call<'a>((block, json): (Json<'a>, Json<'a>)) -> Call<'a> {
+    Call {
+        json: block,
+        id: id(json.get("toolUseId")),
+        name: json.get_text("name"),
+        arguments: json.get("input").map_or(Arguments::Absent, Arguments::Value),
+        place: CallPlace::Content,
+    }
+}
+
+fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {
+    Content::of_parts(blocks.map(|json| Part { json, kind: block(json) }).collect())
+}
+
+fn block(json: Json<'_>) -> PartKind<'_> {
+    let Some((key, value)) = BLOCKS.iter().find_map(|key| Some((*key, json.get(key)?))) else {
+        return foreign::part(json);
+    };
+    match key {
+        "text" => PartKind::Text(value.text().unwrap_or_else(|| Text::plain(""))),
+        "toolUse" => PartKind::Call,
+        "toolResult" => {
+            PartKind::Result(value.get("content").map_or_else(Content::empty, |content| parts(content.items())))
+        }
+        "reasoningContent" => value
+            .at(&["reasoningText", "text"])
+            .and_then(|text| text.text())
+            .map_or(PartKind::Other, PartKind::Reasoning),
+        "image" => PartKind::Image,
+        "document" | "video" | "audio" => PartKind::Media,
+        "guardContent" => {
+            value.at(&["text", "text"]).and_then(|text| text.text()).map_or(PartKind::Other, PartKind::Text)
+        }
+        "citationsContent" => value.get("content").map_or(PartKind::Other, said),
+        "json" | "searchResult" => said(value),
+        _ => PartKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn blocks_and_pairs() {
+        let source = r#"{"toolConfig":{},"messages":[
+            {"role":"user","content":[{"text":"u"},{"image":{"format":"png","source":{"bytes":"AA=="}}},{"cachePoint":{"type":"default"}}]},
+            {"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"hm","signature":"s"}}},{"toolUse":{"toolUseId":"a","name":"f","input":{}}}]},
+            {"role":"user","content":[{"toolResult":{"toolUseId":"a","content":[{"text":"r"},{"json":{"n":1.50}}],"status":"success"}}]},
+            {"role":"assistant","content":[{"toolUse":{"toolUseId":"s","name":"g","input":{},"type":"server_tool_use"}},{"toolResult":{"toolUseId":"s","content":[{"text":"q"}]}},{"text":"t"}]}]}"#;
+        let document = read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let messages = &transcript.messages;
+        assert_eq!(transcript.format.name(), "bedrock");
+        let pairing = &transcript.pairing;
+        assert_eq!(pairing.bonds, [(1, 2)]);
+        assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
+        assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);
+        let texts = |index: usize| -> Vec<String> {
+            messages[index].content.texts().iter().map(|text| text.decode().into_owned()).collect()
+        };
+        assert_eq!((texts(0), texts(1)), (vec!["u".to_owned()], Vec::new()));
+        assert_eq!((texts(2).join("|"), texts(3).join("|")), (r#"r|{"n":1.50}"#.to_owned(), "q|t".to_owned()));
+    }
+
+    #[test]
+    fn blocks_with_a_type_and_strings_are_of_others() {
+        for other in [
+            r#"[{"role":"user","content":"u"}]"#,
+            r#"[{"role":"user","content":[{"type":"text","text":"u"}]}]"#,
+            r#"[{"role":"user","parts":[{"text":"u"}]}]"#,
+        ] {
+            assert_ne!(read(other, None, None).expect("a transcript").transcripts[0].format.name(), "bedrock");
+        }
+        let bare = r#"[{"role":"user","content":[{"text":"u"}]}]"#;
+        assert_eq!(read(bare, None, None).expect("a transcript").transcripts[0].format.name(), "bedrock");
+    }
+}

@@ -1,0 +1,418 @@
+//! Codex session files (rollouts): a line an event, of which those that are Responses items are the conversation.
+//!
+//! What a session is resumed from is told by replaying the lines. Items are taken as they come. A rollback takes the last
+//! turns back. A compaction puts its own list of items in the place of all before it; one without such a list leaves of
+//! what came before the user's messages, and adds its text as another. So what the replay drops is spent here, and what
+//! it takes up again is a message like any other.
+//!
+//! Instructions and the surroundings, which Codex puts before the first message in the user's name, count as a
+//! developer's: they are kept in front like other standing instructions. Files of old versions have bare items on their
+//! lines.
+
+use serde_json::{Map, Value};
+
+use crate::transcript::formats::items::{self, Item};
+use crate::transcript::formats::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, present};
+use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Codex;
+
+/// What messages begin with that Codex writes in the user's name.
+const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# AGENTS.md instructions"];
+
+/// What a line is.
+#[derive(Debug, Clone, Copy)]
+enum Line<'a> {
+    /// An item, and what kind of item it is, where that is known.
+    Item(Json<'a>, Option<Item>),
+    /// A compaction.
+    Compacted(Json<'a>),
+    /// How the session began.
+    Meta,
+    /// The settings from there on.
+    Context,
+    /// What was shown of the lines before.
+    Event(Json<'a>),
+    /// Anything else.
+    Other,
+}
+
+impl Format for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn about(&self) -> &'static str {
+        "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        match line(message) {
+            Some(Line::Other) => Fit::Aside,
+            Some(Line::Meta) if message.get("payload").is_none() => Fit::Own("the first line of a session"),
+            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Aside,
+            Some(_) => Fit::Own("the type and payload of a session's line"),
+            None => Fit::Foreign,
+        }
+    }
+
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
+        Claim::None
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let mut replay = Replay::default();
+        values.for_each(|value| replay.add(value));
+        replay.entries
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        match line(message) {
+            Some(Line::Item(item, _)) => {
+                let mut read = items::item(&Object::of(item))?;
+                // A call or a result is the whole of its line.
+                read.calls.iter_mut().for_each(|call| call.json = json);
+                read.answers.iter_mut().for_each(|answer| answer.json = json);
+                let role = if is_injected(&read) { Role::Developer } else { read.role };
+                Ok(Message { json, role, ..read })
+            }
+            Some(Line::Compacted(payload)) => {
+                Ok(Message { earlier: true, ..items::said(json, Role::User, compacted(payload)) })
+            }
+            _ => Err("is no line of a session that holds an item".to_owned()),
+        }
+    }
+
+    fn bound_by_thinking(&self) -> bool {
+        true
+    }
+
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::bonds(messages.iter().map(|message| payload(message.json)))
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn grows(&self) -> bool {
+        true
+    }
+
+    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
+        items::misfits(transcript.messages.iter().map(|message| payload(message.json)))
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let item = items::summary(summary);
+        // The last message that goes has a time and a number that are free.
+        let messages = &place.transcript.messages;
+        let gone = (place.gone)();
+        let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
+        let before = messages.iter().rfind(is_gone).or(messages.last());
+        let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
+            return vec![item];
+        };
+        let mut written = Map::new();
+        for (key, value) in line.entries() {
+            let key = key.decode().into_owned();
+            let value = match key.as_str() {
+                "type" => Some(Value::from("response_item")),
+                "payload" => Some(item.clone()),
+                "timestamp" | "ordinal" => Some(copied(value)),
+                _ => None,
+            };
+            if let Some(value) = value {
+                written.insert(key, value);
+            }
+        }
+        vec![Value::Object(written)]
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let item = items::result(&Call { json: payload(calling.json), ..call.clone() }, text)?;
+        let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
+        Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
+    }
+}
+
+/// What a value is among the lines of a session; nothing where it can be none.
+fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
+    if let Some(payload) = value.get("payload") {
+        let kind = value.get_text("type").filter(|_| value.get("timestamp").is_some())?;
+        if payload.kind() != Kind::Object {
+            return Some(Line::Other);
+        }
+        return Some(match kind.decode().as_ref() {
+            "response_item" => Line::Item(payload, items::kind(&Object::of(payload))),
+            "compacted" => Line::Compacted(payload),
+            "session_meta" => Line::Meta,
+            "turn_context" => Line::Context,
+            "event_msg" => Line::Event(payload),
+            _ => Line::Other,
+        });
+    }
+    let is_of_other_kind =
+        ["timestamp", "type"].iter().all(|key| value.get_text(key).is_some()) && value.json.entries().nth(2).is_none();
+    if value.get("record_type").is_some() || is_of_other_kind {
+        return Some(Line::Other);
+    }
+    let is_meta = || ["id", "timestamp"].iter().all(|key| value.get_text(key).is_some());
+    if present(value, "type").is_none() && value.get("role").is_none() && is_meta() {
+        let told = ["instructions", "git"].iter().any(|key| value.get(key).is_some());
+        return told.then_some(Line::Meta);
+    }
+    // Items in requests may lack their type; in sessions they never did.
+    present(value, "type")?;
+    items::kind(value).map(|kind| Line::Item(value.json, Some(kind)))
+}
+
+fn payload(line: Json<'_>) -> Json<'_> {
+    line.get("payload").unwrap_or(line)
+}
+
+fn is_injected(message: &Message<'_>) -> bool {
+    let first = || message.content.texts().first().copied();
+    message.role == Role::User && first().is_some_and(|text| INJECTED.iter().any(|start| text.starts_with(start)))
+}
+
+/// What a compaction tells: its text, and the messages that it left where it names them.
+fn compacted(payload: Json<'_>) -> Content<'_> {
+    let text = payload.get("message").and_then(|json| Some((json, json.text()?))).filter(|(_, text)| !text.is_empty());
+    let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
+    let left = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
+    let left = left.flat_map(|item| match item.compaction() {
+        Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
+        None => said(&item).collect(),
+    });
+    let parts: Box<[Part<'_>]> =
+        left.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
+    match (&*parts, text) {
+        ([], _) => Content::empty(),
+        ([_], Some((_, text))) => Content::Text(text),
+        _ => Content::Parts(parts),
+    }
+}
+
+/// The texts of an item, a part each.
+fn said<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
+    let texts = item.content.texts().into_iter().filter(|text| !text.is_empty());
+    texts.map(|text| Part { json: item.json, kind: PartKind::Text(text) })
+}
+
+/// What becomes of the lines of a session when it is resumed.
+#[derive(Default)]
+struct Replay {
+    entries: Vec<Entry>,
+    /// The lines that are messages at this point.
+    live: Vec<usize>,
+    /// Which of the live lines begin a turn of the user's.
+    turns: Vec<usize>,
+    /// How many live lines at the front are what compactions left: turns, all of them.
+    settled: usize,
+    /// The lines that Codex wrote in the user's name.
+    injected: Vec<usize>,
+}
+
+impl Replay {
+    fn add(&mut self, value: Json<'_>) {
+        let object = Object::of(value);
+        let entry = match line(&object) {
+            Some(Line::Meta) => Entry::Note(Bound::Stays),
+            Some(Line::Item(_, None)) => Entry::Note(Bound::Previous),
+            Some(Line::Item(item, Some(Item::Message))) => {
+                let read = items::item(&Object::of(item));
+                if read.as_ref().is_ok_and(is_injected) {
+                    // A compaction that names no messages leaves it, since the replay writes it anew.
+                    self.injected.push(self.entries.len());
+                    self.entries.push(Entry::Message);
+                    return;
+                }
+                if read.is_ok_and(|item| item.role == Role::User) {
+                    self.turns.push(self.live.len());
+                }
+                Entry::Message
+            }
+            Some(Line::Item(..)) | None => Entry::Message,
+            Some(Line::Compacted(payload)) => self.compacted(payload),
+            Some(Line::Context) => Entry::Note(Bound::State("turn_context")),
+            Some(Line::Event(event)) => self.event(event),
+            Some(Line::Other) => Entry::Note(Bound::Stays),
+        };
+        if entry == Entry::Message {
+            self.live.push(self.entries.len());
+        }
+        self.entries.push(entry);
+    }
+
+    /// Takes the live lines from one of them on out of the conversation, except some.
+    fn spend(&mut self, from: usize, except: &[usize]) {
+        for place in self.live.drain(from..) {
+            if except.binary_search(&place).is_err() {
+                self.entries[place] = Entry::Note(Bound::Spent);
+            }
+        }
+    }
+
+    fn compacted(&mut self, payload: Json<'_>) -> Entry {
+        let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == Kind::Array);
+        if is_whole {
+            self.spend(0, &[]);
+            self.turns.clear();
+            self.injected.drain(..).for_each(|place| self.entries[place] = Entry::Note(Bound::Spent));
+        } else {
+            let users: Vec<usize> = self.turns[self.settled..].iter().map(|&turn| self.live[turn]).collect();
+            self.spend(self.settled, &users);
+            self.live.extend(users);
+            self.turns.truncate(self.settled);
+            self.turns.extend(self.settled..self.live.len());
+        }
+        self.settled = self.live.len();
+        Entry::Message
+    }
+
+    /// A rollback goes with what it takes back: alone it would take back more.
+    fn event(&mut self, event: Json<'_>) -> Entry {
+        let is_rollback = event.get_text("type").is_some_and(|kind| kind.is("thread_rolled_back"));
+        let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
+        let Some(turns) = turns.filter(|turns| is_rollback && *turns > 0) else {
+            return Entry::Note(Bound::Previous);
+        };
+        let first = self.turns.len().saturating_sub(turns);
+        if let Some(&from) = self.turns.get(first) {
+            self.spend(from, &[]);
+            self.turns.truncate(first);
+            self.settled = self.settled.min(from);
+        }
+        Entry::Note(Bound::Spent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::Transcript;
+    use crate::transcript::framing::tests::read;
+
+    fn line(kind: &str, payload: &str) -> String {
+        format!(r#"{{"timestamp":"2026-01-02T03:04:05.678Z","type":"{kind}","payload":{payload}}}"#)
+    }
+
+    fn said(role: &str, text: &str) -> String {
+        line(
+            "response_item",
+            &format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"{text}"}}]}}"#),
+        )
+    }
+
+    fn with<T>(lines: &[String], look: impl FnOnce(&Transcript<'_>) -> T) -> T {
+        let source = lines.join("\n");
+        let document = read(&source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        assert_eq!(document.transcripts[0].format.name(), "codex");
+        look(&document.transcripts[0])
+    }
+
+    fn meta() -> String {
+        line("session_meta", r#"{"id":"s","cwd":"/w"}"#)
+    }
+
+    fn told(transcript: &Transcript<'_>) -> Vec<String> {
+        let text = |message: &Message<'_>| message.content.texts().iter().map(|text| text.decode()).collect::<String>();
+        transcript.messages.iter().map(text).collect()
+    }
+
+    #[test]
+    fn items_are_the_conversation_and_events_are_not() {
+        let lines = [
+            meta(),
+            said("user", "<environment_context>x"),
+            said("user", "u"),
+            line("event_msg", r#"{"type":"user_message","message":"u"}"#),
+            line("turn_context", r#"{"cwd":"/w"}"#),
+            line("response_item", r#"{"type":"ghost_snapshot"}"#),
+            said("assistant", "a"),
+        ];
+        with(&lines, |transcript| {
+            assert_eq!(told(transcript), ["<environment_context>x", "u", "a"]);
+            assert_eq!(transcript.messages[0].role, Role::Developer);
+            let bounds: Vec<Bound> = transcript.notes.iter().map(|note| note.bound).collect();
+            assert_eq!(bounds, [Bound::Stays, Bound::Previous, Bound::State("turn_context"), Bound::Previous]);
+        });
+    }
+
+    #[test]
+    fn a_compaction_leaves_what_the_replay_leaves() {
+        let before = [meta(), said("user", "u"), said("assistant", "a")];
+        let compacted = |payload: &str| [before.to_vec(), vec![line("compacted", payload), said("user", "n")]].concat();
+        with(&compacted(r#"{"message":"m"}"#), |transcript| {
+            assert_eq!(told(transcript), ["u", "m", "n"]);
+            assert!(transcript.messages[1].earlier);
+        });
+        let whole = r#"{"message":"","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"h"}]}]}"#;
+        with(&compacted(whole), |transcript| assert_eq!(told(transcript), ["h", "n"]));
+        let opaque = r#"{"message":"","replacement_history":[{"type":"compaction","encrypted_content":"x"}]}"#;
+        with(&compacted(opaque), |transcript| {
+            assert_eq!(told(transcript), ["", "n"]);
+            assert_eq!(transcript.compactions, [0]);
+        });
+    }
+
+    #[test]
+    fn what_was_rolled_back_is_spent() {
+        let lines = [
+            meta(),
+            said("user", "u"),
+            said("assistant", "a"),
+            said("user", "v"),
+            said("assistant", "b"),
+            line("event_msg", r#"{"type":"thread_rolled_back","num_turns":1}"#),
+            said("user", "w"),
+        ];
+        with(&lines, |transcript| {
+            assert_eq!(told(transcript), ["u", "a", "w"]);
+            let spent = transcript.notes.iter().filter(|note| note.bound == Bound::Spent).count();
+            assert_eq!(spent, 3);
+        });
+    }
+
+    #[test]
+    fn old_files_have_bare_items() {
+        let item = |role: &str| {
+            format!(r#"{{"type":"message","role":"{role}","content":[{{"type":"input_text","text":"t"}}]}}"#)
+        };
+        let first = r#"{"id":"s","timestamp":"2025-01-01T00:00:00Z","instructions":null,"git":{}}"#.to_owned();
+        let state = r#"{"record_type":"state"}"#.to_owned();
+        with(&[first, item("user"), state, item("assistant")], |transcript| {
+            assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 2));
+            let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
+            assert_eq!(written[0].to_string(), item("user").replace(r#""t""#, r#""s""#));
+        });
+    }
+
+    #[test]
+    fn a_summary_is_a_line_like_its_neighbours() {
+        let lines = [meta(), said("user", "u"), said("assistant", "a")];
+        let numbered: Vec<String> = lines.iter().map(|line| line.replace(r#"Z","#, r#"Z","ordinal":7,"#)).collect();
+        with(&numbered, |transcript| {
+            let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
+            assert_eq!(written[0].to_string(), numbered[1].replace(r#""u""#, r#""s""#));
+        });
+    }
+
+    #[test]
+    fn printed_events_are_told_from_sessions() {
+        let printed = "{\"type\":\"thread.started\",\"thread_id\":\"t\"}\n{\"type\":\"turn.started\"}";
+        assert!(read(printed, None, None).expect_err(printed).to_string().contains("codex exec --json"));
+    }
+}

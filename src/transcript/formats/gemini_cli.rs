@@ -1,0 +1,307 @@
+//! Sessions of Gemini CLI: an object around the messages, or, newer, a record a line.
+//!
+//! Calls hold their results, so nothing can be parted. Records are played back one after the other: one with an id that
+//! was there before takes its place, `$rewindTo` takes back a message and all after it, `$set` changes what the first
+//! record says of the session.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::transcript::formats::links::uuid;
+use crate::transcript::formats::{
+    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, gemini, id, present,
+};
+use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::text::Text;
+use crate::transcript::{
+    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
+};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct GeminiCli;
+
+impl Format for GeminiCli {
+    fn name(&self) -> &'static str {
+        "gemini-cli"
+    }
+
+    fn about(&self) -> &'static str {
+        "sessions of Gemini CLI"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        if message.json.kind() != Kind::Object {
+            return Fit::Aside;
+        }
+        let Some(kind) = message.get_text("type") else {
+            let aside = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
+            return if aside { Fit::Aside } else { Fit::Foreign };
+        };
+        let has = |key| message.get(key).is_some();
+        if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
+            return Fit::Foreign;
+        }
+        match role(kind) {
+            Some(_) => Fit::Own("a message of a session"),
+            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => Fit::Aside,
+            None => Fit::Foreign,
+        }
+    }
+
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
+        let is_session = ["sessionId", "projectHash", "messages"].iter().all(|key| envelope.get(key).is_some());
+        if is_session { Claim::Sure } else { Claim::None }
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let records: Vec<Object<'_>> = values.map(Object::of).collect();
+        let mut entries: Vec<Entry> = records.iter().map(entry).collect();
+        // The records that count, in the order they are played back; each with the last of its id.
+        let mut live: Vec<usize> = Vec::new();
+        let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
+        let spend = |entries: &mut Vec<Entry>, indices: &[usize]| {
+            indices.iter().for_each(|index| entries[*index] = Entry::Note(Bound::Spent));
+        };
+        for (index, record) in records.iter().enumerate() {
+            if let Some(target) = record.get_text("$rewindTo") {
+                let at = by_id.get(&target.decode()).copied().unwrap_or(live.len());
+                spend(&mut entries, &live.split_off(at));
+                by_id.retain(|_, place| *place < at);
+                spend(&mut entries, &[index]);
+            } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
+                match by_id.get(&id.decode()) {
+                    Some(place) => {
+                        spend(&mut entries, &[live[*place]]);
+                        live[*place] = index;
+                    }
+                    None => {
+                        by_id.insert(id.decode(), live.len());
+                        live.push(index);
+                    }
+                }
+            }
+        }
+        entries
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        let kind = message.get_text("type").ok_or("has no type")?;
+        let role = role(kind).unwrap_or(Role::Other);
+        let calls = || present(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
+        let results = || calls().filter_map(|call| Some((call, call.get("result").filter(|list| !list.is_falsy())?)));
+        let said = said(message.get("content"));
+        let content = match said {
+            Content::Text(text) if calls().next().is_none() => Content::Text(text),
+            said => {
+                let mut parts = match (said, message.get("content")) {
+                    (Content::Parts(parts), _) => parts.into_vec(),
+                    (Content::Text(text), Some(json)) if !text.is_empty() => {
+                        vec![Part { json, kind: PartKind::Text(text) }]
+                    }
+                    _ => Vec::new(),
+                };
+                parts.extend(calls().filter_map(|call| Some(Part { json: call.get("args")?, kind: PartKind::Call })));
+                parts.extend(results().map(|(_, json)| Part { json, kind: PartKind::Result(result(json)) }));
+                Content::of_parts(parts.into())
+            }
+        };
+        Ok(Message {
+            role,
+            content,
+            calls: calls().filter(|call| call.kind() == Kind::Object).map(call).collect(),
+            answers: results().map(|(call, json)| Answer { json, id: id(call.get("id")) }).collect(),
+            rest: Rest::of_role(Some(kind).filter(|_| role == Role::Other)),
+            ..Message::empty(json)
+        })
+    }
+
+    fn grows(&self) -> bool {
+        true
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        // A call holds its result, and one that was cancelled has none.
+        Order::of(Results::Unchecked)
+    }
+
+    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let (mut first, mut last) = (HashMap::new(), HashMap::new());
+        for note in &transcript.notes {
+            // What an empty list does depends on the version.
+            if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
+                return Some("a record sets all messages at once".to_owned());
+            }
+            if let Some(target) = note.json.get_text("$rewindTo")
+                && last.get(&target.decode()) != Some(&note.before)
+            {
+                return Some(format!("`$rewindTo` names {}, which is not what stands before it", target.decode()));
+            }
+            if note.json.get("$rewindTo").is_some() {
+                first.retain(|_, before| *before != note.before);
+                last.retain(|_, before| *before != note.before);
+            }
+            if let Some(id) = note.json.get_text("id") {
+                first.entry(id.decode()).or_insert(note.before);
+                last.insert(id.decode(), note.before);
+            }
+        }
+        // Played back, a record stands where its id came first.
+        transcript.messages.iter().enumerate().find_map(|(index, message)| {
+            let id = message.json.get_text("id")?.decode();
+            let elsewhere = first.get(&id).is_some_and(|before| *before < index);
+            elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
+        })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let neighbour = place.neighbour();
+        let id = uuid(&[summary.text, neighbour.map_or("", |neighbour| neighbour.raw())]);
+        let mut message = json!({"id": id});
+        if let Some(time) = neighbour.and_then(|neighbour| neighbour.get("timestamp")) {
+            message["timestamp"] = copied(time);
+        }
+        message["type"] = json!("user");
+        let of_user = |message: &&Message<'_>| message.role == Role::User;
+        let as_parts = place.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
+        message["content"] = match as_parts.map(|content| content.kind()) {
+            Some(Kind::Array) => json!([{"text": summary.text}]),
+            _ => json!(summary.text),
+        };
+        vec![message]
+    }
+}
+
+fn role(kind: Text<'_>) -> Option<Role> {
+    [("user", Role::User), ("gemini", Role::Assistant)]
+        .into_iter()
+        .find(|(name, _)| kind.is(name))
+        .map(|(_, role)| role)
+}
+
+/// What a record is before others have their say.
+fn entry(record: &Object<'_>) -> Entry {
+    if record.get_text("type").and_then(role).is_some() {
+        return Entry::Message;
+    }
+    let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
+    let passes = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
+    Entry::Note(if passes { Bound::Previous } else { Bound::Stays })
+}
+
+/// Content: a string, a part, or a list of both.
+fn said(content: Option<Json<'_>>) -> Content<'_> {
+    match content.filter(|content| !content.is_falsy()) {
+        None => Content::empty(),
+        Some(list) if list.kind() == Kind::Array => Content::Parts(list.items().map(part).collect()),
+        Some(one) => one.text().map_or_else(|| Content::Parts(Box::new([part(one)])), Content::Text),
+    }
+}
+
+/// What a call came to: the parts that the model was sent.
+fn result(list: Json<'_>) -> Content<'_> {
+    match list.text() {
+        Some(text) => Content::Text(text),
+        None if list.kind() == Kind::Array => Content::Parts(list.items().map(answer).collect()),
+        None => Content::Parts(Box::new([answer(list)])),
+    }
+}
+
+fn answer(json: Json<'_>) -> Part<'_> {
+    match json.at(&["functionResponse", "response"]) {
+        Some(response) => Part { json: response, kind: crate::transcript::formats::said(response) },
+        None => part(json),
+    }
+}
+
+fn part(json: Json<'_>) -> Part<'_> {
+    Part { json, kind: json.text().map_or_else(|| gemini::part(json), PartKind::Text) }
+}
+
+fn call(json: Json<'_>) -> Call<'_> {
+    Call {
+        json,
+        id: id(json.get("id")),
+        name: json.get_text("name"),
+        arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
+        place: CallPlace::Content,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::tests::read;
+
+    fn record(kind: &str, id: &str, text: &str) -> String {
+        format!("{{\"id\":\"{id}\",\"timestamp\":\"t\",\"type\":\"{kind}\",\"content\":\"{text}\"}}\n")
+    }
+
+    const HEADER: &str = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"startTime\":\"t\"}\n";
+
+    fn told(records: &[String]) -> (Vec<String>, Option<String>) {
+        let source = format!("{HEADER}{}", records.concat());
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "gemini-cli");
+        let texts = transcript.messages.iter().flat_map(|message| message.content.texts());
+        (texts.map(|text| text.decode().into_owned()).collect(), GeminiCli.refusal(transcript))
+    }
+
+    #[test]
+    fn records_are_played_back() {
+        let rewind = |id: &str| format!("{{\"$rewindTo\":\"{id}\"}}\n");
+        let kept = [record("user", "1", "a"), record("gemini", "2", "b")];
+        let again = [kept.concat(), record("gemini", "2", "c"), record("info", "3", "i")];
+        assert_eq!(told(&again), (vec!["a".to_owned(), "c".to_owned()], None));
+        let back = [
+            kept.concat(),
+            record("user", "3", "c"),
+            record("gemini", "4", "d"),
+            rewind("3"),
+            record("user", "5", "e"),
+        ];
+        assert_eq!(told(&back), (["a", "b", "e"].map(str::to_owned).to_vec(), None));
+        let again = [
+            kept.concat(),
+            record("user", "3", "c"),
+            record("user", "4", "d"),
+            rewind("3"),
+            record("user", "4", "e"),
+            record("user", "3", "f"),
+        ];
+        assert_eq!(told(&again), (["a", "b", "e", "f"].map(str::to_owned).to_vec(), None));
+        let nowhere = [kept.concat(), rewind("9")];
+        assert!(told(&nowhere).1.is_some_and(|why| why.contains("names 9")));
+        let twice = [kept.concat(), rewind("2"), rewind("2"), record("user", "5", "e")];
+        assert!(told(&twice).1.is_some_and(|why| why.contains("names 2")));
+        let behind = [kept.concat(), record("user", "1", "c")];
+        assert!(told(&behind).1.is_some_and(|why| why.contains("`1` comes again")));
+        for all in ["[]", "[{}]"] {
+            let set = [kept.concat(), format!("{{\"$set\":{{\"messages\":{all}}}}}\n")];
+            assert!(told(&set).1.is_some());
+        }
+    }
+
+    #[test]
+    fn calls_hold_their_results() {
+        let source = r#"{"sessionId":"s","projectHash":"h","messages":[
+            {"id":"1","timestamp":"t","type":"gemini","content":"","toolCalls":[
+                {"id":"c","name":"f","args":{"a":1},"result":[{"functionResponse":{"id":"c","name":"f","response":{"output":"r"}}}],"resultDisplay":"long"},
+                {"id":"d","name":"g","args":{},"result":null}]}]}"#;
+        let document = read(source, None, None).expect("a transcript");
+        let message = &document.transcripts[0].messages[0];
+        assert_eq!(message.calls.len(), 2);
+        assert_eq!(message.answers.len(), 1);
+        let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode()).collect();
+        assert_eq!(texts, ["r"]);
+    }
+}

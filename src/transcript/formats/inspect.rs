@@ -1,0 +1,210 @@
+//! Samples of Inspect's evaluation logs.
+//!
+//! Messages like Chat Completions' in other spelling: the `function` of a call is its name and `arguments` stand beside
+//! it, results name it as well, messages say where they came from. Long texts may be references into the sample's
+//! attachments; they are left as they are.
+
+use serde_json::{Value, json};
+
+use crate::transcript::formats::{
+    Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, begins_with, block_types, common_block,
+    content, digest, id, present, role_and_name,
+};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::text::Text;
+use crate::transcript::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Inspect;
+
+impl Format for Inspect {
+    fn name(&self) -> &'static str {
+        "inspect"
+    }
+
+    fn about(&self) -> &'static str {
+        "samples of Inspect's evaluation logs (JSON)"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        let Some(role) = role(message) else { return Fit::Foreign };
+        let foreign = |kind: Option<Text<'_>>| {
+            kind.is_none_or(|kind| kind.is("tool_result") || UNREAD_BLOCKS.iter().any(|unread| kind.is(unread)))
+        };
+        if message.get("content").is_none()
+            || ["parts", "function_call", "toolInvocations"].iter().any(|key| present(message, key).is_some())
+            || block_types(message).any(|(_, kind)| foreign(kind))
+        {
+            return Fit::Foreign;
+        }
+        let mut calls =
+            message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(Object::of).peekable();
+        if calls.peek().is_some() {
+            return if calls.all(|call| is_call(&call)) {
+                Fit::Own("calls whose function is a name")
+            } else {
+                Fit::Foreign
+            };
+        }
+        if role == Role::Tool && message.get_text("function").is_some() {
+            return Fit::Own("results that name their function");
+        }
+        match message.get_text("source") {
+            Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),
+            // Like many others; only what stands around them tells.
+            _ => Fit::Aside,
+        }
+    }
+
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
+        let has = |key: &str| envelope.get(key).is_some();
+        let is_logged = ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
+        // Nothing that a cut could take away, so that the result is read as the log was. A sample without any of these is
+        // told by its messages.
+        if has("messages") && has("epoch") && has("input") && is_logged { Claim::Sure } else { Claim::None }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        let (role, role_name) = role_and_name(message, role(message))?;
+        let is_summary = || json.at(&["metadata", "summary"]).is_some_and(|mark| !mark.is_falsy());
+        Ok(Message {
+            role,
+            content: content(message.get("content"), block),
+            calls: message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(call).collect(),
+            answers: match role {
+                Role::Tool => Box::new([Answer { json, id: id(message.get("tool_call_id")) }]),
+                _ => Box::default(),
+            },
+            rest: Rest::of_role(role_name),
+            earlier: role == Role::User && is_summary(),
+            ..Message::empty(json)
+        })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let neighbour = place.neighbour();
+        let mut message = json!({});
+        if let Some(json) = neighbour.filter(|neighbour| neighbour.get_text("id").is_some()) {
+            // Ids of messages are 22 letters and digits.
+            message["id"] = json!(digest(&[summary.text, json.raw()])[..22]);
+        }
+        let role_first = begins_with("role", neighbour);
+        if role_first {
+            message["role"] = json!("user");
+        }
+        message["content"] = json!(summary.text);
+        message["metadata"] = json!({"summary": true});
+        message["role"] = json!("user");
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let id = call.id?.decode();
+        let mut message = json!({});
+        if calling.json.get_text("id").is_some() {
+            message["id"] = json!(digest(&[&id, calling.json.raw()])[..22]);
+        }
+        message["content"] = json!(text);
+        message["role"] = json!("tool");
+        message["tool_call_id"] = json!(id);
+        message["function"] = json!(call.name?.decode());
+        message["error"] = json!({"type": "unknown", "message": text});
+        Some(message)
+    }
+}
+
+fn role(message: &Object<'_>) -> Option<Role> {
+    let role = message.get_text("role")?;
+    [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::Tool)]
+        .into_iter()
+        .find(|(name, _)| role.is(name))
+        .map(|(_, role)| role)
+}
+
+/// Whether the function of a call is its name, as it is here alone.
+pub(super) fn is_call(call: &Object<'_>) -> bool {
+    call.get("function").is_some_and(|function| function.kind() == Kind::String)
+}
+
+fn call(json: Json<'_>) -> Call<'_> {
+    Call {
+        json,
+        id: id(json.get("id")),
+        name: json.get_text("function"),
+        arguments: Arguments::of(json.get("arguments")),
+        place: CallPlace::List,
+    }
+}
+
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if kind.is("data") {
+        PartKind::Media
+    } else if kind.is("tool_use") {
+        // The provider ran it: call and result are one part.
+        json.get_text("result").map_or(PartKind::Other, PartKind::Text)
+    } else {
+        common_block(json, kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::tests::read;
+
+    const MESSAGES: &str = r#"[
+        {"id":"AAAAAAAAAAAAAAAAAAAAAA","content":"u","source":"input","role":"user"},
+        {"content":[{"type":"reasoning","reasoning":"hm"},{"type":"text","text":"t"}],"role":"assistant","tool_calls":[{"id":"a","function":"f","arguments":{"n":1.50}}]},
+        {"content":"attachment://0a","role":"tool","tool_call_id":"a","function":"f"},
+        {"content":"s","metadata":{"summary":true},"role":"user"}]"#;
+
+    #[test]
+    fn samples_alone_in_logs_and_bare() {
+        let sample = format!(r#"{{"id":1,"epoch":1,"input":"u","target":"t","messages":{MESSAGES}}}"#);
+        for source in [
+            MESSAGES.to_owned(),
+            sample.clone(),
+            format!(r#"{{"version":2,"status":"success","samples":[{sample},{sample}]}}"#),
+            r#"{"epoch":1,"input":"u","target":"","store":{},"messages":[{"content":"u","role":"user"}]}"#.to_owned(),
+        ] {
+            let document = read(&source, None, None).expect("a transcript");
+            assert!(document.transcripts.iter().all(|one| one.format.name() == "inspect"), "{source}");
+        }
+        let document = read(MESSAGES, None, None).expect("a transcript");
+        let messages = &document.transcripts[0].messages;
+        assert_eq!(document.transcripts[0].pairing.bonds, [(1, 2)]);
+        assert_eq!([0, 3].map(|index| messages[index].earlier), [false, true]);
+        assert!(messages[1].calls[0].name.is_some_and(|name| name.is("f")));
+        assert_eq!(messages[1].content.texts().len(), 1, "reasoning is not said");
+    }
+
+    #[test]
+    fn a_sample_that_only_seems_one_is_read_alike_whatever_was_cut() {
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"},"#;
+        let formats = [call, ""].map(|cut| {
+            let source = format!(
+                r#"{{"id":1,"epoch":1,"input":"u","target":"t","messages":[{cut}{{"role":"user","content":"u"}}]}}"#
+            );
+            read(&source, None, None).expect("a transcript").transcripts[0].format.name()
+        });
+        assert_eq!(formats, ["openai-chat"; 2]);
+    }
+
+    #[test]
+    fn a_summary_has_an_id_where_its_neighbours_do() {
+        let document = read(MESSAGES, None, None).expect("a transcript");
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |cutoff| {
+            let place = Place { transcript: &document.transcripts[0], cutoff, gone: &Vec::new };
+            Inspect.summary(&summary, &place)[0].clone()
+        };
+        assert_eq!(written(0)["id"].as_str().map(str::len), Some(22));
+        assert_eq!(written(1).to_string(), r#"{"content":"s","metadata":{"summary":true},"role":"user"}"#);
+    }
+}

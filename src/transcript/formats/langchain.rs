@@ -1,0 +1,341 @@
+//! Messages of `LangChain` and `LangGraph`, in the three ways they are written.
+//!
+//! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
+//! `kwargs` of a constructor. Which of the three a file uses, its messages say, and a summary is written the same way.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::transcript::formats::{
+    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name,
+    present, provider, with_first,
+};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::text::Text;
+use crate::transcript::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct LangChain;
+
+/// Message types with the class that `dumps` names; the chunk classes are also types of their own.
+const TYPES: [(&str, &str, Role); 6] = [
+    ("human", "HumanMessage", Role::User),
+    ("ai", "AIMessage", Role::Assistant),
+    ("system", "SystemMessage", Role::System),
+    ("tool", "ToolMessage", Role::Tool),
+    ("function", "FunctionMessage", Role::Function),
+    ("chat", "ChatMessage", Role::Other),
+];
+
+/// How a message is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    Dict,
+    Dump,
+    Constructor,
+}
+
+impl Format for LangChain {
+    fn name(&self) -> &'static str {
+        "langchain"
+    }
+
+    fn about(&self) -> &'static str {
+        "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        // Lines of sessions may be called system, too.
+        if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
+            return Fit::Foreign;
+        }
+        match encoding(message) {
+            Some(encoding) if is_removal(message) || role_of(message, encoding).is_some() => {
+                Fit::Own("the type of its messages")
+            }
+            _ => Fit::Foreign,
+        }
+    }
+
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
+        Claim::None
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        if json.kind() != Kind::Object {
+            return Err(format!("is {}, not a message", json.kind().noun()));
+        }
+        if is_removal(message) {
+            return Err("is an instruction to remove a message, so the list is an update and no state".to_owned());
+        }
+        let (role, fields) = fields(message).ok_or("has no type that LangChain knows (human, ai, system, tool, …)")?;
+        let developer = additional(&fields, "__openai_role__").and_then(|role| role.text());
+        let role = if developer.is_some_and(|role| role.is("developer")) { Role::Developer } else { role };
+        let answers: Box<[Answer<'a>]> = match role {
+            Role::Tool => Box::new([Answer { json, id: id(fields.get("tool_call_id")) }]),
+            Role::Function => Box::new([Answer { json, id: None }]),
+            _ => block_types(&fields)
+                .filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_result")))
+                .map(|(block, _)| Answer { json: block, id: id(block.get("tool_use_id")) })
+                .collect(),
+        };
+        Ok(Message {
+            role,
+            content: content(fields.get("content"), block),
+            calls: if role == Role::Assistant { calls(&fields).into() } else { Box::default() },
+            answers,
+            rest: rest(&fields, role),
+            ..Message::empty(json)
+        })
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let (kind, class) = match summary.role {
+            SummaryRole::User => ("human", "HumanMessage"),
+            SummaryRole::System => ("system", "SystemMessage"),
+            SummaryRole::Assistant => ("ai", "AIMessage"),
+        };
+        let mut fields = json!({
+            "content": summary.text,
+            "additional_kwargs": if summary.marked { json!({"lc_source": "summarization"}) } else { json!({}) },
+            "response_metadata": {},
+            "type": kind,
+            "name": summary.name,
+            "id": null,
+        });
+        if summary.role == SummaryRole::Assistant {
+            fields["tool_calls"] = json!([]);
+            fields["invalid_tool_calls"] = json!([]);
+        }
+        vec![encoded(kind, class, fields, place.neighbour())]
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        let fields = json!({
+            "content": text, "additional_kwargs": {}, "response_metadata": {}, "type": "tool",
+            "name": call.name.map(|name| name.decode()), "id": null, "tool_call_id": call.id?.decode(), "artifact": null,
+            "status": "error",
+        });
+        Some(encoded("tool", "ToolMessage", fields, Some(calling.json)))
+    }
+
+    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+        let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
+        let calls: Vec<&Call<'a>> = calls.iter().map(|&index| &message.calls[index]).collect();
+        let ids: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+        let own: HashSet<usize> = calls.iter().map(|call| call.json.span().start).collect();
+        let raw = additional(&fields, "tool_calls");
+        let lists = [raw, fields.get("tool_calls"), fields.get("tool_call_chunks"), fields.get("content")];
+        let same = |json: &Json<'_>| {
+            let id = json.get_text("call_id").or_else(|| json.get_text("id"));
+            !own.contains(&json.span().start) && id.is_some_and(|id| ids.contains(&id.decode()))
+        };
+        lists.into_iter().flatten().flat_map(|list| list.items()).filter(same).collect()
+    }
+
+    fn remove_all(&self) -> Option<Value> {
+        Some(json!({
+            "content": "", "additional_kwargs": {}, "response_metadata": {}, "type": "remove", "name": null,
+            "id": REMOVE_ALL,
+        }))
+    }
+
+    fn in_state(&self, message: &Object<'_>) -> Option<String> {
+        let (role, fields) = fields(message)?;
+        let (kind, ..) = TYPES.iter().find(|(_, _, known)| *known == role)?;
+        let raw = fields.json.raw();
+        match fields.get("type") {
+            // JavaScript has no type among the fields.
+            None => Some(with_first(fields.json, &format!("\"type\": \"{kind}\""))),
+            Some(named) if named.text().is_some_and(|named| named.is(kind)) => {
+                (encoding(message) != Some(Encoding::Dump)).then(|| raw.to_owned())
+            }
+            Some(named) => {
+                let (start, span) = (fields.json.span().start, named.span());
+                Some(format!("{}\"{kind}\"{}", &raw[..span.start - start], &raw[span.end - start..]))
+            }
+        }
+    }
+}
+
+/// The fields of a new message, put where its neighbour has its own.
+fn encoded(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
+    match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
+        Encoding::Dump => fields,
+        Encoding::Dict => json!({"type": kind, "data": fields}),
+        Encoding::Constructor => {
+            json!({"lc": 1, "type": "constructor", "id": class_path(neighbour, class), "kwargs": fields})
+        }
+    }
+}
+
+fn encoding(message: &Object<'_>) -> Option<Encoding> {
+    let kind = message.get_text("type")?;
+    if kind.is("constructor") && message.get("lc").is_some() && message.get("kwargs").is_some() {
+        Some(Encoding::Constructor)
+    } else if message.get("data").is_some_and(|data| data.kind() == Kind::Object) {
+        Some(Encoding::Dict)
+    } else if message.get("content").is_some() || kind.is("remove") {
+        Some(Encoding::Dump)
+    } else {
+        None
+    }
+}
+
+fn is_removal(message: &Object<'_>) -> bool {
+    message.get_text("type").is_some_and(|kind| kind.is("remove"))
+}
+
+/// The role that a message's type, or the class of its constructor, names.
+fn role_of(message: &Object<'_>, encoding: Encoding) -> Option<Role> {
+    match encoding {
+        Encoding::Dict | Encoding::Dump => role(message.get_text("type")?),
+        Encoding::Constructor => role(message.get("id")?.items().last()?.text()?),
+    }
+}
+
+/// The role, and the object that holds the message's fields.
+fn fields<'a>(message: &Object<'a>) -> Option<(Role, Object<'a>)> {
+    let encoding = encoding(message)?;
+    let fields = match encoding {
+        Encoding::Dict => Object::of(message.get("data")?),
+        Encoding::Dump => message.clone(),
+        Encoding::Constructor => Object::of(message.get("kwargs")?),
+    };
+    Some((role_of(message, encoding)?, fields))
+}
+
+/// A member of the fields that are no fields of the class.
+fn additional<'a>(fields: &Object<'a>, key: &str) -> Option<Json<'a>> {
+    fields.get("additional_kwargs")?.get(key)
+}
+
+/// What else is known of a message, in the fields `LangChain` keeps it in.
+fn rest<'a>(fields: &Object<'a>, role: Role) -> Option<Box<Rest<'a>>> {
+    let tokens = fields.get("usage_metadata").and_then(|usage| usage.get("total_tokens"));
+    let rest = Rest {
+        role_name: fields.get_text("role").filter(|_| role == Role::Other),
+        name: name(fields),
+        total_tokens: tokens.and_then(|tokens| tokens.raw().parse().ok()),
+        provider: provider(fields),
+    };
+    rest.boxed()
+}
+
+/// The role behind `human`, `HumanMessage` or `HumanMessageChunk`.
+fn role(name: Text<'_>) -> Option<Role> {
+    let name = name.decode();
+    let class = name.strip_suffix("Chunk").unwrap_or(&name);
+    TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
+}
+
+/// The calls of a message: those LangChain keeps, or else their raw copies, or else the one in the style before tools, or
+/// else those that only the content has; and those it could not parse, which are answered like the others.
+fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
+    let list = |key: &str| present(fields, key).into_iter().flat_map(|calls| calls.items());
+    let mut calls: Vec<Call<'a>> =
+        list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+    if calls.is_empty() {
+        // As they come in, their arguments are text.
+        calls = list("tool_call_chunks").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
+    }
+    if calls.is_empty() {
+        let raw = additional(fields, "tool_calls");
+        calls = raw.into_iter().flat_map(|calls| calls.items()).map(raw_call).collect();
+    }
+    if calls.is_empty() {
+        let function = additional(fields, "function_call").filter(|function| function.kind() == Kind::Object);
+        calls =
+            function.map(raw_call).map(|call| Call { place: CallPlace::FunctionCall, ..call }).into_iter().collect();
+    }
+    if calls.is_empty() {
+        let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
+        calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
+    }
+    // Where only the raw copies are left, these are among them.
+    let known: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
+    let invalid = list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid));
+    calls.extend(invalid.filter(|call| call.id.is_none_or(|id| !known.contains(&id.decode()))));
+    calls
+}
+
+fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Call<'a> {
+    let id = id(json.get("call_id").or_else(|| json.get("id")));
+    Call { json, id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
+}
+
+/// A call in the words of Chat Completions, as `additional_kwargs` keeps it.
+fn raw_call(json: Json<'_>) -> Call<'_> {
+    let function = json.get("function").unwrap_or(json);
+    Call { name: function.get_text("name"), ..call(json, function.get("arguments"), CallPlace::List) }
+}
+
+fn is_call(kind: Text<'_>) -> bool {
+    ["tool_use", "function_call", "tool_call"].iter().any(|name| kind.is(name))
+}
+
+/// Blocks of `content` are the provider's own, and calls among them are copies of those in `tool_calls`.
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if is_call(kind) {
+        PartKind::Call
+    } else if kind.is("tool_result") {
+        PartKind::Result(content(json.get("content"), common_block))
+    } else if is_of_provider(kind) {
+        PartKind::Other
+    } else {
+        common_block(json, kind)
+    }
+}
+
+/// Blocks of calls that a provider answers itself, and pieces of calls that [`calls`] has: there are many, all named alike.
+fn is_of_provider(kind: Text<'_>) -> bool {
+    const ENDINGS: [&str; 6] = ["_call", "_call_chunk", "_call_output", "tool_use", "_tool_result", "_delta"];
+    let kind = kind.decode();
+    ENDINGS.iter().any(|ending| kind.ends_with(ending)) || kind == "server_tool_result"
+}
+
+/// The module path a neighbour's class has, with the class replaced: Python and JavaScript write different ones.
+fn class_path(neighbour: Option<Json<'_>>, class: &str) -> Vec<String> {
+    let path: Vec<String> = neighbour
+        .and_then(|message| message.get("id"))
+        .into_iter()
+        .flat_map(|id| id.items())
+        .filter_map(|part| part.text().map(|text| text.decode().into_owned()))
+        .collect();
+    let modules = path.len().saturating_sub(1);
+    path.into_iter().take(modules).chain([class.to_owned()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn chunks_of_javascript_calls_that_cannot_be_parsed_and_logs_of_callbacks() {
+        let messages = r#"{"type":"HumanMessageChunk","content":"u"},
+            {"type":"AIMessageChunk","content":"","tool_calls":[],"invalid_tool_calls":[{"name":"f","args":"{","id":"a","error":null,"type":"invalid_tool_call"}]},
+            {"type":"ToolMessageChunk","content":"r","tool_call_id":"a"}"#;
+        let constructed = r#"{"lc":1,"type":"constructor","id":["langchain_core","messages","HumanMessageChunk"],"kwargs":{"content":"u"}},
+            {"lc":1,"type":"constructor","id":["langchain_core","messages","AIMessageChunk"],"kwargs":{"content":"","tool_calls":[{"name":"f","args":{},"id":"a"}]}},
+            {"lc":1,"type":"constructor","id":["langchain_core","messages","ToolMessageChunk"],"kwargs":{"content":"r","tool_call_id":"a"}}"#;
+        for list in [messages, constructed] {
+            for source in [
+                format!("[{list}]"),
+                format!(r#"{{"messages":[[{list}]]}}"#),
+                format!(r#"{{"lc":1,"type":"constructor","id":["p"],"kwargs":{{"messages":[{list}]}}}}"#),
+            ] {
+                let document = read(&source, None, None).unwrap_or_else(|error| panic!("{source} {error}"));
+                let transcript = &document.transcripts[0];
+                assert_eq!(transcript.format.name(), "langchain", "{source}");
+                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
+            }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Messages as Ollama's chat takes them.
+//!
+//! Like Chat Completions', but the arguments of a call are an object, and a call need not have an id: results follow the
+//! order of the calls, and may name the tool. Pictures stand beside the text, and so does what the model thought. Nothing
+//! is checked; a model's template decides what becomes of the messages.
+
+use serde_json::{Value, json};
+
+use crate::transcript::formats::openai_chat::{ANTHROPIC_BLOCKS, OpenAiChat};
+use crate::transcript::formats::{
+    Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, present,
+};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::text::Text;
+use crate::transcript::{Call, Content, Message, Part, PartKind};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Ollama;
+
+impl Format for Ollama {
+    fn name(&self) -> &'static str {
+        "ollama"
+    }
+
+    fn about(&self) -> &'static str {
+        "messages as Ollama's chat takes them"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        let role = message.get_text("role");
+        let is_known =
+            ["system", "user", "assistant", "tool"].iter().any(|name| role.is_some_and(|role| role.is(name)));
+        // Ollama takes no list, but a list tells another format only by blocks that one has: where the envelope is
+        // Ollama's, it stays so when the list is cut away.
+        let is_read = message.get("content").is_none_or(|content| content.kind() != Kind::Object)
+            && !block_types(message).any(|(_, kind)| kind.is_some_and(is_of_another_format));
+        if !is_known || !is_read {
+            return Fit::Foreign;
+        }
+        let mut calls =
+            message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(Object::of).peekable();
+        if calls.peek().is_some() {
+            return if calls.all(|call| is_call(&call)) {
+                Fit::Own("calls whose arguments are an object")
+            } else {
+                Fit::Foreign
+            };
+        }
+        if names_tool(message) {
+            return Fit::Own("tool_name");
+        }
+        if images(message).next().is_some() {
+            return Fit::Own("images");
+        }
+        // Like many others; only the other messages tell, and what stands around them.
+        Fit::Aside
+    }
+
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
+        let own = ["keep_alive", "options", "think"].iter().any(|key| envelope.get(key).is_some());
+        if own && envelope.get("messages").is_some() { Claim::Likely } else { Claim::None }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let mut read = OpenAiChat.message(message)?;
+        let mut beside: Vec<Part<'a>> = Vec::new();
+        if let Some(json) = message.get("thinking")
+            && let Some(thought) = json.text().filter(|thought| !thought.is_empty())
+        {
+            beside.push(Part { json, kind: PartKind::Reasoning(thought) });
+        }
+        beside.extend(images(message).map(|json| Part { json, kind: PartKind::Image }));
+        if !beside.is_empty() {
+            let mut said = match read.content {
+                Content::Text(text) if text.is_empty() => Vec::new(),
+                Content::Text(text) => {
+                    message.get("content").map(|json| Part { json, kind: PartKind::Text(text) }).into_iter().collect()
+                }
+                Content::Parts(parts) => parts.into_vec(),
+            };
+            said.append(&mut beside);
+            read.content = Content::Parts(said.into());
+        }
+        Ok(read)
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Unchecked)
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        OpenAiChat.summary_roles()
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, _place: &Place<'_, '_>) -> Vec<Value> {
+        vec![json!({"role": summary.role.name(), "content": summary.text})]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        let mut message = json!({"role": "tool", "content": text});
+        if let Some(name) = call.name {
+            message["tool_name"] = json!(name.decode());
+        }
+        if let Some(id) = call.id {
+            message["tool_call_id"] = json!(id.decode());
+        }
+        Some(message)
+    }
+}
+
+/// Whether the arguments of a call are an object, and nothing says that it is one of Chat Completions' for all that.
+pub(super) fn is_call(call: &Object<'_>) -> bool {
+    (call.get("type").is_none() || call.get("id").is_none())
+        && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == Kind::Object)
+}
+
+/// Whether a result says which tool it is of, as it does here alone.
+pub(super) fn names_tool(message: &Object<'_>) -> bool {
+    message.get_text("role").is_some_and(|role| role.is("tool")) && present(message, "tool_name").is_some()
+}
+
+/// Whether a block is of a kind that only other formats have.
+fn is_of_another_format(kind: Text<'_>) -> bool {
+    ANTHROPIC_BLOCKS.iter().chain(&UNREAD_BLOCKS).any(|foreign| kind.is(foreign))
+}
+
+/// The pictures of a message, in base 64.
+fn images<'a>(message: &Object<'a>) -> impl Iterator<Item = Json<'a>> + use<'a> {
+    let images = message.get("images").into_iter().flat_map(|images| images.items());
+    images.filter(|image| image.kind() == Kind::String)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::transcript::framing::tests::read;
+
+    fn name(source: &str) -> &'static str {
+        read(source, None, None).unwrap_or_else(|error| panic!("{source} {error}")).transcripts[0].format.name()
+    }
+
+    #[test]
+    fn calls_are_paired_in_order_and_what_stands_beside_the_text_is_read() {
+        let source = r#"[{"role":"user","content":"u","images":["AA=="]},
+            {"role":"assistant","content":"","thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{"n":1.50}}},{"function":{"name":"g","arguments":{}}}]},
+            {"role":"tool","content":"1","tool_name":"f"},{"role":"tool","content":"2"},
+            {"role":"assistant","content":"a","thinking":"hm"}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "ollama");
+        assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 3)]);
+        let texts = |index: usize| -> Vec<String> {
+            transcript.messages[index].content.texts().iter().map(|text| text.decode().into_owned()).collect()
+        };
+        assert_eq!((texts(0), texts(1), texts(4)), (vec!["u".to_owned()], Vec::new(), vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_chat_completions_and_what_is_not() {
+        let called = |call: &str, result: &str| {
+            let call = format!(r#"{{"role":"assistant","content":"","tool_calls":[{call}]}}"#);
+            name(&format!("[{call},{result}]"))
+        };
+        let named = r#"{"role":"tool","content":"r","tool_call_id":"a"}"#;
+        let bare = r#"{"role":"tool","content":"r"}"#;
+        let object = r#"{"function":{"name":"f","arguments":{}}}"#;
+        assert_eq!(called(object, bare), "ollama");
+        assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":{}}}"#, bare), "ollama");
+        assert_eq!(
+            called(r#"{"id":"a","type":"function","function":{"name":"f","arguments":{}}}"#, named),
+            "openai-chat"
+        );
+        assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":"{}"}}"#, bare), "openai-chat");
+        // Where both have evidence, the one that fits all of it.
+        assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":{}}}"#, named), "ollama");
+        let typed = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+        assert_eq!(called(typed, r#"{"role":"tool","content":"r","tool_name":"f"}"#), "openai-chat");
+        assert_eq!(called(typed, r#"{"role":"user","content":"u","images":["AA=="]}"#), "openai-chat");
+        // A list is no evidence against what stands around it; blocks that only others have are.
+        let listed = |kind: &str| {
+            format!(r#"{{"options":{{}},"messages":[{{"role":"user","content":[{{"type":"{kind}","text":"u"}}]}}]}}"#)
+        };
+        assert_eq!((name(&listed("text")), name(&listed("tool_result"))), ("ollama", "anthropic"));
+        let text = r#"[{"role":"user","content":"u"}]"#;
+        assert_eq!(name(&format!(r#"{{"model":"m","keep_alive":"5m","messages":{text}}}"#)), "ollama");
+        assert_eq!(name(text), "openai-chat");
+    }
+}

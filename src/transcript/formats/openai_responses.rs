@@ -1,0 +1,290 @@
+//! Responses API items: what is said, called, answered and thought are entries of one list, side by side.
+//!
+//! An item without a type is a message. Calls and results are paired by `call_id`, of whatever kind they are; what a
+//! server calls and answers itself is one item of the model's. A compaction item is the earlier context in a form that
+//! nobody else can read, so it always stays; what stands before it is summarized like all else, since some servers want
+//! it beside the compaction item and some do not.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::transcript::formats::items::{self, Item, ROLES, kind};
+use crate::transcript::formats::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, present};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::{Call, Content, Message, Role, Transcript};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct OpenAiResponses;
+
+/// Content parts that no other format has.
+const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input_file"];
+
+/// Members of a request that name a history which the provider keeps.
+const KEPT: [&str; 2] = ["previous_response_id", "conversation"];
+
+impl Format for OpenAiResponses {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn about(&self) -> &'static str {
+        "input and output items of the Responses API"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        match (message.json.kind(), kind(message)) {
+            // A request may say all it has to say in one text.
+            (Kind::String, _) => Fit::Aside,
+            (_, None) => Fit::Foreign,
+            (_, Some(Item::Message)) => fit_of_message(message),
+            (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Aside,
+            (_, Some(_)) if items::is_known(message) => Fit::Own("the type of an item"),
+            (_, Some(_)) => Fit::Aside,
+        }
+    }
+
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
+        let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
+        let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
+            let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
+            let beside = place.get("messages").is_none();
+            place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
+        });
+        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != Fit::Foreign);
+        match items.map(|items| (items.kind(), items)) {
+            Some((Kind::String, _)) => Claim::Sure,
+            // Logs of other programs have their messages under the same key.
+            Some((Kind::Array, items)) if fits(items) => Claim::Sure,
+            _ => Claim::None,
+        }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        if let Some(text) = message.json.text() {
+            return Ok(items::said(message.json, Role::User, Content::Text(text)));
+        }
+        items::item(message)
+    }
+
+    fn bound_by_thinking(&self) -> bool {
+        true
+    }
+
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::bonds(messages.iter().map(|message| message.json))
+    }
+
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
+        let inside = inside.map(Object::of);
+        let body = inside.as_ref().or(envelope);
+        let model = body.and_then(|body| body.get_text("model"));
+        let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
+        let kept =
+            body.is_some_and(|body| KEPT.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null)));
+        let named = || items::unknown_references(messages.iter().map(|message| message.json));
+        let results = if is_deepseek { Results::Grouped } else { Results::Behind };
+        Order { calls_elsewhere: kept || named(), ..Order::of(results) }
+    }
+
+    fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
+        let messages = &transcript.messages;
+        if items::unknown_references(messages.iter().map(|message| message.json)) {
+            return Some(
+                "it names items that are not in it (item_reference), so that nobody can read what would be summarized"
+                    .to_owned(),
+            );
+        }
+        let kept_by = KEPT.into_iter().find(|key| {
+            let value = transcript.state.and_then(|request| request.get(key));
+            value.is_some_and(|value| value.kind() != Kind::Null)
+        })?;
+        // Without such results, what is here is whole by itself, and a summary follows what the provider keeps.
+        has_orphans(messages).then(|| {
+            format!("its beginning is kept by the provider ({kept_by}), with the calls of results that are here")
+        })
+    }
+
+    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
+        items::misfits(transcript.messages.iter().map(|message| message.json))
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User, SummaryRole::System]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let messages = &place.transcript.messages;
+        let cutoff = place.cutoff.min(messages.len());
+        let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
+        let neighbour = near.find(|message| message.json.get("role").is_some()).map(|message| message.json);
+        let untyped = neighbour.is_some_and(|neighbour| neighbour.get("type").is_none());
+        let plain = neighbour.and_then(|neighbour| neighbour.get("content")).is_some_and(|said| said.text().is_some());
+        vec![match (untyped, plain) {
+            (true, true) => json!({"role": summary.role.name(), "content": summary.text}),
+            (true, false) => {
+                json!({"role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
+            }
+            _ => items::summary(summary),
+        }]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        items::result(call, text)
+    }
+}
+
+fn fit_of_message(message: &Object<'_>) -> Fit {
+    let known_role = message.get_text("role").is_some_and(|role| ROLES.iter().any(|(name, _)| role.is(name)));
+    let of_others = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
+    if !known_role || of_others.iter().any(|key| present(message, key).is_some()) {
+        return Fit::Foreign;
+    }
+    let typed = present(message, "type").is_some();
+    let Some(said) = present(message, "content") else { return Fit::Foreign };
+    let mut fit = if typed { Fit::Own("the type message") } else { Fit::Plain };
+    match said.kind() {
+        Kind::String => {}
+        Kind::Array => {
+            for part in said.items() {
+                match part.get_text("type") {
+                    Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => fit = Fit::Own("its content parts"),
+                    Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
+                    _ => return Fit::Foreign,
+                }
+            }
+        }
+        _ => return Fit::Foreign,
+    }
+    fit
+}
+
+/// Whether there is a result whose call is nowhere before it.
+fn has_orphans(messages: &[Message<'_>]) -> bool {
+    let mut called = HashSet::new();
+    messages.iter().any(|message| {
+        called.extend(message.calls.iter().filter_map(|call| call.id).map(|id| id.decode()));
+        message.answers.iter().filter_map(|answer| answer.id).any(|id| !called.contains(&id.decode()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::compaction::Compaction;
+    use crate::transcript::framing::tests::read;
+    use crate::transcript::pairing::results;
+
+    const USER: &str = r#"{"role":"user","content":"u"}"#;
+    const REASONING: &str = r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"hm"}]}"#;
+
+    fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
+        let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        look(&document.transcripts[0])
+    }
+
+    #[test]
+    fn calls_of_all_kinds_are_paired_by_their_call_id() {
+        for (call, _, result) in &items::CALLS[..7] {
+            let source = format!(
+                r#"[{USER},{{"type":"{call}","call_id":"a","id":"x"}},{{"type":"{result}","call_id":"a","output":"r"}}]"#
+            );
+            with(&source, |transcript| {
+                assert_eq!(transcript.format.name(), "openai-responses");
+                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
+                assert!(transcript.bonds.is_empty());
+            });
+        }
+        let approval = format!(
+            r#"[{USER},{{"type":"mcp_approval_request","id":"a","name":"f","arguments":"{{}}"}},{{"type":"mcp_approval_response","approval_request_id":"a","approve":true}}]"#
+        );
+        with(&approval, |transcript| assert_eq!(transcript.pairing.bonds, [(1, 2)]));
+    }
+
+    #[test]
+    fn items_of_later_kinds_are_read_by_their_names() {
+        let call = r#"{"type":"garden_call","call_id":"a","name":"water"}"#;
+        let result = r#"{"type":"garden_call_output","call_id":"a","output":{"litres":1.50}}"#;
+        with(&format!(r#"[{USER},{REASONING},{call},{result},{{"type":"look_call","id":"l"}}]"#), |transcript| {
+            assert_eq!(transcript.pairing.bonds, [(2, 3)]);
+            assert_eq!(transcript.bonds, [(1, 2)]);
+        });
+        assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are no evidence");
+    }
+
+    #[test]
+    fn reasoning_stays_with_what_came_of_it() {
+        let call = r#"{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}"#;
+        let output = r#"{"type":"function_call_output","call_id":"a","output":"r"}"#;
+        let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"t"}]}"#;
+        let source = format!("[{USER},{REASONING},{REASONING},{call},{output},{REASONING},{USER},{said}]");
+        with(&source, |transcript| {
+            assert_eq!(transcript.bonds, [(1, 3)]);
+            assert!(transcript.messages[1].content.texts().is_empty());
+        });
+    }
+
+    #[test]
+    fn a_hosted_search_waits_for_nothing() {
+        let call = r#"{"type":"tool_search_call","call_id":null,"execution":"server","arguments":{}}"#;
+        let output = r#"{"type":"tool_search_output","call_id":null,"execution":"server","tools":[]}"#;
+        with(&format!("[{USER},{call},{output},{USER}]"), |transcript| {
+            assert_eq!(transcript.bonds, [(1, 2)]);
+            assert!(transcript.pairing.unanswered.is_empty() && results(&transcript.messages).is_empty());
+        });
+    }
+
+    #[test]
+    fn a_request_says_that_plain_messages_are_items() {
+        for (source, name) in [
+            (format!("[{USER}]"), "openai-chat"),
+            (format!(r#"{{"input":[{USER}]}}"#), "openai-responses"),
+            (r#"{"model":"m","input":"u"}"#.to_owned(), "openai-responses"),
+            (format!(r#"{{"object":"response","output":[{REASONING}]}}"#), "openai-responses"),
+            (r#"{"input":[{"role":"tool","tool_call_id":"a","content":"r"}]}"#.to_owned(), "openai-chat"),
+            (format!(r#"[{{"role":"developer","content":"d"}},{REASONING}]"#), "openai-responses"),
+        ] {
+            with(&source, |transcript| assert_eq!(transcript.format.name(), name, "{source}"));
+        }
+    }
+
+    #[test]
+    fn what_only_the_provider_knows_is_left_alone() {
+        let output = r#"{"type":"function_call_output","call_id":"a","output":"r"}"#;
+        let refusal = |source: &str| with(source, |transcript| OpenAiResponses.refusal(transcript));
+        let kept = refusal(&format!(r#"{{"previous_response_id":"r","input":[{output},{USER}]}}"#));
+        assert!(kept.is_some_and(|why| why.contains("previous_response_id")));
+        assert_eq!(refusal(&format!(r#"{{"previous_response_id":null,"input":[{output},{USER}]}}"#)), None);
+        assert_eq!(refusal(&format!(r#"{{"conversation":"c","input":[{USER}]}}"#)), None);
+        let named = refusal(&format!(r#"[{USER},{{"type":"item_reference","id":"x"}}]"#));
+        assert!(named.is_some_and(|why| why.contains("item_reference")));
+        let known = format!(r#"[{REASONING},{{"type":"item_reference","id":"rs"}}]"#);
+        assert_eq!(refusal(&known), None);
+    }
+
+    #[test]
+    fn a_compaction_is_opaque() {
+        let source = format!(r#"[{USER},{{"type":"compaction","id":"c","encrypted_content":"x"}},{USER}]"#);
+        with(&source, |transcript| {
+            assert_eq!(transcript.compactions, [1]);
+            assert!(matches!(transcript.messages[1].compaction(), Some(Compaction::Opaque)));
+        });
+    }
+
+    #[test]
+    fn a_summary_is_written_as_its_neighbours_are() {
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |source: &str| {
+            with(source, |transcript| {
+                OpenAiResponses.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new })[0].to_string()
+            })
+        };
+        let full = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"s"}]}"#;
+        assert_eq!(written(&format!("[{USER},{REASONING}]")), r#"{"role":"user","content":"s"}"#);
+        assert_eq!(written(&format!("[{REASONING}]")), full);
+        assert_eq!(written(&format!("[{}]", full.replace("user", "assistant"))), full);
+    }
+}

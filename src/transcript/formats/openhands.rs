@@ -1,0 +1,301 @@
+//! Events of OpenHands: actions, and the observations that answer them.
+//!
+//! A call is an action of the agent, its result an observation; both name the model's call, or the observation names the
+//! action by its number. Runs from before mid-2024 hold an action and its observation in a list of two. A `condensation`
+//! replaces events by a summary.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::transcript::formats::{
+    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, id, runs,
+};
+use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::{
+    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript,
+};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct OpenHands;
+
+/// What is done and seen that no model is told; what is recalled goes with the message that recalls it.
+const UNTOLD: [&str; 12] = [
+    "agent_state_changed",
+    "change_agent_state",
+    "condensation_request",
+    "initialize",
+    "loop_recovery",
+    "null",
+    "pause",
+    "recall",
+    "resume",
+    "start",
+    "stop",
+    "",
+];
+
+impl Format for OpenHands {
+    fn name(&self) -> &'static str {
+        "openhands"
+    }
+
+    fn about(&self) -> &'static str {
+        "events of OpenHands, bare, as trajectories and in output.jsonl"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        if message.json.kind() == Kind::Array {
+            let events: Vec<Json<'_>> = message.json.items().collect();
+            let is_pair = matches!(events.as_slice(), [action, seen]
+                if is_event(&Object::of(*action)) && action.get("action").is_some() && seen.get_text("observation").is_some());
+            return if is_pair { Fit::Own("actions with their observations") } else { Fit::Foreign };
+        }
+        if is_event(message) { Fit::Own("actions and observations") } else { Fit::Foreign }
+    }
+
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
+        Claim::None
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let events: Vec<Object<'_>> = values.map(Object::of).collect();
+        let summarizes = |event: &Object<'_>| is_condensation(event) && of_args(event, "summary").is_some();
+        let last = events.iter().rposition(summarizes);
+        let mut forgotten: HashSet<&str> = HashSet::new();
+        let mut ranges: Vec<(u64, u64)> = Vec::new();
+        // From the end: a condensation forgets what came before it, and a number may come again.
+        let entry = |index: usize| {
+            let event = &events[index];
+            if is_condensation(event) {
+                forgotten.extend(
+                    of_args(event, "forgotten_event_ids").into_iter().flat_map(|ids| ids.items()).map(|id| id.raw()),
+                );
+                let end = |key| of_args(event, key).and_then(|id| id.raw().parse().ok());
+                ranges.extend(end("forgotten_events_start_id").zip(end("forgotten_events_end_id")));
+                return if Some(index) == last { Entry::Message } else { Entry::Note(Bound::Spent) };
+            }
+            let is_within = |number: u64| ranges.iter().any(|(first, last)| (*first..=*last).contains(&number));
+            let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
+            match event {
+                _ if event.get("id").as_ref().is_some_and(is_forgotten) => Entry::Note(Bound::Spent),
+                _ if event.json.kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
+                    Entry::Note(Bound::Previous)
+                }
+                _ => Entry::Message,
+            }
+        };
+        let mut entries: Vec<Entry> = (0..events.len()).rev().map(entry).collect();
+        entries.reverse();
+        entries
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        let events: Vec<Object<'a>> = match json.kind() {
+            Kind::Array => json.items().map(Object::of).collect(),
+            Kind::Object => vec![message.clone()],
+            kind => return Err(format!("is {}, not an event", kind.noun())),
+        };
+        let Some(first) = events.first().filter(|event| event.get("action").or(event.get("observation")).is_some())
+        else {
+            return Err("is neither an action nor an observation".to_owned());
+        };
+        let mut read = event(json, first);
+        let mut answers = read.answers.into_vec();
+        let mut parts = Vec::new();
+        for seen in events.iter().skip(1).filter(|seen| !is_kind(seen, "null")) {
+            let text = seen.get_text("content").map_or_else(Content::empty, Content::Text);
+            // A pair with a result that nothing called for is what the user ran.
+            answers.extend(read.calls.first().map(|call| Answer { json: seen.json, id: call.id }));
+            parts.push(Part { json: seen.get("content").unwrap_or(seen.json), kind: PartKind::Result(text) });
+        }
+        if !parts.is_empty() {
+            let said = match read.content {
+                Content::Parts(parts) => parts.into_vec(),
+                Content::Text(text) if text.is_empty() => Vec::new(),
+                Content::Text(text) => vec![Part { json: first.json, kind: PartKind::Text(text) }],
+            };
+            read.content = Content::Parts(said.into_iter().chain(parts).collect());
+        }
+        read.answers = answers.into();
+        Ok(read)
+    }
+
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let mut bonds = runs(messages, |message| {
+            message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
+        });
+        // What a condensation forgot stands before it, and what it kept with it.
+        let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
+        bonds.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
+        bonds
+    }
+
+    fn summary_place(&self, _transcript: &Transcript<'_>) -> SummaryPlace {
+        // Events are numbered, and no number is free elsewhere.
+        SummaryPlace::InPlace
+    }
+
+    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        !is_condensation(&Object::of(message.json))
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let neighbour = place.neighbour();
+        let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == Kind::Array);
+        let mut event = Map::new();
+        // Numbers grow, and that of the last event that goes is free.
+        let before = &place.transcript.messages[..place.cutoff.min(place.transcript.messages.len())];
+        let gone = (place.gone)();
+        let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
+        let replaced = before.iter().rfind(is_gone).or(before.last()).map(|message| message.json);
+        let number = replaced.and_then(action).and_then(|event| event.get("id"));
+        event.extend(number.map(|id| ("id".to_owned(), copied(id))));
+        let time = neighbour.and_then(action).and_then(|event| event.get("timestamp"));
+        event.extend(time.map(|time| ("timestamp".to_owned(), copied(time))));
+        let said = json!({"source": "user", "message": summary.text, "action": "message",
+                          "args": {"content": summary.text, "wait_for_response": false}});
+        if let Value::Object(said) = said {
+            event.extend(said);
+        }
+        let event = Value::Object(event);
+        let nothing = || json!({"message": "No observation", "observation": "null", "content": "", "extras": {}});
+        vec![if is_pair { json!([event, nothing()]) } else { event }]
+    }
+}
+
+/// The event that a message is, or the first of two.
+fn action(message: Json<'_>) -> Option<Json<'_>> {
+    if message.kind() == Kind::Array { message.items().next() } else { Some(message) }
+}
+
+fn is_event(event: &Object<'_>) -> bool {
+    let has = |key| event.get_text(key).is_some();
+    // What else has actions and observations has both at once.
+    has("action") != has("observation") && (has("source") || event.get("cause").is_some())
+}
+
+fn is_kind(event: &Object<'_>, kind: &str) -> bool {
+    let is = |key| event.get_text(key).is_some_and(|own| own.is(kind));
+    if event.get("action").is_some() { is("action") } else { is("observation") }
+}
+
+fn is_condensation(event: &Object<'_>) -> bool {
+    event.get_text("action").is_some_and(|action| action.is("condensation"))
+}
+
+fn of_args<'a>(event: &Object<'a>, key: &str) -> Option<Json<'a>> {
+    event.get("args")?.get(key).filter(|value| value.kind() != Kind::Null)
+}
+
+/// Reads an event of the message `json`.
+fn event<'a>(json: Json<'a>, event: &Object<'a>) -> Message<'a> {
+    let by_agent = event.get_text("source").is_some_and(|source| source.is("agent"));
+    let mut read = Message { role: Role::User, earlier: is_condensation(event), ..Message::empty(json) };
+    let of_call = || event.get("tool_call_metadata").and_then(|call| id(call.get("tool_call_id")));
+    let text = |json: Option<Json<'a>>| json.and_then(|json| json.text()).map_or_else(Content::empty, Content::Text);
+    let Some(action) = event.get_text("action") else {
+        let answered = of_call().or_else(|| id(event.get("cause")));
+        if answered.is_some() {
+            read.role = Role::Tool;
+            read.answers = Box::new([Answer { json, id: answered }]);
+        }
+        read.content = text(event.get("content"));
+        return read;
+    };
+    let said = ["content", "summary", "final_thought"].iter().find_map(|key| of_args(event, key));
+    let speaks = ["message", "system", "condensation", "finish", "reject"].iter().any(|kind| action.is(kind));
+    if speaks || !by_agent {
+        let own = said.or_else(|| of_args(event, "thought")).or_else(|| of_args(event, "command"));
+        read.content = text(own.or_else(|| event.get("message")));
+        read.role = match by_agent {
+            _ if action.is("system") => Role::System,
+            true if !read.earlier => Role::Assistant,
+            _ => Role::User,
+        };
+        return read;
+    }
+    read.role = Role::Assistant;
+    let args = event.get("args");
+    let thought = of_args(event, "thought").and_then(|json| Some((json, json.text().filter(|text| !text.is_empty())?)));
+    let thought = thought.map(|(json, text)| Part { json, kind: PartKind::Text(text) });
+    let call = args.map(|json| Part { json, kind: PartKind::Call });
+    read.content = Content::of_parts(thought.into_iter().chain(call).collect());
+    let name = event.get("tool_call_metadata").and_then(|call| call.get_text("function_name"));
+    read.calls = Box::new([Call {
+        json: event.json,
+        id: of_call().or_else(|| id(event.get("id"))),
+        name: name.or(Some(action)),
+        arguments: args.map_or(Arguments::Absent, Arguments::Value),
+        place: CallPlace::Content,
+    }]);
+    read
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing;
+
+    fn told(source: &str) -> (Vec<String>, Vec<(usize, usize)>) {
+        let document = framing::tests::read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "openhands");
+        let first = |message: &Message<'_>| message.content.texts().first().map(|text| text.decode().into_owned());
+        let texts = transcript.messages.iter().map(|message| first(message).unwrap_or_default());
+        (texts.collect(), [transcript.pairing.bonds.as_slice(), transcript.bonds.as_slice()].concat())
+    }
+
+    #[test]
+    fn results_name_the_call_or_the_action() {
+        let source = r#"{"history":[
+            {"id":0,"source":"environment","observation":"agent_state_changed","content":""},
+            {"id":1,"source":"user","action":"message","args":{"content":"u"}},
+            {"id":2,"source":"agent","action":"run","args":{"command":"ls","thought":"look"}},
+            {"id":3,"source":"agent","cause":2,"observation":"run","content":"r"},
+            {"id":4,"source":"agent","action":"read","args":{"path":"a"},"tool_call_metadata":{"tool_call_id":"c","model_response":{"id":"m"}}},
+            {"id":5,"source":"agent","action":"read","args":{"path":"b"},"tool_call_metadata":{"tool_call_id":"d","model_response":{"id":"m"}}},
+            {"id":6,"source":"agent","cause":5,"observation":"read","content":"b","tool_call_metadata":{"tool_call_id":"d","model_response":{"id":"m"}}},
+            {"id":7,"source":"agent","cause":4,"observation":"read","content":"a","tool_call_metadata":{"tool_call_id":"c","model_response":{"id":"m"}}}]}"#;
+        let (texts, bonds) = told(source);
+        assert_eq!(texts, ["u", "look", "r", "", "", "b", "a"]);
+        assert_eq!(bonds, [(1, 2), (4, 5), (3, 6), (3, 6)]);
+    }
+
+    #[test]
+    fn a_list_of_two_holds_its_result() {
+        let source = r#"[[{"id":0,"source":"user","action":"message","args":{"content":"u"}},{"observation":"null","content":""}],
+            [{"id":1,"source":"agent","action":"run","args":{"command":"ls"}},{"id":2,"source":"agent","cause":1,"observation":"run","content":"r"}]]"#;
+        assert_eq!(told(source), (vec!["u".to_owned(), "r".to_owned()], Vec::new()));
+        let document = framing::tests::read(source, None, None).expect("a transcript");
+        let messages = &document.transcripts[0].messages;
+        assert_eq!((messages[1].calls.len(), messages[1].answers.len()), (1, 1));
+    }
+
+    #[test]
+    fn what_is_forgotten_is_no_message() {
+        let event = |id: u8| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
+        let condensation = r#"{"id":3,"source":"agent","action":"condensation","args":{"forgotten_event_ids":[1],"forgotten_events_start_id":null,"summary":"s","summary_offset":1}}"#;
+        let source = format!("[{},{},{},{condensation},{}]", event(0), event(1), event(2), event(4));
+        let (texts, bonds) = told(&source);
+        assert_eq!(texts, ["0", "2", "s", "4"]);
+        assert_eq!(bonds, [(0, 2)]);
+        let range = condensation
+            .replace("[1]", "null")
+            .replace("start_id\":null", "start_id\":1,\"forgotten_events_end_id\":2");
+        assert_eq!(told(&source.replace(condensation, &range)).0, ["0", "s", "4"]);
+        let again = source.replace(r#"{"id":4,"#, r#"{"id":1,"#);
+        assert_eq!(told(&again).0, ["0", "2", "s", "4"], "what comes after it is not what it forgot");
+    }
+}

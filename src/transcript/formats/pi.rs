@@ -1,0 +1,330 @@
+//! Sessions of pi: a header, then a line an event, among them the messages.
+//!
+//! Calls are `toolCall` blocks, results are messages of the role `toolResult`. A `compaction` line holds a summary of all
+//! before the entry it names, by its place in the file or, since entries have ids, by its id; entries then name the one
+//! they follow, and those that the last does not lead back to are of branches left behind.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use crate::transcript::formats::links::{Keys, Links, uuid};
+use crate::transcript::formats::{
+    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, common_block, content, copied, id,
+};
+use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::text::Text;
+use crate::transcript::{
+    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
+};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct Pi;
+
+const KEYS: Keys = Keys { id: "id", parent: "parentId" };
+
+/// What tells how things stand from there on.
+const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
+
+impl Format for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn about(&self) -> &'static str {
+        "sessions of pi"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        if message.json.kind() != Kind::Object {
+            return Fit::Aside;
+        }
+        let Some(kind) = message.get_text("type") else { return Fit::Foreign };
+        let inner = message.get("message");
+        if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
+            Fit::Own("a message in a line of a session")
+        } else if inner.is_none() && message.get("role").is_none() {
+            Fit::Aside
+        } else {
+            Fit::Foreign
+        }
+    }
+
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
+        Claim::None
+    }
+
+    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+        let lines: Vec<Object<'_>> = values.map(Object::of).collect();
+        let is_live = on_path(&lines);
+        let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
+        let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
+        let entry = |(index, line): (usize, &Object<'_>)| {
+            let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
+            let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is));
+            let is_hidden = line
+                .get("message")
+                .is_some_and(|inner| inner.get("excludeFromContext").is_some_and(|is| !is.is_falsy()));
+            Entry::Note(match STATES.iter().find(|state| kind.is(state)) {
+                _ if !is_live[index] => Bound::Spent,
+                Some(state) if !kind.is("custom") => Bound::State(state),
+                Some(_) => Bound::Stays,
+                None if kind.is("session") => Bound::Stays,
+                None if Some(index) == compaction => return Entry::Message,
+                None if index < kept || is_compaction(line) => Bound::Spent,
+                None if is_message && !is_hidden => return Entry::Message,
+                None => Bound::Previous,
+            })
+        };
+        lines.iter().enumerate().map(entry).collect()
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        let Some(inner) = message.get("message").map(Object::of) else {
+            let Some(content) = message.get("summary").or_else(|| message.get("content")) else {
+                return Err("is no line with a message".to_owned());
+            };
+            let earlier = is_compaction(message);
+            return Ok(read(json, Role::User, crate::transcript::formats::content(Some(content), block), earlier));
+        };
+        let name = inner.get_text("role").ok_or("has no role")?;
+        let role = match name {
+            _ if name.is("assistant") => Role::Assistant,
+            _ if name.is("toolResult") => Role::Tool,
+            _ if ["user", "bashExecution", "custom", "hookMessage"].iter().any(|user| name.is(user)) => Role::User,
+            _ => Role::Other,
+        };
+        let said = match name.is("bashExecution") {
+            true => ran(&inner),
+            false => content(inner.get("content"), block),
+        };
+        let mut read = read(json, role, said, false);
+        read.rest = Rest::of_role(Some(name).filter(|_| role == Role::Other));
+        if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
+            read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
+        }
+        if role == Role::Tool {
+            read.answers = Box::new([Answer { json, id: id(inner.get("toolCallId")) }]);
+        }
+        Ok(read)
+    }
+
+    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        // Without what it names, a compaction would be read wrongly.
+        let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
+        compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
+    }
+
+    fn summary_place(&self, transcript: &Transcript<'_>) -> SummaryPlace {
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
+        if is_linked { SummaryPlace::InPlace } else { SummaryPlace::BehindPinned }
+    }
+
+    fn grows(&self) -> bool {
+        true
+    }
+
+    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        !is_compaction(&Object::of(message.json))
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    /// A message of the user's: a `compaction` would have to say how many tokens there were.
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let Some(neighbour) = place.neighbour() else { return vec![line("message", None, None, summary.text)] };
+        if neighbour.get("parentId").is_none() {
+            return vec![line("message", Some(neighbour), None, summary.text)];
+        }
+        let links = Links::of(place, KEYS);
+        let (before, behind) =
+            links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < links.last_gone));
+        let own = behind.iter().find_map(|entry| links.missing(*entry));
+        let own = own.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
+        let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
+        let mut lines = Vec::new();
+        let mut bridged = HashSet::from([own.clone()]);
+        // What is pinned is on the way, above the summary or below it.
+        let mut last: Option<Cow<'_, str>> = None;
+        for entry in before {
+            if let Some(gap) = links.missing(*entry).filter(|gap| bridged.insert(gap.clone())) {
+                lines.push(bridge(&gap, last.as_deref()));
+            }
+            last = links.id(*entry).or(last);
+        }
+        lines.push(line("message", Some(neighbour), Some((&own, last.as_deref())), summary.text));
+        let gaps = behind.iter().filter_map(|entry| links.missing(*entry));
+        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&own))));
+        lines
+    }
+
+    fn bridge(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
+        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        // In a tree nothing would lead to it.
+        if calling.json.get("parentId").is_some() {
+            return None;
+        }
+        let mut result = line("message", Some(calling.json), None, text);
+        let message = result["message"].as_object_mut()?;
+        message.insert("role".to_owned(), json!("toolResult"));
+        message.insert("toolCallId".to_owned(), json!(call.id?.decode()));
+        message.insert("toolName".to_owned(), json!(call.name?.decode()));
+        message.insert("isError".to_owned(), json!(true));
+        Some(result)
+    }
+}
+
+fn is_compaction(line: &Object<'_>) -> bool {
+    line.get_text("type").is_some_and(|kind| kind.is("compaction"))
+}
+
+/// For each line, whether the last leads back to it; all are where they name none.
+fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
+    let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
+    let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
+    let by_id: HashMap<_, usize> = lines
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| is_linked(line))
+        .filter_map(|(index, line)| Some((line.get_text("id")?.decode(), index)))
+        .collect();
+    let mut next = lines.iter().rposition(is_linked);
+    let mut seen = HashSet::new();
+    while let Some(index) = next.filter(|index| seen.insert(*index)) {
+        live[index] = true;
+        next = lines[index].get_text("parentId").and_then(|id| by_id.get(&id.decode()).copied());
+    }
+    live
+}
+
+/// The first line that a compaction keeps.
+fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
+    let compaction = &lines[compaction];
+    if let Some(id) = compaction.get_text("firstKeptEntryId").map(|id| id.decode()) {
+        return lines.iter().position(|line| line.get_text("id").is_some_and(|own| own.decode() == id));
+    }
+    compaction.get("firstKeptEntryIndex").and_then(|index| index.raw().parse().ok())
+}
+
+fn read<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
+    Message { role, content, earlier, ..Message::empty(json) }
+}
+
+/// A command that the user ran, and what came of it.
+fn ran<'a>(inner: &Object<'a>) -> Content<'a> {
+    let text = |key| {
+        let json = inner.get(key)?;
+        Some(Part { json, kind: PartKind::Text(json.text()?) })
+    };
+    Content::of_parts(["command", "output"].into_iter().filter_map(text).collect())
+}
+
+fn is_call(block: Json<'_>) -> bool {
+    block.kind() == Kind::Object && block.get_text("type").is_some_and(|kind| kind.is("toolCall"))
+}
+
+fn call(json: Json<'_>) -> Call<'_> {
+    Call {
+        json,
+        id: id(json.get("id")),
+        name: json.get_text("name"),
+        arguments: Arguments::of(json.get("arguments")),
+        place: CallPlace::Content,
+    }
+}
+
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if is_call(json) { PartKind::Call } else { common_block(json, kind) }
+}
+
+/// A line that says `text`, or nothing; with its id and the one it follows where the others have them.
+fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str>)>, text: &str) -> Value {
+    let mut line = Map::new();
+    line.insert("type".to_owned(), json!(kind));
+    if kind == "custom" {
+        line.insert("customType".to_owned(), json!("tcompact"));
+    }
+    if let Some((id, parent)) = link {
+        line.insert("id".to_owned(), json!(id));
+        line.insert("parentId".to_owned(), json!(parent));
+    }
+    let timestamp = |json: Option<Json<'_>>| json.and_then(|json| json.get("timestamp")).map(copied);
+    line.extend(timestamp(neighbour).map(|time| ("timestamp".to_owned(), time)));
+    if kind == "message" {
+        let mut message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        if let Some(time) = timestamp(neighbour.and_then(|neighbour| neighbour.get("message"))) {
+            message["timestamp"] = time;
+        }
+        line.insert("message".to_owned(), message);
+    }
+    Value::Object(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing;
+
+    fn line(rest: &str, id: &str, parent: &str) -> String {
+        format!("{{{rest},\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"t\"}}\n")
+    }
+
+    fn user(text: &str, id: &str, parent: &str) -> String {
+        line(&format!(r#""type":"message","message":{{"role":"user","content":"{text}"}}"#), id, parent)
+    }
+
+    fn texts(source: &str) -> Vec<String> {
+        let document = framing::tests::read(source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        assert_eq!(transcript.format.name(), "pi");
+        transcript.messages.iter().flat_map(|one| one.content.texts()).map(|text| text.decode().into_owned()).collect()
+    }
+
+    const HEADER: &str = "{\"type\":\"session\",\"id\":\"s\",\"timestamp\":\"t\",\"cwd\":\"/\"}\n";
+
+    #[test]
+    fn what_a_compaction_left_behind_is_no_message() {
+        let old = "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"TEXT\"}}\n";
+        let lines: String = ["a", "b", "c"].map(|text| old.replace("TEXT", text)).concat();
+        let compaction = "{\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryIndex\":2,\"tokensBefore\":9}\n";
+        let source = format!("{HEADER}{lines}{compaction}{}", old.replace("TEXT", "d"));
+        assert_eq!(texts(&source), ["b", "c", "s", "d"]);
+        let document = framing::tests::read(&source, None, None).expect("a transcript");
+        assert_eq!(document.transcripts[0].bonds, [(0, 2)]);
+        let named = compaction.replace("firstKeptEntryIndex\":2", "firstKeptEntryId\":\"c\"");
+        let named = named.replace("}\n", ",\"id\":\"e\",\"parentId\":\"c\"}\n");
+        let tree = [user("a", "a", ""), user("b", "b", "a"), user("c", "c", "b"), named, user("d", "d", "e")].concat();
+        assert_eq!(texts(&format!("{HEADER}{tree}")), ["c", "s", "d"]);
+    }
+
+    #[test]
+    fn branches_left_behind_are_no_messages_and_a_summary_is_linked_in() {
+        let tree = [user("a", "1", ""), user("b", "2", "1"), user("c", "3", "1"), user("d", "4", "3")].concat();
+        let source = format!("{HEADER}{tree}");
+        assert_eq!(texts(&source), ["a", "c", "d"]);
+        let document = framing::tests::read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
+        gone.insert(1, transcript.notes[1].json.span().start);
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let lines = Pi.summary(&summary, &Place { transcript, cutoff: 2, gone: &|| gone.clone() });
+        assert_eq!(
+            lines[0].to_string(),
+            r#"{"type":"message","id":"3","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"s"}]}}"#
+        );
+    }
+}

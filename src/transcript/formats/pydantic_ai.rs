@@ -1,0 +1,250 @@
+//! pydantic-ai's `ModelMessage`s: requests and responses, each a list of parts.
+//!
+//! Calls are parts of responses; results, and what the model is to try again, are parts of the next request. What a
+//! provider's own tool was asked and gave is in one response. The system prompt is a part of a request too, most often
+//! of the first, next to what the user asked: such a request counts as standing instructions as a whole, so that it is
+//! kept where these are.
+
+use serde_json::{Value, json};
+
+use crate::transcript::compaction::Compaction;
+use crate::transcript::foreign;
+use crate::transcript::formats::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::order::{Order, Results};
+use crate::transcript::text::Text;
+use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct PydanticAi;
+
+impl Format for PydanticAi {
+    fn name(&self) -> &'static str {
+        "pydantic-ai"
+    }
+
+    fn about(&self) -> &'static str {
+        "requests and responses as ModelMessagesTypeAdapter of pydantic-ai writes them"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        if is_response(message).is_none() {
+            return Fit::Foreign;
+        }
+        let parts = message.get("parts").filter(|parts| parts.kind() == Kind::Array);
+        let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
+        if parts.is_some_and(known) { Fit::Own("kind and parts") } else { Fit::Foreign }
+    }
+
+    fn claim(&self, _envelope: &Object<'_>) -> Claim {
+        Claim::None
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let json = message.json;
+        if json.kind() != Kind::Object {
+            return Err(format!("is {}, not an object with parts", json.kind().noun()));
+        }
+        let Some(is_response) = is_response(message) else {
+            return Err("is neither of the kind request nor of the kind response".to_owned());
+        };
+        let Some(parts) = message.get("parts").filter(|parts| parts.kind() == Kind::Array) else {
+            return Err("has no list of parts".to_owned());
+        };
+        let parts: Vec<Json<'a>> = parts.items().collect();
+        let has = |kind: &str| parts.iter().any(|part| is(*part, kind));
+        let role = match is_response {
+            true => Role::Assistant,
+            false if has("system-prompt") => Role::System,
+            false => Role::User,
+        };
+        Ok(Message {
+            role,
+            content: Content::of_parts(parts.iter().flat_map(|part| self::parts(*part)).collect()),
+            calls: parts.iter().filter(|part| is(**part, "tool-call")).map(|part| call(*part)).collect(),
+            answers: parts
+                .iter()
+                .filter(|part| is_answer(**part))
+                .map(|part| Answer { json: *part, id: id(part.get("tool_call_id")) })
+                .collect(),
+            ..Message::empty(json)
+        })
+    }
+
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Following)
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        &[SummaryRole::User]
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        let messages = &place.transcript.messages;
+        // What stands before the cut is older than what stays.
+        let cutoff = place.cutoff.min(messages.len());
+        let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
+        let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
+        let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
+        let parts = request.and_then(|request| request.get("parts"));
+        let mut part = json!({"content": summary.text});
+        if let Some(time) = parts.and_then(|parts| parts.items().find_map(time)) {
+            part["timestamp"] = time;
+        }
+        part["part_kind"] = json!("user-prompt");
+        let kind_first = request.and_then(|request| request.entries().next()).is_some_and(|(key, _)| key.is("kind"));
+        let mut message = match kind_first {
+            true => json!({"kind": "request", "parts": [part]}),
+            false => json!({"parts": [part]}),
+        };
+        if let Some(time) = request.and_then(time) {
+            message["timestamp"] = time;
+        }
+        message["kind"] = json!("request");
+        vec![message]
+    }
+
+    fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
+        let (name, id) = (call.name?.decode(), call.id?.decode());
+        Some(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"}))
+    }
+
+    fn answering(&self) -> Option<Value> {
+        Some(json!({"parts": [PARTS], "kind": "request"}))
+    }
+}
+
+/// Whether a message is a response, and not a request; nothing where it is neither.
+fn is_response(message: &Object<'_>) -> Option<bool> {
+    let kind = message.get_text("kind")?;
+    [("request", false), ("response", true)].into_iter().find(|(name, _)| kind.is(name)).map(|(_, is)| is)
+}
+
+fn is(part: Json<'_>, kind: &str) -> bool {
+    part.get_text("part_kind").is_some_and(|is| is.is(kind))
+}
+
+/// Whether a part answers a call: what the model is to try again does, if it was a call and not a plain answer.
+fn is_answer(part: Json<'_>) -> bool {
+    is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
+}
+
+fn call(part: Json<'_>) -> Call<'_> {
+    Call {
+        json: part,
+        id: id(part.get("tool_call_id")),
+        name: part.get_text("tool_name"),
+        arguments: Arguments::of(present(&Object::of(part), "args")),
+        place: CallPlace::Content,
+    }
+}
+
+/// What a part says; a user's prompt may be a list of texts and media.
+fn parts(part: Json<'_>) -> Vec<Part<'_>> {
+    let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
+    let content = part.get("content").filter(|content| content.kind() != Kind::Null);
+    let one = |kind| vec![Part { json: part, kind }];
+    let text = || content.and_then(|content| content.text());
+    match kind.decode().as_ref() {
+        "user-prompt" => match (text(), content) {
+            (Some(text), _) => one(PartKind::Text(text)),
+            (None, Some(content)) => content.items().map(shown).collect(),
+            (None, None) => Vec::new(),
+        },
+        "compaction" => one(PartKind::Compaction(Compaction::of(part))),
+        "thinking" => one(text().map_or(PartKind::Other, PartKind::Reasoning)),
+        "tool-call" => one(PartKind::Call),
+        "builtin-tool-return" => one(PartKind::Result(given(content))),
+        "file" => content.map(|content| Part { json: part, kind: shown(content).kind }).into_iter().collect(),
+        _ if is_answer(part) => one(PartKind::Result(given(content))),
+        "retry-prompt" | "retry-feedback" => {
+            content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
+        }
+        kind => one(match text() {
+            Some(text) => PartKind::Text(text),
+            None if ["builtin-tool-call", "system-prompt", "instruction", "text"].contains(&kind) => PartKind::Other,
+            None => foreign::part(part),
+        }),
+    }
+}
+
+/// What a tool gave: a text, media and texts, or a value that is read as it is spelled.
+fn given(content: Option<Json<'_>>) -> Content<'_> {
+    let Some(content) = content else { return Content::empty() };
+    match (content.kind(), content.text()) {
+        (_, Some(text)) => Content::Text(text),
+        (Kind::Array, _) if content.items().any(|item| item.get_text("kind").is_some()) => {
+            Content::Parts(content.items().map(shown).collect())
+        }
+        _ => Content::Parts(Box::new([Part { kind: shown(content).kind, json: content }])),
+    }
+}
+
+fn readable(json: Json<'_>) -> Part<'_> {
+    Part { json, kind: PartKind::Text(json.text().unwrap_or_else(|| Text::plain(json.raw()))) }
+}
+
+/// A text or a medium among what the user or a tool gives.
+fn shown(json: Json<'_>) -> Part<'_> {
+    let Some(kind) = json.get_text("kind") else { return readable(json) };
+    let is_image = || json.get_text("media_type").is_some_and(|kind| kind.starts_with("image/"));
+    let kind = match kind.decode().as_ref() {
+        "image-url" => PartKind::Image,
+        "binary" | "uploaded-file" if is_image() => PartKind::Image,
+        "binary" | "uploaded-file" | "audio-url" | "video-url" | "document-url" => PartKind::Media,
+        "cache-point" => PartKind::Other,
+        _ => json.get_text("content").map_or_else(|| readable(json).kind, PartKind::Text),
+    };
+    Part { json, kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::Transcript;
+    use crate::transcript::framing::tests::read;
+
+    const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;
+    const CALLS: &str = r#"{"parts":[{"content":"hm","part_kind":"thinking"},{"tool_name":"f","args":"{}","tool_call_id":"a","part_kind":"tool-call"},{"tool_name":"f","args":{},"tool_call_id":"b","part_kind":"tool-call"}],"kind":"response"}"#;
+    const RESULTS: &str = r#"{"parts":[{"tool_name":"f","content":{"n":1.50},"tool_call_id":"a","part_kind":"tool-return"},{"tool_name":"f","content":"again","tool_call_id":"b","part_kind":"retry-prompt"}],"kind":"request"}"#;
+
+    fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
+        let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+        assert_eq!(document.transcripts[0].format.name(), "pydantic-ai");
+        look(&document.transcripts[0])
+    }
+
+    #[test]
+    fn results_and_retries_answer_calls() {
+        let retry = r#"{"parts":[{"tool_name":null,"content":[{"type":"x"}],"tool_call_id":"c","part_kind":"retry-prompt"}],"kind":"request"}"#;
+        with(&format!("[{FIRST},{CALLS},{RESULTS},{retry}]"), |transcript| {
+            let messages = &transcript.messages;
+            assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 2)]);
+            let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
+            assert_eq!(roles, [Role::System, Role::Assistant, Role::User, Role::User]);
+            let turns: Vec<bool> = messages.iter().map(Message::is_user_turn).collect();
+            assert_eq!(turns, [false, false, false, true]);
+            let said: Vec<_> = messages[2].content.texts().iter().map(|text| text.decode().into_owned()).collect();
+            assert_eq!(said, [r#"{"n":1.50}"#, "again"]);
+        });
+    }
+
+    #[test]
+    fn a_summary_has_a_time_where_its_neighbours_have_one() {
+        let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
+        let written = |source: &str| {
+            with(source, |transcript| {
+                PydanticAi.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].to_string()
+            })
+        };
+        assert_eq!(
+            written(&format!("[{FIRST}]")),
+            r#"{"parts":[{"content":"s","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#
+        );
+        assert_eq!(
+            written(r#"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"u"}],"timestamp":"T1"}]"#),
+            r#"{"kind":"request","parts":[{"content":"s","part_kind":"user-prompt"}],"timestamp":"T1"}"#
+        );
+    }
+}

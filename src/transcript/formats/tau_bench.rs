@@ -1,0 +1,142 @@
+//! Trajectories of tau-bench and tau2.
+//!
+//! tau-bench keeps Chat Completions messages under `traj`. tau2 keeps its own under `messages`: the name and the arguments
+//! of a call stand in the call itself, a result names its call as its own `id`, several results may stand in one message,
+//! and the simulated user calls tools as the model does.
+
+use serde_json::{Value, json};
+
+use crate::transcript::formats::openai_chat::OpenAiChat;
+use crate::transcript::formats::{
+    Claim, Fit, Format, Place, SummaryMessage, SummaryRole, common_block, content, id, present,
+};
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+
+/// The format's row.
+#[derive(Debug)]
+pub(super) struct TauBench;
+
+impl Format for TauBench {
+    fn name(&self) -> &'static str {
+        "tau-bench"
+    }
+
+    fn about(&self) -> &'static str {
+        "trajectories of tau-bench, and tau2 with a user that calls tools"
+    }
+
+    fn fit(&self, message: &Object<'_>) -> Fit {
+        if message.get("role").is_none() {
+            Fit::Foreign
+        } else if is_of_tau2(message) {
+            Fit::Own("a requestor")
+        } else {
+            // Chat Completions messages; only what stands around them tells.
+            Fit::Aside
+        }
+    }
+
+    fn claim(&self, envelope: &Object<'_>) -> Claim {
+        let has = |key: &str| envelope.get(key).is_some();
+        let of_tau2 = || has("messages") && ["termination_reason", "reward_info"].iter().any(|key| has(key));
+        if has("task_id") && (has("traj") || of_tau2()) { Claim::Sure } else { Claim::None }
+    }
+
+    fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        let mut read = OpenAiChat.message(message)?;
+        for call in read.calls.iter_mut().filter(|call| call.json.get("function").is_none()) {
+            call.arguments = Arguments::of(call.json.get("arguments"));
+        }
+        let several: Vec<Json<'a>> = message.get("tool_messages").into_iter().flat_map(|list| list.items()).collect();
+        if !several.is_empty() {
+            read.answers = several.iter().map(|result| Answer { json: *result, id: id(result.get("id")) }).collect();
+            let part =
+                |json: Json<'a>| Part { json, kind: PartKind::Result(content(json.get("content"), common_block)) };
+            read.content = Content::Parts(several.into_iter().map(part).collect());
+        } else if read.role == Role::Tool && message.get("tool_call_id").is_none() {
+            read.answers = Box::new([Answer { json: message.json, id: id(message.get("id")) }]);
+        }
+        Ok(read)
+    }
+
+    fn summary_roles(&self) -> &'static [SummaryRole] {
+        OpenAiChat.summary_roles()
+    }
+
+    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+        OpenAiChat.summary(summary, place)
+    }
+
+    fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
+        if call.place != CallPlace::List || call.json.get("function").is_some() {
+            return OpenAiChat.result(call, calling, text);
+        }
+        let requestor = if calling.role == Role::User { "user" } else { "assistant" };
+        Some(json!({
+            "id": call.id?.decode(), "role": "tool", "content": text, "requestor": requestor, "error": true,
+        }))
+    }
+}
+
+/// Whether a message, or one of its calls, has what only tau2's have: someone for whom a tool is called, or several
+/// results.
+pub(super) fn is_of_tau2(message: &Object<'_>) -> bool {
+    is_marked(message) || present(message, "tool_calls").is_some_and(|calls| calls.items().any(is_call))
+}
+
+/// Whether a message itself, its calls aside, has what only tau2's have.
+pub(super) fn is_marked(message: &Object<'_>) -> bool {
+    present(message, "requestor").is_some()
+        || present(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
+}
+
+/// Whether a call says for whom it is.
+pub(super) fn is_call(call: Json<'_>) -> bool {
+    call.get("requestor").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::tests::read;
+
+    const TAU2: &str = r#"[
+        {"role":"assistant","content":"Is it on?","tool_calls":null,"turn_idx":0},
+        {"role":"user","content":null,"tool_calls":[{"id":"u1","name":"look","arguments":{"n":1.50},"requestor":"user"}]},
+        {"id":"u1","role":"tool","content":"off","requestor":"user","error":false},
+        {"role":"user","content":"No."},
+        {"role":"assistant","content":null,"tool_calls":[{"id":"a","name":"f","arguments":{},"requestor":"assistant"},{"id":"b","name":"g","arguments":{},"requestor":"assistant"}]},
+        {"role":"tool","tool_messages":[{"id":"b","role":"tool","content":"2"},{"id":"a","role":"tool","content":"1"}]}]"#;
+
+    #[test]
+    fn calls_of_the_user_are_paired_and_several_results_are_read() {
+        for around in [
+            TAU2.to_owned(),
+            format!(r#"{{"simulations":[{{"task_id":"3","termination_reason":"user_stop","messages":{TAU2}}}]}}"#),
+        ] {
+            let document = read(&around, None, None).expect("a transcript");
+            let transcript = &document.transcripts[0];
+            assert_eq!(transcript.format.name(), "tau-bench");
+            let pairing = &transcript.pairing;
+            assert_eq!(pairing.bonds, [(1, 2), (4, 5), (4, 5)]);
+            assert!(pairing.unanswered.is_empty());
+            let call = &transcript.messages[1].calls[0];
+            assert!(call.name.is_some_and(|name| name.is("look")));
+            assert!(matches!(call.arguments, Arguments::Value(value) if value.raw() == r#"{"n":1.50}"#));
+            let texts: Vec<String> =
+                transcript.messages[5].content.texts().iter().map(|text| text.decode().into_owned()).collect();
+            assert_eq!(texts, ["2", "1"]);
+        }
+    }
+
+    #[test]
+    fn trajectories_are_told_by_what_stands_around_them() {
+        let messages = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
+        let name = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].format.name();
+        assert_eq!(name(&format!(r#"[{{"task_id":0,"reward":1.0,"traj":{messages}}}]"#)), "tau-bench");
+        assert_eq!(name(&format!(r#"{{"task_id":0,"traj":{messages}}}"#)), "tau-bench");
+        assert_eq!(name(&format!(r#"{{"task_id":0,"messages":{messages}}}"#)), "openai-chat");
+        assert_eq!(name(messages), "openai-chat");
+    }
+}
