@@ -46,6 +46,7 @@ use crate::transcript::formats::{Place, SummaryMessage};
 use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::{Transcript, coercion};
+use crate::wording::{readable_source, reason};
 
 pub use archive::Archived;
 pub use outcome::{Made, Outcome};
@@ -145,8 +146,7 @@ fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
 fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
     if settings.cache.is_none() && !settings.embedded() {
         let folder = home.join(inputs::OWN_FOLDER).join("summaries");
-        let unusable =
-            |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), input::plain(&error)));
+        let unusable = |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), reason(&error)));
         links::refuse(home, &folder).map_err(unusable)?;
         settings.cache = Some(Cache::open(&folder).map_err(unusable)?.that_must_keep());
     }
@@ -230,7 +230,7 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
         _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd"),
     };
     let error = error.after(input.lines_before);
-    let failure = Failure::unreadable(format!("{} {error}", input::spoken(&input.name))).of_other_file(other_file);
+    let failure = Failure::unreadable(format!("{} {error}", readable_source(&input.name))).of_other_file(other_file);
     next.into_iter().fold(failure, Failure::try_next)
 }
 
@@ -265,7 +265,7 @@ fn check_messages(settings: &Settings, source: &str, document: &Document<'_>) ->
                 coercion::refusal(transcript.format.name(), message).map(|why| (index, why))
             });
             if let Some((index, why)) = refused {
-                let source = input::spoken(source);
+                let source = readable_source(source);
                 let message = format!("{source}: message {index} {why}; without --preset it is read all the same");
                 return Err(Failure::unreadable(message).into());
             }
@@ -310,7 +310,7 @@ fn check_state(settings: &Settings, source: &str, transcript: &Transcript<'_>, p
     let refused = || rewrite::refused_by_state(transcript, plan);
     let Some((index, why)) = (settings.emit == Emit::Update).then(refused).flatten() else { return Ok(()) };
     let advice = "no LangGraph state takes it; leave --emit update out";
-    Err(Failure::unreadable(format!("{}: message {index} {why}, so that {advice}", input::spoken(source))).into())
+    Err(Failure::unreadable(format!("{}: message {index} {why}, so that {advice}", readable_source(source))).into())
 }
 
 /// Says where each conversation would be cut, and shows the summary where that is wanted.

@@ -6,13 +6,14 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 #[cfg(unix)]
 use std::thread;
 
 use tempfile::NamedTempFile;
 
 use crate::exit::Exit;
+use crate::sync::lock;
 
 /// The process groups of the commands that run.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
@@ -36,9 +37,9 @@ pub fn end_at_once() {
 
 /// Ends the program at once, whatever its threads do, with nothing unfinished left behind.
 pub fn leave(exit: Exit) -> ! {
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let running = lock(&RUNNING);
     running.iter().copied().for_each(kill_group);
-    let temporary = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+    let temporary = lock(&TEMPORARY);
     temporary.iter().for_each(|file| drop(fs::remove_file(file)));
     std::process::exit(exit as i32)
 }
@@ -74,7 +75,7 @@ impl Running {
     /// # Errors
     /// It cannot be started.
     pub fn start(command: &mut Command) -> io::Result<(Child, Self)> {
-        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = lock(&RUNNING);
         let child = command.spawn()?;
         running.insert(child.id());
         let group = Running(child.id());
@@ -84,7 +85,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        lock(&RUNNING).remove(&self.0);
     }
 }
 
@@ -98,7 +99,7 @@ impl Temporary {
     /// # Errors
     /// It cannot be made.
     pub fn of(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Self)> {
-        let mut known = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&TEMPORARY);
         let file = make()?;
         known.insert(file.path().to_owned());
         let temporary = Temporary(file.path().to_owned());
@@ -108,7 +109,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+        lock(&TEMPORARY).remove(&self.0);
     }
 }
 

@@ -101,5 +101,7 @@ pub mod sanitize;
 pub mod settings;
 pub mod slip;
 pub mod summary;
+pub mod sync;
 pub mod tokens;
 pub mod transcript;
+pub mod wording;

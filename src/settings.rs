@@ -23,7 +23,6 @@ use anyhow::Result;
 use crate::cli::{Accept, Arguments, Emit, OnError, When};
 use crate::engine::ordered_output;
 use crate::exit::Failure;
-use crate::files::input::plain;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
 use crate::plan::pins::Pin;
@@ -39,6 +38,7 @@ use crate::tokens::models::{self, Model};
 use crate::transcript::Transcript;
 use crate::transcript::formats::{Format, SummaryRole};
 use crate::transcript::framing::Lines;
+use crate::wording::reason;
 
 use layers::Resolved;
 use names::{find_model, from};
@@ -473,7 +473,7 @@ fn template(
         return Ok((Template::built_in(recipe.built_in, asked_tokens), None));
     };
     let text = fs::read_to_string(path).map_err(|error| {
-        Failure::usage(format!("--prompt-file {} cannot be read: {}", path.display(), plain(&error)))
+        Failure::usage(format!("--prompt-file {} cannot be read: {}", path.display(), reason(&error)))
     })?;
     let template = Template::parse(text.trim_start_matches('\u{feff}'), recipe.template)
         .map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())))?;

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 
 use crate::cli::Accept;
 use crate::exit::Exit;
-use crate::files::input::plain;
 use crate::llm::cache::Kept;
 use crate::report::reporter::Said;
 use crate::settings::summarizer::Writer;
@@ -17,6 +16,7 @@ use crate::summary::prompt::{BuiltIn, Template};
 use crate::summary::recipe::Overflow;
 use crate::summary::{fence, prompt};
 use crate::tokens::python;
+use crate::wording::reason;
 
 use crate::engine::work::{NoSummary, Work};
 
@@ -89,7 +89,7 @@ impl Work<'_, '_> {
         let room = match cache.reserve(&identity, request.limit) {
             Ok(room) => Some(room),
             Err(error) if cache.must_keep() => {
-                let why = plain(&error);
+                let why = reason(&error);
                 let message = format!("a summary could not be kept: {why}; make room, and run again with --resume");
                 return Ok(Err(NoAnswer::new(FailureKind::Setup, message)));
             }

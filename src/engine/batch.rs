@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, Scope, scope};
 
 use anyhow::Result;
@@ -16,7 +16,7 @@ use anyhow::Result;
 use crate::cli::OnError;
 use crate::engine::inputs::Inputs;
 use crate::engine::journal::Journal;
-use crate::engine::ordered_output::{Aside, Cores, Turns, locked};
+use crate::engine::ordered_output::{Aside, Cores, Turns};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Part};
 use crate::files::input::{self, Input, Lines, Opened, Piece, Reading};
@@ -26,6 +26,8 @@ use crate::report::json::{Conversation, Report, Status};
 use crate::report::progress::{Progress, Totals};
 use crate::report::reporter::Said;
 use crate::settings::Settings;
+use crate::sync::{lock, unpoisoned};
+use crate::wording::readable_source;
 
 use crate::engine::file::{Fate, Job};
 use crate::engine::{Archived, Made, Outcome, changes, made, page};
@@ -148,9 +150,9 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
     });
     let Batch { totals, failure, progress, breaches, page, .. } = batch;
     drop(progress);
-    let totals = totals.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let page = page.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(failure) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let totals = unpoisoned(totals.into_inner());
+    let page = unpoisoned(page.into_inner());
+    if let Some(failure) = unpoisoned(failure.into_inner()) {
         return Err(failure);
     }
     if let Some((page, file)) = page.zip(settings.html.as_deref()) {
@@ -175,7 +177,7 @@ impl<'b> Batch<'b> {
         }
         for (name, why) in &self.inputs.unsearched {
             said.input_failed(&format!("{name} cannot be searched: {why}"));
-            locked(&self.totals).failed += 1;
+            lock(&self.totals).failed += 1;
             self.report(vec![Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
         }
         Ok(())
@@ -185,7 +187,7 @@ impl<'b> Batch<'b> {
     fn hire<'s>(&'s self, scope: &'s Scope<'s, '_>, wanted: usize) {
         // What is said of breaches comes in the order of the inputs.
         let most = if self.settings.check || wanted < 2 { 1 } else { self.settings.jobs() };
-        let mut feed = locked(&self.feed);
+        let mut feed = lock(&self.feed);
         while feed.workers < most.min(wanted) {
             // Where no thread can be had, those that are there do the work.
             if Builder::new().spawn_scoped(scope, move || self.work(scope)).is_err() {
@@ -207,7 +209,7 @@ impl<'b> Batch<'b> {
 
     /// What is to be done next. Lines are read into `buffer`.
     fn next(&self, buffer: Vec<u8>) -> Option<Task<'b>> {
-        let mut feed = locked(&self.feed);
+        let mut feed = lock(&self.feed);
         let task = feed.next(self.takes_several(), buffer);
         if task.is_none() {
             feed.workers -= 1;
@@ -258,7 +260,7 @@ impl<'b> Batch<'b> {
             }
             (Ok((Opened::Lines(lines), seen)), _) => {
                 job.opened(lines.compression, seen);
-                let mut feed = locked(&self.feed);
+                let mut feed = lock(&self.feed);
                 let place = feed.streams.partition_point(|stream| stream.job.at < at);
                 feed.streams.insert(place, Stream { job, lines, next: 0 });
                 drop(feed);
@@ -350,7 +352,7 @@ impl<'b> Batch<'b> {
         let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
         // One bad input must not take the others with it, whatever it does.
         let outcome = fault::caught(Part::Input, work).unwrap_or_else(|fault| {
-            Err(Failure::unreadable(format!("{}: {fault}", input::spoken(&input.name))).into())
+            Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into())
         });
         match outcome {
             Ok(outcome) => Ok(Outcome { conversations, ..outcome }),
@@ -392,10 +394,10 @@ impl<'b> Batch<'b> {
     /// Counts, says and reports what became of an input.
     fn close(&self, job: &Job<'b>, fate: Fate) {
         if let Err(error) = self.report(job.reported(&fate), &job.goes_to(&fate)) {
-            locked(&self.failure).get_or_insert(error);
+            lock(&self.failure).get_or_insert(error);
         }
         let said = Said::new(self.settings);
-        let mut totals = locked(&self.totals);
+        let mut totals = lock(&self.totals);
         totals.join(&job.sums(&fate));
         match &fate {
             Fate::Compacted => totals.compacted += 1,
@@ -414,7 +416,7 @@ impl<'b> Batch<'b> {
                     said.input_failed(&error.to_string());
                 }
             }
-            Fate::Failed(error) => *locked(&self.failure) = Some(error),
+            Fate::Failed(error) => *lock(&self.failure) = Some(error),
             fate if self.inputs.many => said.became(&job.name(), &fate.to_string()),
             _ => {}
         }
@@ -422,8 +424,8 @@ impl<'b> Batch<'b> {
 
     /// Adds conversations to the report and the page; their result went `to` some place.
     pub(super) fn report(&self, conversations: Vec<Conversation>, to: &str) -> Result<()> {
-        let reported = locked(&self.report).add(&conversations);
-        if let Some(page) = &mut *locked(&self.page) {
+        let reported = lock(&self.report).add(&conversations);
+        if let Some(page) = &mut *lock(&self.page) {
             page.add(conversations, to);
             self.settings.least_drawn.store(page.least_drawn(), Ordering::Relaxed);
         }

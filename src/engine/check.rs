@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::exit::Failure;
-use crate::files::input::{Input, spoken};
+use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
 use crate::report::reporter::Said;
 use crate::rewrite::repair::{Repair, mended, without_way};
@@ -12,6 +12,7 @@ use crate::rewrite::{self, Edit};
 use crate::settings::Settings;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
+use crate::wording::readable_source;
 
 use crate::engine::archive::{self, Archived, Changed};
 use crate::engine::{json, read, source_name};
@@ -66,7 +67,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
         let document = match read(settings, input, &source) {
             // What was read before and is none now has lost all its messages.
             Err(_) if rounds > 0 => {
-                let source = spoken(&input.name);
+                let source = readable_source(&input.name);
                 let message = format!("{source}: --repair would leave nothing: there are only results without calls");
                 return Err(Failure::unreadable(message).into());
             }
@@ -117,7 +118,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
     if left > 0 {
         let message = format!(
             "{}: --repair cannot mend {left} of the breaches that --check prints; without it the transcript is read as it is",
-            spoken(&input.name)
+            readable_source(&input.name)
         );
         return Err(Failure::unreadable(message).into());
     }

@@ -6,16 +6,17 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use anyhow::Result;
 
 use crate::engine::inputs::{Entry, Inputs, copy_of};
-use crate::engine::journal::{Journal, hash_of};
+use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, Turns};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
+use crate::files::hash::hash_of;
 use crate::files::input::Seen;
 use crate::files::links;
 use crate::files::output::{self, Output};
@@ -24,6 +25,7 @@ use crate::report::html;
 use crate::report::json::{Conversation, Status};
 use crate::report::progress::Totals;
 use crate::settings::{Destination, Settings};
+use crate::sync::lock;
 
 use crate::engine::batch::{Batch, Brought, NOWHERE};
 use crate::engine::{Outcome, archive};
@@ -184,7 +186,7 @@ impl<'b> Job<'b> {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Writes the result of an input that was worked on as one.

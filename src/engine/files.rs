@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::files::append;
-use crate::files::input::spoken;
 use crate::plan::{Plan, total};
 use crate::rewrite::{self, Edit, results};
 use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
 use crate::transcript::{Transcript, framing};
+use crate::wording::readable_source;
 
 use crate::engine::archive::{self, RESULTS};
 use crate::engine::conversation::Done;
@@ -37,7 +37,7 @@ pub(super) fn fitted(settings: &Settings, source: &str, transcript: &Transcript<
         left if left > budget => {
             let message = format!(
                 "{}: what would be left has {left} tokens, more than the {budget} that may be sent to a model with this context window; keep less",
-                spoken(source)
+                readable_source(source)
             );
             Err(Failure::new(Exit::SummaryRefused, message).into())
         }

@@ -9,9 +9,10 @@ use walkdir::WalkDir;
 
 use crate::exit::Failure;
 use crate::settings::{Destination, Settings};
+use crate::wording::reason;
 
 use crate::files::atomic::{folder, is_unfinished, tidy};
-use crate::files::input::{is_json_by_name, plain};
+use crate::files::input::is_json_by_name;
 use crate::files::links;
 
 /// The folder in an output directory that holds what a run remembers.
@@ -95,7 +96,7 @@ fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
         match entry {
             Err(error) => {
                 let path = error.path().unwrap_or(root).display().to_string();
-                let why = error.io_error().map_or_else(|| error.to_string(), plain);
+                let why = error.io_error().map_or_else(|| error.to_string(), reason);
                 inputs.unsearched.push((path, why));
             }
             Ok(entry) if entry.file_type().is_dir() => {}

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 
@@ -14,10 +14,12 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
-use crate::hash::{Hasher, sha256};
+use crate::files::hash::hash_of;
+use crate::hash::sha256;
+use crate::sync::lock;
+use crate::wording::reason;
 
 use crate::engine::inputs::{OWN_FOLDER, RealPaths, real};
-use crate::files::input::plain;
 use crate::files::links;
 
 /// The file in [`OWN_FOLDER`].
@@ -57,7 +59,7 @@ impl Journal {
     /// It cannot be written; or another run writes there.
     pub fn open(home: &Path, rules: &str) -> Result<Self> {
         let unusable = |error: io::Error| {
-            Failure::unreadable(format!("{} cannot be written to: {}", home.display(), plain(&error)))
+            Failure::unreadable(format!("{} cannot be written to: {}", home.display(), reason(&error)))
         };
         let folder = home.join(OWN_FOLDER);
         links::refuse(home, &folder.join(NAME)).map_err(unusable)?;
@@ -108,13 +110,13 @@ impl Journal {
             output: hashes.1.to_owned(),
         };
         let line = serde_json::to_string(&line).map_err(io::Error::other)? + "\n";
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = lock(&self.file);
         file.write_all(line.as_bytes())?;
         if certain { file.sync_data() } else { Ok(()) }
     }
 
     fn name(&self, path: &Path) -> String {
-        let path = self.paths.lock().unwrap_or_else(PoisonError::into_inner).of(path);
+        let path = lock(&self.paths).of(path);
         path.strip_prefix(&self.home).unwrap_or(&path).display().to_string()
     }
 }
@@ -151,23 +153,4 @@ fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
         file.write_all(b"\n")?;
     }
     Ok(finished)
-}
-
-/// The hash of a file.
-///
-/// # Errors
-/// It cannot be read.
-pub fn hash_of(path: &Path) -> io::Result<String> {
-    const AT_ONCE: usize = 1 << 16;
-    let mut file = BufReader::with_capacity(AT_ONCE, File::open(path)?);
-    let mut hasher = Hasher::default();
-    loop {
-        let read = file.fill_buf()?;
-        if read.is_empty() {
-            return Ok(hasher.end());
-        }
-        hasher.add(read);
-        let read = read.len();
-        file.consume(read);
-    }
 }

@@ -2,14 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, LazyLock, Mutex};
 
 use crate::summary::exchange::{Answers, Bill, NoAnswer, Reply, Request};
-
-/// A mutex, whatever became of who held it before.
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::sync::{lock, unpoisoned};
 
 /// Cores of the machine. It takes the system longer to tell than a short conversation takes to be read, so it is asked no
 /// sooner than there are two who would work, and once.
@@ -47,17 +43,17 @@ impl Cores {
     }
 
     fn take(&self) {
-        let mut state = locked(&self.state);
+        let mut state = lock(&self.state);
         while state.cores > 0 && state.cores >= (self.most)() {
             state.waiting += 1;
-            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = unpoisoned(self.freed.wait(state));
             state.waiting -= 1;
         }
         state.cores += 1;
     }
 
     fn give(&self) {
-        let mut state = locked(&self.state);
+        let mut state = lock(&self.state);
         state.cores -= 1;
         // To wake nobody takes the system's time as well.
         if state.waiting > 0 {
@@ -145,7 +141,7 @@ impl<T> Turns<T> {
     /// somebody brings more or waits.
     pub fn bring(&self, place: Place, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
         let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
-        let mut order = locked(&self.order);
+        let mut order = lock(&self.order);
         if can_be_left && order.now != place && order.left.len() < MOST_LEFT {
             order.left.insert(place, (next, what));
             return;
@@ -160,12 +156,12 @@ impl<T> Turns<T> {
                     let passed_on = Passed { turns: self, next };
                     deal(what);
                     drop(passed_on);
-                    locked(&self.order)
+                    lock(&self.order)
                 }
                 None if own.is_none() => return,
                 None => {
                     order.waiting += 1;
-                    let mut order = self.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
+                    let mut order = unpoisoned(self.changed.wait(order));
                     order.waiting -= 1;
                     order
                 }
@@ -204,7 +200,7 @@ struct Passed<'t, T> {
 
 impl<T> Drop for Passed<'_, T> {
     fn drop(&mut self) {
-        let mut order = locked(&self.turns.order);
+        let mut order = lock(&self.turns.order);
         order.now = self.next;
         // To wake nobody takes the system's time as well.
         if order.waiting > 0 {
@@ -231,11 +227,11 @@ mod tests {
                     let (turns, told) = (&turns, &told);
                     let last = place.1 == 2 || place == (1, 1);
                     scope.spawn(move || {
-                        turns.bring(place, last, place, can_be_left, |place| locked(told).push(place));
+                        turns.bring(place, last, place, can_be_left, |place| lock(told).push(place));
                     });
                 }
             });
-            assert_eq!(*locked(&told), IN_ORDER);
+            assert_eq!(*lock(&told), IN_ORDER);
         }
     }
 
@@ -243,20 +239,20 @@ mod tests {
     fn what_is_left_is_dealt_with_by_others_and_is_not_much() {
         let turns = Turns::from(0);
         let told = Mutex::new(Vec::new());
-        let bring = |piece: usize| turns.bring((0, piece), false, piece, true, |piece| locked(&told).push(piece));
+        let bring = |piece: usize| turns.bring((0, piece), false, piece, true, |piece| lock(&told).push(piece));
         (1..=MOST_LEFT).rev().for_each(bring);
-        assert!(locked(&told).is_empty());
+        assert!(lock(&told).is_empty());
         thread::scope(|scope| {
             let one_too_many = scope.spawn(|| bring(MOST_LEFT + 1));
-            while locked(&turns.order).waiting == 0 && !one_too_many.is_finished() {
+            while lock(&turns.order).waiting == 0 && !one_too_many.is_finished() {
                 thread::yield_now();
             }
             // A test that fails here must not wait for ever.
-            let waits = !one_too_many.is_finished() && locked(&told).is_empty();
+            let waits = !one_too_many.is_finished() && lock(&told).is_empty();
             bring(0);
             assert!(waits);
         });
-        assert_eq!(*locked(&told), (0..=MOST_LEFT + 1).collect::<Vec<_>>());
+        assert_eq!(*lock(&told), (0..=MOST_LEFT + 1).collect::<Vec<_>>());
     }
 
     /// Nobody waits for ever for a turn that nobody has any longer.
@@ -264,13 +260,13 @@ mod tests {
     fn a_turn_is_passed_on_by_one_that_panics() {
         let turns = Turns::from(0);
         let told = Mutex::new(Vec::new());
-        let deal = |piece: usize| if piece == 0 { panic!("on purpose") } else { locked(&told).push(piece) };
+        let deal = |piece: usize| if piece == 0 { panic!("on purpose") } else { lock(&told).push(piece) };
         turns.bring((0, 1), false, 1, true, deal);
         thread::scope(|scope| {
             scope.spawn(|| turns.bring((0, 2), false, 2, false, deal));
             assert!(scope.spawn(|| turns.bring((0, 0), false, 0, true, deal)).join().is_err());
         });
-        assert_eq!(*locked(&told), [1, 2]);
+        assert_eq!(*lock(&told), [1, 2]);
     }
 
     #[test]
@@ -289,17 +285,17 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     cores.with(|| {
-                        *locked(&now) += 1;
-                        let seen = *locked(&now);
-                        let before = *locked(&most);
-                        *locked(&most) = before.max(seen);
+                        *lock(&now) += 1;
+                        let seen = *lock(&now);
+                        let before = *lock(&most);
+                        *lock(&most) = before.max(seen);
                         thread::yield_now();
-                        *locked(&now) -= 1;
+                        *lock(&now) -= 1;
                     });
                 });
             }
         });
-        assert!(*locked(&most) <= 2);
-        assert_eq!(locked(&cores.state).cores, 0);
+        assert!(*lock(&most) <= 2);
+        assert_eq!(lock(&cores.state).cores, 0);
     }
 }

@@ -10,11 +10,12 @@ use serde::Deserialize;
 
 use crate::cli::Arguments;
 use crate::exit::{Exit, Failure};
-use crate::files::input::{self, plain, spoken};
+use crate::files::input;
 use crate::files::{append, output};
 use crate::hash::sha256;
 use crate::report::reporter;
 use crate::rewrite::restoring::{self, Record, Refused, without_end};
+use crate::wording::{readable_source, reason};
 
 /// Puts back what `archive` holds of the text that the arguments name, as often as it was cut, and writes it.
 ///
@@ -40,7 +41,7 @@ pub fn restore(archive: &Path, arguments: &Arguments) -> Result<Exit> {
     }
     let mut archive = Archive::open(archive)?;
     let input = input::read(path)?;
-    let name = spoken(&input.name);
+    let name = readable_source(&input.name);
     let mut put_back = PutBack { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
     let text = put_back.whole_and_lines(input.text.clone())?;
     let lines = put_back.lines.len();
@@ -78,7 +79,7 @@ struct Head {
 
 impl<'p> Archive<'p> {
     fn open(path: &'p Path) -> Result<Self> {
-        let file = File::open(path).map_err(|error| unreadable(path, &plain(&error)))?;
+        let file = File::open(path).map_err(|error| unreadable(path, &reason(&error)))?;
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(unreadable(path, "it is no file").into());
         }
@@ -87,7 +88,8 @@ impl<'p> Archive<'p> {
         let (mut at, mut number, mut line) = (0, 0, Vec::new());
         loop {
             line.clear();
-            let length = archive.file.read_until(b'\n', &mut line).map_err(|error| unreadable(path, &plain(&error)))?;
+            let length =
+                archive.file.read_until(b'\n', &mut line).map_err(|error| unreadable(path, &reason(&error)))?;
             number += 1;
             match serde_json::from_slice(&line) {
                 _ if length == 0 => return Ok(archive),
@@ -114,7 +116,7 @@ impl<'p> Archive<'p> {
             let sought = self.file.seek(SeekFrom::Start(place));
             sought
                 .and_then(|_| self.file.read_until(b'\n', &mut line))
-                .map_err(|error| self.unreadable(&plain(&error)))?;
+                .map_err(|error| self.unreadable(&reason(&error)))?;
             records.push(serde_json::from_slice(&line).map_err(|error| {
                 self.unreadable(&format!("the record at byte {place} is not as tcompact writes them ({error})"))
             })?);

@@ -9,7 +9,6 @@ use anyhow::Result;
 use crate::cli::{Accept, OnError};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Fault, Part};
-use crate::files::input::spoken;
 use crate::plan::Plan;
 use crate::plan::carried::{self, Carried};
 use crate::report::reporter::Said;
@@ -28,6 +27,7 @@ use crate::summary::{extractive, fence, prompt, trim, truncate_middle};
 use crate::tokens::{Counter, Tally, python};
 use crate::transcript::formats::{Format, SummaryMessage, lone};
 use crate::transcript::{Message, Transcript};
+use crate::wording::readable_source;
 
 use crate::engine::archive::Place;
 
@@ -164,8 +164,9 @@ impl Work<'_, '_> {
             _ => "--prompt-file FILE with another prompt",
         };
         let is_known = failed.kind == Some(FailureKind::Stopped);
-        let fail =
-            || Failure::new(failed.exit, format!("{}: {message}", spoken(source))).try_next(next).known(is_known);
+        let fail = || {
+            Failure::new(failed.exit, format!("{}: {message}", readable_source(source))).try_next(next).known(is_known)
+        };
         match self.settings.on_error {
             OnError::Embed => {}
             OnError::Fail => return Err(fail().into()),
@@ -189,7 +190,7 @@ impl Work<'_, '_> {
                     Ok(accepted) => Some(Accepted { by: Writer::Embedded, ..accepted }),
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
                         let next = "--on-error passthrough leaves such a transcript unchanged";
-                        let fail = Failure::new(fault.exit, format!("{}: {}", spoken(source), fault.message));
+                        let fail = Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));
                         return Err(fail.try_next(next).into());
                     }
                     Err(failed) => {

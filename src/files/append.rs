@@ -9,8 +9,8 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::exit::Failure;
+use crate::wording::reason;
 
-use crate::files::input::plain;
 use crate::files::output;
 
 /// Why a file cannot be made where another is.
@@ -173,6 +173,6 @@ fn unwritable(file: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(format!(
         "{} cannot be written: {}; --archive names another place",
         file.display(),
-        plain(error)
+        reason(error)
     ))
 }

@@ -1,16 +1,17 @@
 //! Reading a transcript's text: whole, or line by line where each line is a conversation.
 
-use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use anyhow::Result;
 
 use crate::exit::Failure;
 use crate::hash::Hasher;
+use crate::sync::lock;
 use crate::transcript::framing;
+use crate::wording::{readable_source, reason};
 
 use crate::files::compression::{Compression, Unpacked};
 
@@ -27,15 +28,6 @@ pub struct Input {
     pub lines_before: usize,
     /// How the file is compressed.
     pub compression: Option<Compression>,
-}
-
-/// A source's name, with its line if it has one, as it stands in a sentence.
-pub fn spoken(name: &str) -> Cow<'_, str> {
-    match name.strip_prefix('-') {
-        Some("") => Cow::Borrowed("standard input"),
-        Some(line) if line.starts_with(':') => Cow::Owned(format!("standard input{line}")),
-        _ => Cow::Borrowed(name),
-    }
 }
 
 /// An input that has been opened, and is read whole or line by line.
@@ -66,7 +58,7 @@ pub struct Seen(Arc<Mutex<Hasher>>);
 impl Seen {
     /// The hash, in hexadecimal digits.
     pub fn hash(&self) -> String {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().end()
+        lock(&self.0).clone().end()
     }
 }
 
@@ -79,7 +71,7 @@ struct Hashed<R> {
 impl<R: Read> Read for Hashed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).add(&buffer[..read]);
+        lock(&self.seen.0).add(&buffer[..read]);
         Ok(read)
     }
 }
@@ -166,7 +158,7 @@ pub fn read(path: Option<&Path>) -> Result<Input> {
 fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Reader, Option<Compression>, Unpacked)> {
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
-            let file = File::open(path).map_err(|error| unreadable(name, &plain(&error)))?;
+            let file = File::open(path).map_err(|error| unreadable(name, &reason(&error)))?;
             match seen {
                 Some(seen) => Box::new(Hashed { file, seen }),
                 None => Box::new(file),
@@ -179,9 +171,9 @@ fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Rea
         None => Box::new(io::stdin()),
     };
     let mut raw = BufReader::with_capacity(AT_ONCE, raw);
-    let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &plain(&error)))?);
+    let compression = Compression::of_bytes(raw.fill_buf().map_err(|error| unreadable(name, &reason(&error)))?);
     let Some(compression) = compression else { return Ok((raw, None, Unpacked::default())) };
-    let (reader, unpacked) = compression.reader(raw).map_err(|error| unreadable(name, &plain(&error)))?;
+    let (reader, unpacked) = compression.reader(raw).map_err(|error| unreadable(name, &reason(&error)))?;
     Ok((BufReader::with_capacity(AT_ONCE, reader), Some(compression), unpacked))
 }
 
@@ -289,14 +281,14 @@ pub fn is_json_by_name(name: &str) -> bool {
 }
 
 fn unreadable(name: &str, what: &str) -> Failure {
-    Failure::unreadable(format!("{} cannot be read: {what}", spoken(name)))
+    Failure::unreadable(format!("{} cannot be read: {what}", readable_source(name)))
 }
 
 fn damage(error: &io::Error, compression: Option<Compression>) -> String {
     match compression {
-        Some(_) if error.kind() == ErrorKind::FileTooLarge => plain(error),
-        Some(compression) => format!("its {} data is damaged: {}", compression.name(), plain(error)),
-        None => plain(error),
+        Some(_) if error.kind() == ErrorKind::FileTooLarge => reason(error),
+        Some(compression) => format!("its {} data is damaged: {}", compression.name(), reason(error)),
+        None => reason(error),
     }
 }
 
@@ -309,12 +301,4 @@ fn not_utf8(bytes: &[u8], valid: usize, lines_before: usize) -> String {
     let line = lines_before + memchr::memchr_iter(b'\n', before).count() + 1;
     let column = before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1) + 1;
     format!("it is not UTF-8 (line {line} column {column})")
-}
-
-/// An error of the system without its number.
-pub(crate) fn plain(error: &io::Error) -> String {
-    let full = error.to_string();
-    let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);
-    let mut chars = message.chars();
-    chars.next().map_or(String::new(), |first| first.to_lowercase().chain(chars).collect())
 }

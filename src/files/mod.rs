@@ -3,6 +3,7 @@
 pub mod append;
 pub mod atomic;
 pub mod compression;
+pub mod hash;
 pub mod input;
 pub mod links;
 pub mod output;

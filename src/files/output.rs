@@ -5,13 +5,13 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
+use crate::wording::reason;
 use anyhow::Result;
 
-use crate::engine::journal::hash_of;
 use crate::files::append::as_private_as;
 use crate::files::atomic::{Unfinished, folder};
 use crate::files::compression::{Compression, Packing};
-use crate::files::input::plain;
+use crate::files::hash::hash_of;
 
 /// Refuses an output that is the input itself or that cannot be written, before anything is done or paid for.
 ///
@@ -34,7 +34,7 @@ pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
 
 /// The error that a file cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!("{} cannot be written: {}", path.display(), plain(error)))
+    Failure::unreadable(format!("{} cannot be written: {}", path.display(), reason(error)))
 }
 
 /// Writes to standard output.
@@ -61,7 +61,7 @@ fn printed(bytes: &[u8]) -> Result<bool> {
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::unreadable(format!("standard output cannot be written: {}", plain(&error))).into()),
+        Err(error) => Err(Failure::unreadable(format!("standard output cannot be written: {}", reason(&error))).into()),
     }
 }
 

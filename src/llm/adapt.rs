@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use crate::llm::complaint::parameter::{Complaint, Wrong};
 use crate::llm::providers::Endpoint;
 use crate::llm::providers::parameters::Parameters;
 use crate::summary::exchange::Request;
+use crate::sync::lock;
 
 /// How often one request is changed at most.
 pub const MOST_CHANGES: usize = 3;
@@ -107,13 +108,13 @@ pub struct Learned {
 impl Learned {
     /// What is known to be changed in requests to an endpoint.
     pub fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
-        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let changes = lock(&self.changes);
         changes.get(&key(endpoint)).cloned().unwrap_or_default()
     }
 
     /// Learns from a complaint of a request, which was made with the changes `known`.
     pub(super) fn learn(&self, endpoint: &Endpoint, complaint: Complaint, sent: &Value, known: &[Change]) -> Lesson {
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = lock(&self.changes);
         let now = changes.entry(key(endpoint)).or_default();
         let is_about_it = |change: &Change| change.refused == complaint.path;
         if now.iter().skip(known.len()).any(is_about_it) {

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use serde_json::json;
 
 use crate::files::atomic::{Unfinished, tidy};
 use crate::hash::sha256;
 use crate::summary::exchange::{Reply, Stop};
+use crate::sync::{lock, unpoisoned};
 use crate::transcript::source::Source;
 
 /// What the hash begins with, so that files of another layout are never read.
@@ -108,12 +109,12 @@ impl Cache {
     /// Waits until nobody else asks for what has this identity: then it may be there.
     pub fn alone(&self, identity: &str) -> Asking<'_> {
         let waited = self.asked.answered.wait_while(self.asked(), |asked| asked.contains(identity));
-        waited.unwrap_or_else(PoisonError::into_inner).insert(identity.to_owned());
+        unpoisoned(waited).insert(identity.to_owned());
         Asking { cache: self, identity: identity.to_owned() }
     }
 
     fn asked(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.asked.identities.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.asked.identities)
     }
 
     /// What came of what has this identity; nothing where nobody was asked, or what is there is no such file.

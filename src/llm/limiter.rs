@@ -5,11 +5,12 @@
 //! request is begun any more. A server in trouble, or one that is asked too often, gets half as many requests at once each
 //! time, and one more with each full window that it answers, as TCP does.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::llm::retry::Failed;
 use crate::summary::exchange::FailureKind;
+use crate::sync::{lock, unpoisoned};
 
 /// Failures of one kind in a row after which nobody is asked any more.
 pub const MOST_IN_A_ROW: u32 = 8;
@@ -99,8 +100,8 @@ impl Limiter {
             let pause = pause.filter(|pause| !pause.is_zero());
             let is_full = state.window.is_some_and(|window| state.under_way as f64 >= window.size.floor());
             state = match (pause, is_full) {
-                (Some(pause), _) => self.changed.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0,
-                (None, true) => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                (Some(pause), _) => unpoisoned(self.changed.wait_timeout(state, pause)).0,
+                (None, true) => unpoisoned(self.changed.wait(state)),
                 (None, false) => break,
             };
         }
@@ -111,7 +112,7 @@ impl Limiter {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

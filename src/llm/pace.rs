@@ -1,6 +1,7 @@
 //! How fast requests follow each other, whoever sends them.
 
-use std::sync::{Mutex, PoisonError};
+use crate::sync::lock;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// A minute shared out evenly among requests.
@@ -19,7 +20,7 @@ impl Pace {
 
     /// Takes the next turn, and says how long it is until then.
     pub fn turn(&self, now: Instant) -> Duration {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.next);
         let turn = next.map_or(now, |next| next.max(now));
         *next = Some(turn + self.gap);
         turn - now

@@ -8,6 +8,7 @@
 use serde::Serialize;
 
 use crate::tokens::models::Model;
+use crate::wording::counted;
 
 const MILLION: f64 = 1e6;
 
@@ -170,10 +171,6 @@ fn dollars(usd: f64) -> String {
     let decimals = (-usd.log10()).ceil().min(9.0) as usize + 2;
     let text = format!("{usd:.decimals$}");
     format!("${}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
-fn counted(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

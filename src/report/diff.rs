@@ -11,8 +11,8 @@ use crate::sanitize::{sanitize, sanitize_line};
 use crate::tokens::Counter;
 use crate::transcript::formats::lone;
 use crate::transcript::{Message, Transcript};
+use crate::wording::readable_source;
 
-use crate::files::input::spoken;
 use crate::report::brief;
 use crate::report::columns::fitted;
 
@@ -97,7 +97,7 @@ impl Diff<'_, '_> {
         if !steps.iter().any(Step::is_change) {
             return out;
         }
-        let source = sanitize_line(&spoken(self.source));
+        let source = sanitize_line(&readable_source(self.source));
         push(&mut out, HEADER, "---", &format!(" {source}"));
         push(&mut out, HEADER, "+++", &format!(" {source}, compacted"));
         let shown: Vec<bool> = (0..steps.len())

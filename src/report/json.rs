@@ -17,8 +17,8 @@ use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;
+use crate::wording::reason;
 
-use crate::files::input::plain;
 use crate::files::output;
 use crate::report::explain::Saving;
 use crate::report::html::Drawn;
@@ -340,5 +340,5 @@ fn line(conversation: &Conversation) -> String {
 }
 
 fn unwritable(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::unreadable(format!("--report {} cannot be written: {}", file.display(), plain(error)))
+    Failure::unreadable(format!("--report {} cannot be written: {}", file.display(), reason(error)))
 }

@@ -1,13 +1,15 @@
 //! How far a run is: a bar on a terminal while it goes on, and what came of it all at the end.
 
 use std::io::{self, IsTerminal};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::When;
 use crate::settings::Settings;
+use crate::sync::lock;
+use crate::wording::counted;
 
 use crate::report::explain::Largest;
 use crate::report::json::{Conversation, Status};
@@ -101,10 +103,6 @@ impl Totals {
     }
 }
 
-fn counted(number: u64, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
 /// The progress of a run over so many inputs.
 #[derive(Debug)]
 pub struct Progress {
@@ -127,7 +125,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(250));
             bar
         });
-        *lock() = bar.clone();
+        *shown_bar() = bar.clone();
         Progress { bar }
     }
 
@@ -142,19 +140,19 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(bar) = lock().take() {
+        if let Some(bar) = shown_bar().take() {
             bar.finish_and_clear();
         }
     }
 }
 
-fn lock() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
-    BAR.lock().unwrap_or_else(PoisonError::into_inner)
+fn shown_bar() -> std::sync::MutexGuard<'static, Option<ProgressBar>> {
+    lock(&BAR)
 }
 
 /// Writes to standard error where the bar does not stand in the way.
 pub fn beside_the_bar(write: impl FnOnce()) {
-    match &*lock() {
+    match &*shown_bar() {
         Some(bar) => bar.suspend(write),
         None => write(),
     }

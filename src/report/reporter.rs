@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use crate::cli::{Accept, OnError};
 use crate::fault::Fault;
-use crate::files::input::{plain, spoken};
 use crate::llm::http::Between;
 use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::breaches::Breach;
@@ -24,6 +23,8 @@ use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::Bill;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
+use crate::wording::readable_source;
+use crate::wording::reason;
 
 /// Lines on standard error, as many as the user wants.
 #[derive(Debug, Clone, Copy)]
@@ -53,13 +54,13 @@ impl<'s> Said<'s> {
 
     /// A breach of the provider's rules: what `--check` is asked for, so it is said even where little is wanted.
     pub fn breach(self, source: &str, breach: &Breach) {
-        self.line(&format!("{}: message {}: {breach}", spoken(source), breach.message));
+        self.line(&format!("{}: message {}: {breach}", readable_source(source), breach.message));
     }
 
     /// Why a transcript is left alone that could have been cut by the rules.
     pub fn refused(self, source: &str, plan: &Plan) {
         if let Some(reason) = plan.reason.as_ref().filter(|_| plan.refused && !self.settings.quiet) {
-            self.line(&format!("{} is left as it is: {reason}", spoken(source)));
+            self.line(&format!("{} is left as it is: {reason}", readable_source(source)));
         }
     }
 
@@ -67,14 +68,17 @@ impl<'s> Said<'s> {
     pub fn dropping(self, source: &str, calls: usize) {
         if calls > 0 && !self.settings.quiet {
             let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
-            self.line(&format!("{}: {calls}, since the format has no way to write a result for it", spoken(source)));
+            self.line(&format!(
+                "{}: {calls}, since the format has no way to write a result for it",
+                readable_source(source)
+            ));
         }
     }
 
     /// How many breaches there are to be mended.
     pub fn repairing(self, source: &str, found: usize) {
         if self.settings.verbose {
-            self.line(&format!("{}: {found} breaches of its provider's rules", spoken(source)));
+            self.line(&format!("{}: {found} breaches of its provider's rules", readable_source(source)));
         }
     }
 
@@ -86,7 +90,7 @@ impl<'s> Said<'s> {
         let dry_run = DryRun::new(source, transcript, plan, tally, self.settings);
         let size = format!(
             "{}: {}, {} messages, {} tokens ({})",
-            spoken(source),
+            readable_source(source),
             dry_run.format,
             dry_run.messages,
             dry_run.tokens,
@@ -114,7 +118,7 @@ impl<'s> Said<'s> {
     /// What is saved and what it costs, as it is or, before there is a summary, about.
     pub fn economy(self, source: &str, economy: Option<&Economy>, about: bool) {
         if let Some(economy) = economy.filter(|_| self.settings.verbose) {
-            self.line(&format!("{}: {}", spoken(source), economy.sentence(about, self.reader())));
+            self.line(&format!("{}: {}", readable_source(source), economy.sentence(about, self.reader())));
         }
     }
 
@@ -144,7 +148,7 @@ impl<'s> Said<'s> {
                 None
             }
             Explain::Table => Some(Saving {
-                source: spoken(source).into_owned(),
+                source: readable_source(source).into_owned(),
                 messages: transcript.messages.len(),
                 tokens: total(transcript, tally, policy),
                 saved: tally.sum(&plan.summarized()),
@@ -174,7 +178,7 @@ impl<'s> Said<'s> {
             let counted = counted.unwrap_or_default();
             self.line(&format!(
                 "{}: {messages} messages became a summary of {tokens} tokens{counted}{cached}",
-                spoken(source)
+                readable_source(source)
             ));
         }
     }
@@ -182,7 +186,8 @@ impl<'s> Said<'s> {
     /// The summary that a real run with the same flags puts in the place of the history.
     pub fn previewed(self, source: &str, summary: &str) {
         if !self.settings.quiet {
-            let head = format!("tcompact: {}: the summary that a real run with these flags uses:", spoken(source));
+            let head =
+                format!("tcompact: {}: the summary that a real run with these flags uses:", readable_source(source));
             terminal::draw(&format!("{}\n\n{}\n\n", sanitize_line(&head), sanitize(summary.trim_end())));
         }
     }
@@ -191,14 +196,14 @@ impl<'s> Said<'s> {
     pub fn redacted(self, source: &str, counts: Option<&BTreeMap<&'static str, u64>>) {
         if let Some(counts) = counts.filter(|counts| self.settings.verbose && !counts.is_empty()) {
             let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            self.line(&format!("{}: secrets were masked: {}", spoken(source), places.join(", ")));
+            self.line(&format!("{}: secrets were masked: {}", readable_source(source), places.join(", ")));
         }
     }
 
     /// That an answer was refused, and is asked for once more.
     pub fn asked_again(self, source: &str, refusal: &Refusal) {
         if self.settings.verbose {
-            self.line(&format!("{}: {refusal}; asked once more", spoken(source)));
+            self.line(&format!("{}: {refusal}; asked once more", readable_source(source)));
         }
     }
 
@@ -207,7 +212,7 @@ impl<'s> Said<'s> {
         if self.settings.verbose {
             self.line(&format!(
                 "{}: the next {part} of {messages} messages are summarized by themselves, since not all fit the summarizer",
-                spoken(source)
+                readable_source(source)
             ));
         }
     }
@@ -217,7 +222,7 @@ impl<'s> Said<'s> {
         if !self.settings.quiet {
             self.line(&format!(
                 "{}: notes on a part of the history were cut off by their length limit; their whole lines are used",
-                spoken(source)
+                readable_source(source)
             ));
         }
     }
@@ -225,7 +230,7 @@ impl<'s> Said<'s> {
     /// That a summary could not be kept for another time.
     pub fn not_cached(self, error: &io::Error) {
         if !self.settings.quiet {
-            self.line(&format!("the summary could not be kept in --cache: {}; it is used all the same", plain(error)));
+            self.line(&format!("the summary could not be kept in --cache: {}; it is used all the same", reason(error)));
         }
     }
 
@@ -239,7 +244,7 @@ impl<'s> Said<'s> {
         .filter_map(|(done, what)| done.then_some(what))
         .collect();
         if !self.settings.quiet && !changes.is_empty() {
-            self.line(&format!("{}: nothing is summarized; {}", spoken(source), changes.join(", and ")));
+            self.line(&format!("{}: nothing is summarized; {}", readable_source(source), changes.join(", and ")));
         }
     }
 
@@ -258,12 +263,12 @@ impl<'s> Said<'s> {
                 }
                 None => "as --thinking drop says".to_owned(),
             };
-            self.line(&format!("{}: thinking removed, {blocks} in {messages}: {why}", spoken(source)));
+            self.line(&format!("{}: thinking removed, {blocks} in {messages}: {why}", readable_source(source)));
         }
         if removal.unknown > 0 {
             self.line(&format!(
                 "{}: signed thinking stays, since no model is named: the newest Claude models refuse it once the history before it has changed; --for names the model, --thinking drop removes it",
-                spoken(source)
+                readable_source(source)
             ));
         }
     }
@@ -280,14 +285,17 @@ impl<'s> Said<'s> {
         };
         if !self.settings.quiet {
             let pairs = self.settings.policy.pairs;
-            self.line(&format!("{}: {what}, as --pairs {pairs} lets it; --pairs strict does not", spoken(source)));
+            self.line(&format!(
+                "{}: {what}, as --pairs {pairs} lets it; --pairs strict does not",
+                readable_source(source)
+            ));
         }
     }
 
     /// That the last line is only the beginning of one.
     pub fn broken_off(self, source: &str, line: usize) {
         if !self.settings.quiet {
-            self.line(&format!("{}: line {line} breaks off; it is left as it is", spoken(source)));
+            self.line(&format!("{}: line {line} breaks off; it is left as it is", readable_source(source)));
         }
     }
 
@@ -296,7 +304,7 @@ impl<'s> Said<'s> {
         if !self.settings.quiet {
             self.line(&format!(
                 "{}: nothing of the history is left within --trim-tokens, so no summarizer is asked, and the summary is: {text}",
-                spoken(source)
+                readable_source(source)
             ));
         }
     }
@@ -306,7 +314,7 @@ impl<'s> Said<'s> {
     pub fn left(self, source: &str, why: &str) {
         let unexpected = self.settings.accept == Accept::Any && !self.settings.quiet;
         if self.settings.verbose || unexpected {
-            self.line(&format!("{}: left as it is: {why}", spoken(source)));
+            self.line(&format!("{}: left as it is: {why}", readable_source(source)));
         }
     }
 
@@ -319,12 +327,12 @@ impl<'s> Said<'s> {
             OnError::Embed if self.settings.archive.is_some() => "the summary is this message",
             OnError::Embed => "the summary is this message, and the history is gone",
         };
-        self.line(&format!("{}: {message}; {instead}", spoken(source)));
+        self.line(&format!("{}: {message}; {instead}", readable_source(source)));
     }
 
     /// That a model's summary goes without the facts that it lacks.
     pub fn without_ledger(self, source: &str, fault: &Fault) {
-        self.line(&format!("{}: {fault}; the summary has no ledger beside it", spoken(source)));
+        self.line(&format!("{}: {fault}; the summary has no ledger beside it", readable_source(source)));
     }
 
     /// That nobody said who was to write the summary.
@@ -351,7 +359,7 @@ impl<'s> Said<'s> {
     /// What became of one of several inputs.
     pub fn became(self, source: &str, what: &str) {
         if self.settings.verbose {
-            self.line(&format!("{}: {what}", spoken(source)));
+            self.line(&format!("{}: {what}", readable_source(source)));
         }
     }
 

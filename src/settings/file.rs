@@ -11,11 +11,11 @@ use anyhow::Result;
 use serde_json::{Map, Value as Json};
 
 use crate::exit::Failure;
-use crate::files::input::plain;
 use crate::settings::deerflow;
 use crate::settings::keys::{Keys, Kind};
 use crate::settings::layers::{ConfigFile, Given, Source, Value};
 use crate::slip::Slip;
+use crate::wording::reason;
 
 /// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
 const MOST_BYTES: u64 = 1 << 18;
@@ -41,7 +41,7 @@ pub(super) fn read(
         Err(error) if named.is_none() && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(ConfigFile::default());
         }
-        Err(error) => return Err(Failure::usage(format!("--config {name} cannot be read: {}", plain(&error))).into()),
+        Err(error) => return Err(Failure::usage(format!("--config {name} cannot be read: {}", reason(&error))).into()),
     };
     let text = text.map_err(wrong)?;
     let text = text.trim_start_matches('\u{feff}');

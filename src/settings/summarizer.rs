@@ -7,7 +7,6 @@ use reqwest::Url;
 
 use crate::cli::{Arguments, Facts};
 use crate::exit::Failure;
-use crate::files::input::plain;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
 use crate::llm::http::{Tell, Wire};
@@ -26,6 +25,7 @@ use crate::summary::exchange::Usage;
 use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
+use crate::wording::reason;
 
 /// The name of the embedded summarizer.
 pub(super) const EXTRACTIVE: &str = "extractive";
@@ -308,7 +308,7 @@ pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> 
     let cache = Cache::open(folder).map_err(|error| {
         let name = folder.display();
         let message =
-            format!("--cache {name} cannot be used: {}; name a directory that can be written to", plain(&error));
+            format!("--cache {name} cannot be used: {}; name a directory that can be written to", reason(&error));
         Failure::unreadable(message)
     })?;
     Ok(Some(cache))

@@ -15,8 +15,8 @@ use crate::sanitize::sanitize;
 use crate::tokens::Tally;
 use crate::transcript::compaction::Compaction;
 use crate::transcript::{Message, Transcript};
+use crate::wording::{counted, readable_source};
 
-use crate::files::input::spoken;
 use crate::report::brief;
 use crate::report::columns::{Line, fitted, fitted_end, width, wrapped};
 
@@ -161,11 +161,11 @@ impl Picture<'_, '_> {
         let size = format!(
             "{}, {}, {} tokens ({}){window}",
             transcript.format.name(),
-            counted(transcript.messages.len()),
+            counted(transcript.messages.len(), "message"),
             total(transcript, tally, policy),
             tally.counter()
         );
-        let name = spoken(self.source);
+        let name = readable_source(self.source);
         let beside = columns.checked_sub(width(&size) + 2).filter(|left| *left >= NAME.min(width(&name)));
         first.add(BOLD, fitted_end(&name, beside.unwrap_or(columns)));
         if beside.is_some() {
@@ -362,10 +362,6 @@ fn numbers(names: impl Iterator<Item = String>) -> Vec<String> {
         }
     }
     counts.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count} {name}") }).collect()
-}
-
-pub(super) fn counted(messages: usize) -> String {
-    if messages == 1 { "1 message".to_owned() } else { format!("{messages} messages") }
 }
 
 impl Layout {

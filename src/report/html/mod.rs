@@ -84,7 +84,7 @@ impl Row {
     }
 
     fn name(&self) -> String {
-        escaped(&crate::files::input::spoken(self.text("source")))
+        escaped(&crate::wording::readable_source(self.text("source")))
     }
 
     /// Failures first, then those that lose most; which was done first does not matter.

@@ -7,8 +7,9 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::report::brief;
-use crate::report::explain::{Fate, Picture, Row, counted};
+use crate::report::explain::{Fate, Picture, Row};
 use crate::transcript::{Message, Transcript};
+use crate::wording::counted;
 
 use crate::report::html::escape::{block, escaped, grouped};
 
@@ -163,7 +164,7 @@ impl List<'_, '_, '_> {
             self.one_of_run(index, out);
         }
         if left_out > 0 {
-            let _ = writeln!(out, "<li class=\"left-out\">… {} are left out here …</li>", counted(left_out));
+            let _ = writeln!(out, "<li class=\"left-out\">… {} are left out here …</li>", counted(left_out, "message"));
         }
         for index in last {
             self.one_of_run(index, out);
@@ -275,7 +276,7 @@ impl List<'_, '_, '_> {
                 let _ = writeln!(
                     out,
                     "<li><i class=\"{fate}\" aria-hidden=\"true\"></i> {fate}: {}, {} tokens</li>",
-                    counted(indices.len()),
+                    counted(indices.len(), "message"),
                     grouped(picture.tally.sum(&indices)),
                     fate = fate.word()
                 );

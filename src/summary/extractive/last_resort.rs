@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::summary::ledger::clipped;
 use crate::tokens::Counter;
 use crate::transcript::{Content, Message, PartKind};
+use crate::wording::counted;
 
 use crate::summary::extractive::notes::{Notes, Section};
 
@@ -73,8 +74,4 @@ fn without_text(messages: &[&Message<'_>]) -> String {
         .collect();
     let of = if held.is_empty() { String::new() } else { format!(" ({})", held.join(", ")) };
     format!("{} without text{of}.", counted(messages.len(), "message"))
-}
-
-fn counted(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
