@@ -4,7 +4,6 @@
 
 mod brief;
 pub mod errors;
-pub mod tables;
 mod values;
 
 use std::path::PathBuf;

@@ -36,7 +36,7 @@ use crate::llm::cache::Cache;
 use crate::plan::{Plan, Policy, Rules, mark_summaries};
 use crate::report::diff::Diff;
 use crate::report::json::{self, Conversation, DryRun, Status};
-use crate::report::reporter::Said;
+use crate::report::reporter::{self, Said};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit, thinking};
 use crate::sanitize::sanitize_line;
@@ -65,6 +65,11 @@ use work::{introduced, message_tokens};
 /// What stopped it. Nothing has been written then, but for lines of a stream.
 pub fn run(mut settings: Settings) -> Result<Exit> {
     Said::new(&settings).settings();
+    match (settings.quiet, settings.verbose) {
+        (true, _) => {}
+        (false, true) => settings.summarizer.listen(reporter::between),
+        (false, false) => settings.summarizer.listen(reporter::long_waits),
+    }
     let inputs = inputs::find(&settings)?;
     settings.many = inputs.many;
     settings.explain = settings.explain.map(|how| if inputs.many { Explain::Table } else { how });

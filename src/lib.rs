@@ -54,32 +54,38 @@
 //! read -> transcript -> tokens -> plan -> summary -> rewrite -> write
 //! ```
 //!
+//! A room imports only rooms above it in this list.
+//!
 //! - [`transcript`]: what was read, as messages that know their place. Framing (JSON, JSONL), the lists in envelopes,
 //!   telling the format, what its provider asks of the order of messages, and a file for each format.
 //! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
 //! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
 //!   Which rules of its provider a conversation breaks, and what a compaction saves and when it has paid.
-//! - [`summary`]: what to put there. The ledger of facts that no summary may lose, the embedded summarizer, the prompt,
-//!   endpoints, commands, whether an answer is taken, and where it is kept for another time. A provider is two pure
-//!   functions; what is sent, and how often, is apart.
-//! - [`rewrite`]: edits of the source and their application, and the way back; mending breaches; masking secrets; the
+//! - [`summary`]: what to put there without a model: the ledger of facts that no summary may lose and the embedded
+//!   summarizer; the prompt, the exchange with whoever writes summaries, and whether an answer is accepted.
+//! - [`rewrite`]: edits of the source and their application, and the way back; repairing violations; masking secrets; the
 //!   update of a LangGraph state.
-//! - [`run`]: the outside. Which files are read and where results go, reading, writing whole or not at all, the journal of
-//!   what is finished, whose turn it is, what is said and drawn for people.
-//! - [`app`] strings these together; [`cli`] has the flags, [`settings`] where else they are given and what they mean,
-//!   [`exit`] how it all ends, [`interrupt`] how it ends before its time, [`fault`] what becomes of bugs of its own,
-//!   [`hash`] how texts and files are known again, [`slip`] what was probably meant by a text that is wrong, [`sanitize`]
-//!   what a terminal must not be sent.
+//! - [`files`]: reading files and standard streams; writing them whole or not at all, never through a link.
+//! - [`llm`]: who else writes summaries. Providers, what each model wants, HTTP, retries, the limits that all workers
+//!   share, the cache, commands. A provider is two pure functions; what is sent, and how often, is apart.
+//! - [`cli`]: the flags, their help, and what is wrong with a command line.
+//! - [`settings`]: preset, config file, environment and flags in layers, and what they mean together.
+//! - [`report`]: who is told: lines on standard error, progress, JSON, pictures, the page, the tables of `--list`.
+//! - [`engine`]: the way of a conversation through the rooms, batches and streams, the journal of what is finished.
+//!
+//! Below the rooms stand [`exit`] (how it all ends), [`interrupt`] (how it ends before its time), [`fault`] (what becomes
+//! of its own bugs), [`hash`], [`sanitize`] (what a terminal must not be sent), [`slip`] (what was probably meant by a text
+//! that is wrong), [`sync`] (locks) and [`wording`].
 //!
 //! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
-//! Nothing is written until everything that can fail has not.
+//! Nothing is written until everything that can fail has not. A test holds both lists.
 //!
 //! # Registries
 //!
-//! A format is a file in [`transcript::format`], a row in [`transcript::format::FORMATS`] and a folder in `fixtures/`, with
+//! A format is a file in [`transcript::formats`], a row in [`transcript::formats::FORMATS`] and a folder in `fixtures/`, with
 //! pieces in `fixtures/bricks/` of which tests make conversations. A provider is a row in
-//! [`summary::provider::PROVIDERS`] and, where it speaks like no other, a file; a preset is a row in
-//! [`presets::PRESETS`]. Help, tables and tests are drawn from these.
+//! [`llm::providers::PROVIDERS`] and, where it speaks like no other, a file; a preset is a row in
+//! [`settings::presets::PRESETS`]. Help, tables and tests are drawn from these.
 //!
 //! # What is deliberately absent
 //!

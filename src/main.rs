@@ -3,12 +3,12 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use tcompact::cli::tables;
 use tcompact::cli::{self, When};
 use tcompact::engine;
 use tcompact::exit::{Exit, Failure};
 use tcompact::fault;
 use tcompact::files::output;
+use tcompact::report::tables;
 use tcompact::sanitize::{sanitize, sanitize_line};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;

@@ -21,7 +21,6 @@ use std::sync::atomic::AtomicU64;
 use anyhow::Result;
 
 use crate::cli::{Accept, Arguments, Emit, OnError, When};
-use crate::engine::ordered_output;
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
@@ -33,6 +32,7 @@ use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::{self, Removal, Thinking};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Recipe, Trim};
+use crate::sync::cores_of_machine;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::transcript::Transcript;
@@ -218,7 +218,7 @@ impl Settings {
 
     /// How many conversations are worked on at once.
     pub fn jobs(&self) -> usize {
-        self.jobs.unwrap_or_else(ordered_output::of_machine)
+        self.jobs.unwrap_or_else(cores_of_machine)
     }
 
     /// The thinking that goes from the messages which a plan has stay: none where it leaves their history as it was.

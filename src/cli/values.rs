@@ -1,10 +1,15 @@
 //! What flags take, and how that is understood.
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use serde_json::{Map, Value};
 
 use crate::plan::size::{Size, whole};
+use crate::rewrite::repair::Repair;
+use crate::rewrite::thinking::Thinking;
 use crate::slip::{Slip, nearest};
+use crate::transcript::formats::SummaryRole;
+use crate::transcript::framing::Lines;
 
 /// Sizes that must all be reached.
 #[derive(Debug, Clone)]
@@ -203,4 +208,43 @@ impl Generated {
             Generated::Man => ("tcompact.1", include_str!("../../completions/tcompact.1")),
         }
     }
+}
+
+/// The values of a flag for a type of the rooms that know no flags: each with its name and its help.
+macro_rules! values_of {
+    ($type:ty: $($value:path => $name:literal, $help:literal;)+) => {
+        impl ValueEnum for $type {
+            fn value_variants<'a>() -> &'a [Self] {
+                &[$($value),+]
+            }
+
+            fn to_possible_value(&self) -> Option<PossibleValue> {
+                Some(match self {
+                    $($value => PossibleValue::new($name).help($help),)+
+                })
+            }
+        }
+    };
+}
+
+values_of! { SummaryRole:
+    SummaryRole::User => "user", "As if the user had said it; every provider takes it";
+    SummaryRole::System => "system", "As an instruction";
+    SummaryRole::Assistant => "assistant", "As if the model had said it";
+}
+
+values_of! { Lines:
+    Lines::Messages => "messages", "One message a line: the file is one conversation";
+    Lines::Conversations => "conversations", "One conversation a line: a list of messages, or an object around one";
+}
+
+values_of! { Repair:
+    Repair::Drop => "drop", "They are taken away";
+    Repair::Synthesize => "synthesize", "They are given a result that says there is none";
+}
+
+values_of! { Thinking:
+    Thinking::Auto => "auto", "It is removed where its model is one that binds it to the messages before it";
+    Thinking::Keep => "keep", "It stays";
+    Thinking::Drop => "drop", "It is removed";
 }

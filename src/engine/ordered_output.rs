@@ -2,17 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, LazyLock, Mutex};
+use std::sync::{Condvar, Mutex};
 
 use crate::summary::exchange::{Answers, Bill, NoAnswer, Reply, Request};
-use crate::sync::{lock, unpoisoned};
-
-/// Cores of the machine. It takes the system longer to tell than a short conversation takes to be read, so it is asked no
-/// sooner than there are two who would work, and once.
-pub fn of_machine() -> usize {
-    static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
-    *CORES
-}
+use crate::sync::{cores_of_machine, lock, unpoisoned};
 
 /// Cores of the machine, of which each that computes holds one.
 #[derive(Debug)]
@@ -33,7 +26,7 @@ struct Taken {
 impl Cores {
     /// Those of the machine, all free.
     pub fn of_machine() -> Self {
-        Cores { most: of_machine, state: Mutex::default(), freed: Condvar::new() }
+        Cores { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Does something while holding a core.

@@ -41,7 +41,7 @@ pub struct Wire {
     idle: Duration,
     patience: Patience,
     pace: Option<Pace>,
-    tell: Tell,
+    tell: OnceLock<Tell>,
     learned: Learned,
     limiter: Limiter,
     client: OnceLock<Client>,
@@ -70,15 +70,14 @@ struct Attempt {
 }
 
 impl Wire {
-    /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted. `tell` is told
-    /// of what happens between two attempts.
-    pub fn new(timeout: Duration, patience: Patience, pace: Option<Pace>, tell: Tell) -> Self {
+    /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted.
+    pub fn new(timeout: Duration, patience: Patience, pace: Option<Pace>) -> Self {
         Wire {
             timeout,
             idle: IDLE_TIMEOUT,
             patience,
             pace,
-            tell,
+            tell: OnceLock::new(),
             learned: Learned::default(),
             limiter: Limiter::default(),
             client: OnceLock::new(),
@@ -121,8 +120,8 @@ impl Wire {
             };
             let failed = Failed { message: masked(failed.message), ..failed };
             match permit.end(Some(&failed)) {
-                Some(Changed::Stopped) => (self.tell)(Between::Stop(&failed.message)),
-                Some(Changed::Slower(at_once)) => (self.tell)(Between::Slower(&failed.message, at_once)),
+                Some(Changed::Stopped) => self.happens(Between::Stop(&failed.message)),
+                Some(Changed::Slower(at_once)) => self.happens(Between::Slower(&failed.message, at_once)),
                 None => {}
             }
             let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
@@ -132,20 +131,31 @@ impl Wire {
                 return Err(Failed { message, ..failed });
             }
             match self.learned.learn(endpoint, complaint, &body, &known) {
-                Lesson::New(change) => (self.tell)(Between::Change(&failed.message, &change)),
+                Lesson::New(change) => self.happens(Between::Change(&failed.message, &change)),
                 Lesson::Known => {}
                 Lesson::Nothing => return Err(failed),
             }
             changed += 1;
         };
         let wait = |pause: Duration, failed: &Failed| {
-            (self.tell)(Between::Wait(&failed.message, pause));
+            self.happens(Between::Wait(&failed.message, pause));
             thread::sleep(pause);
         };
         let reply = self.patience.persist(attempt, wait);
         bill.requests += sent;
         bill.retries += sent.saturating_sub(1 + changed);
         reply
+    }
+
+    /// Has `tell` be told of what happens between two attempts. The first who asks for it is.
+    pub fn listen(&self, tell: Tell) {
+        let _ = self.tell.set(tell);
+    }
+
+    fn happens(&self, what: Between<'_>) {
+        if let Some(tell) = self.tell.get() {
+            tell(what);
+        }
     }
 
     fn build(&self, endpoint: &Endpoint) -> Result<Client, String> {
@@ -345,8 +355,7 @@ mod tests {
         let provider = by_name("openai").expect("a provider");
         let endpoint = Endpoint { provider, model: "m".to_owned(), base_url, key: None, request_json: Map::new() };
         let patience = Patience { retries: 0, persistence: Persistence::Own };
-        let wire =
-            Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None, |_| {}) };
+        let wire = Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None) };
         let started = Instant::now();
         let request = Request { system: None, prompt: "p".to_owned(), limit: 9, thoughts: 0 };
         let error = wire.post(&endpoint, &request, &mut Bill::default()).expect_err("it stalls");

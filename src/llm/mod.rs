@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use crate::summary::exchange::{Answers, Bill, FailureKind, NoAnswer, Reply, Request};
 
-use http::Wire;
+use http::{Tell, Wire};
 use pace::Pace;
 use providers::Endpoint;
 
@@ -31,6 +31,15 @@ pub enum Summarizer {
     Endpoint(Endpoint, Box<Wire>),
     /// A command, how long it may take, and how often it may be run.
     Command(String, Duration, Option<Pace>),
+}
+
+impl Summarizer {
+    /// Has `tell` be told of what happens between two requests.
+    pub fn listen(&self, tell: Tell) {
+        if let Summarizer::Endpoint(_, wire) = self {
+            wire.listen(tell);
+        }
+    }
 }
 
 impl Answers for Summarizer {

@@ -12,6 +12,19 @@ use crate::wording::counted;
 
 const MILLION: f64 = 1e6;
 
+/// Tokens that a provider counts, and what they cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Billed {
+    /// Of the prompts.
+    pub input_tokens: u64,
+    /// Of the answers, thoughts among them.
+    pub output_tokens: u64,
+    /// How many of these were thoughts.
+    pub reasoning_tokens: u64,
+    /// US dollars: what the provider says, or what the table of models does; none where neither is known.
+    pub cost_usd: Option<f64>,
+}
+
 /// What is saved and spent. Money is in US dollars, and not there where a price is not known: none is ever made up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Economy {

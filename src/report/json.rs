@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::exit::Failure;
-use crate::plan::economy::Economy;
+use crate::plan::economy::{Billed, Economy};
 use crate::plan::{Plan, total};
 use crate::sanitize::sanitize_json;
 use crate::settings::Settings;
@@ -275,19 +275,6 @@ impl Conversation {
             }
         }
     }
-}
-
-/// Tokens that a provider counts, and what they cost.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Billed {
-    /// Of the prompts.
-    pub input_tokens: u64,
-    /// Of the answers, thoughts among them.
-    pub output_tokens: u64,
-    /// How many of these were thoughts.
-    pub reasoning_tokens: u64,
-    /// US dollars: what the provider says, or what the table of models does; none where neither is known.
-    pub cost_usd: Option<f64>,
 }
 
 /// Refuses a report that is one of `others`, or that cannot be written; a report that is there stays as it is.

@@ -8,4 +8,5 @@ pub mod html;
 pub mod json;
 pub mod progress;
 pub mod reporter;
+pub mod tables;
 pub mod terminal;

@@ -18,7 +18,7 @@ use crate::transcript::{self, Content, Message, PartKind, Role, Transcript};
 use crate::rewrite::{Edit, Style, elements};
 
 /// How calls are mended that have no result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
     /// They are taken away.
     Drop,

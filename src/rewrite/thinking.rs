@@ -19,7 +19,7 @@ use crate::rewrite::repair::{NO_ANSWER, is_all};
 use crate::rewrite::{Edit, Style, arguments, elements};
 
 /// What is done with thinking behind history that has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
     /// It is removed where its model is one that binds it to the messages before it.
     Auto,

@@ -9,18 +9,17 @@ use crate::cli::{Arguments, Facts};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
-use crate::llm::http::{Tell, Wire};
+use crate::llm::http::Wire;
 use crate::llm::pace::Pace;
-use crate::llm::providers::parameters::THOUGHTS;
 use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::retry::Patience;
 use crate::llm::secret::Secret;
+use crate::plan::economy::Billed;
 use crate::plan::economy::Prices;
-use crate::report::json::Billed;
-use crate::report::reporter;
 use crate::settings::layers::Given;
 use crate::settings::request_json;
 use crate::slip::{Slip, nearest, quoted};
+use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::Usage;
 use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
@@ -65,12 +64,7 @@ pub(super) fn summarizer(
     let request_json = arguments.request_json.clone().map(|given| given.0).unwrap_or_default();
     request_json::check(&request_json, name)?;
     let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
-    let tell: Tell = match (arguments.quiet, arguments.verbose) {
-        (true, _) => |_| {},
-        (false, true) => reporter::between,
-        (false, false) => reporter::long_waits,
-    };
-    let wire = Wire::new(timeout, patience, arguments.rate.map(Pace::new), tell);
+    let wire = Wire::new(timeout, patience, arguments.rate.map(Pace::new));
     Ok(Summarizer::Endpoint(
         Endpoint { provider, model: model.to_owned(), base_url, key, request_json },
         Box::new(wire),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::llm::providers::parameters::THOUGHTS;
+use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};
 use crate::summary::ledger::spoken;
 use crate::summary::prompt::words;

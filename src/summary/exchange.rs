@@ -2,6 +2,9 @@
 
 use crate::sanitize::is_control;
 
+/// Tokens that a model gets for its thoughts, beside those of the summary.
+pub const THOUGHTS: u64 = 4096;
+
 /// What a summarizer answered.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {

@@ -15,7 +15,7 @@ use crate::transcript::source::{Source, SyntaxError};
 use crate::transcript::{Bound, Message, Note, Transcript};
 
 /// How the lines of a JSONL file are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
     /// One message a line: the file is one conversation.
     Messages,

@@ -4,9 +4,6 @@
 //! The tables are the providers' documentation and SDKs as of November 2026. The first row whose pattern matches counts.
 //! What they lack or have wrong is learned from the server's own answer, by [`crate::llm::adapt`].
 
-/// Tokens that a model gets for its thoughts, beside those of the summary.
-pub const THOUGHTS: u64 = 4096;
-
 /// The parameters of one provider's models.
 #[derive(Debug)]
 pub struct Parameters {

@@ -260,7 +260,7 @@ pub struct SummaryMessage<'s> {
 }
 
 /// The role a summary is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryRole {
     /// As if the user had said it; every provider takes it.
     User,
