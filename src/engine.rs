@@ -36,12 +36,12 @@ use crate::llm::cache::Cache;
 use crate::plan::{Plan, Policy, Rules, mark_summaries};
 use crate::report::diff::Diff;
 use crate::report::json::{self, Conversation, DryRun, Status};
-use crate::report::reporter::{self, Said};
+use crate::report::reporter::{self, Reporter};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit, thinking};
 use crate::sanitize::sanitize_line;
 use crate::settings::{Destination, Explain, Settings};
-use crate::summary::exchange::Answers;
+use crate::summary::exchange::SummaryBackend;
 use crate::transcript::formats::{Place, SummaryMessage};
 use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::source::Source;
@@ -49,12 +49,12 @@ use crate::transcript::{Transcript, coercion};
 use crate::wording::{readable_source, reason};
 
 pub use archive::Archived;
-pub use outcome::{Made, Outcome};
+pub use outcome::{Outcome, Rewritten};
 pub use restore::restore;
 
 use account::Account;
 use archive::Changed;
-use conversation::{Done, Task};
+use conversation::{Compaction, Task};
 use inputs::Inputs;
 use journal::Journal;
 use work::{introduced, message_tokens};
@@ -64,7 +64,7 @@ use work::{introduced, message_tokens};
 /// # Errors
 /// What stopped it. Nothing has been written then, but for lines of a stream.
 pub fn run(mut settings: Settings) -> Result<Exit> {
-    Said::new(&settings).settings();
+    Reporter::new(&settings).settings();
     match (settings.quiet, settings.verbose) {
         (true, _) => {}
         (false, true) => settings.summarizer.listen(reporter::between),
@@ -87,18 +87,18 @@ pub fn run(mut settings: Settings) -> Result<Exit> {
         interrupt::end_at_once();
     }
     let (exit, totals) = batch::run(&settings, &inputs, journal)?;
-    let said = Said::new(&settings);
+    let reporter = Reporter::new(&settings);
     if !settings.dry_run && !settings.check {
-        said.disabled();
+        reporter.disabled();
         if totals.compacted > 0 {
-            said.default_summarizer();
-            said.prompt_not_used();
+            reporter.default_summarizer();
+            reporter.prompt_not_used();
         }
         if inputs.many && !settings.diff {
-            said.totals(&totals);
+            reporter.totals(&totals);
         }
     }
-    said.largest(&totals.largest);
+    reporter.largest(&totals.largest);
     let nothing = settings.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
 }
@@ -165,7 +165,7 @@ fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
 pub fn made(
     settings: &Settings,
     input: &Input,
-    answers: &dyn Answers,
+    answers: &dyn SummaryBackend,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     if settings.check {
@@ -184,7 +184,7 @@ pub fn made(
     archived.extend(outcome.archived);
     // When it is written, what was mended is no longer there, and lines are not either.
     if matches!(whole, Cow::Owned(_)) || input.as_lines {
-        outcome.made = Made::Text(mem::take(&mut outcome.made).text(&whole.text));
+        outcome.made = Rewritten::Text(mem::take(&mut outcome.made).text(&whole.text));
     }
     Ok(Outcome { changed: outcome.made.changes(&input.text), archived, ..outcome })
 }
@@ -247,13 +247,13 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
 pub fn process(
     settings: &Settings,
     input: &Input,
-    answers: &dyn Answers,
+    answers: &dyn SummaryBackend,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     let source = json(input)?;
     let document = read(settings, input, &source)?;
     check_messages(settings, &input.name, &document)?;
-    document.broken_off.into_iter().for_each(|line| Said::new(settings).broken_off(&input.name, line));
+    document.broken_off.into_iter().for_each(|line| Reporter::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
         true => dry_run(settings, input, &document, answers, conversations),
         false => compact(settings, input, &document, answers, conversations),
@@ -323,7 +323,7 @@ fn dry_run(
     settings: &Settings,
     input: &Input,
     document: &Document<'_>,
-    answers: &dyn Answers,
+    answers: &dyn SummaryBackend,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     let (mut text, mut compacted) = (String::new(), false);
@@ -334,14 +334,14 @@ fn dry_run(
             compacted |= plan.cutoff > 0;
             let told = settings.json || settings.verbose || settings.explain.is_some();
             let economy = told.then(|| economy::estimated(settings, seen, plan, tally)).flatten();
-            let said = Said::new(settings);
-            said.planned(&source, seen, plan, tally);
-            said.economy(&source, economy.as_ref(), true);
-            said.parted(&source, plan);
-            said.thinking(&source, &settings.thinking_removed(transcript, plan));
+            let reporter = Reporter::new(settings);
+            reporter.planned(&source, seen, plan, tally);
+            reporter.economy(&source, economy.as_ref(), true);
+            reporter.parted(&source, plan);
+            reporter.thinking(&source, &settings.thinking_removed(transcript, plan));
             if let Some(how) = explained(settings, input, document) {
                 let saving = conversation::shown_masked(settings, seen, |shown| {
-                    said.explained(how, &source, shown, plan, tally, economy.as_ref())
+                    reporter.explained(how, &source, shown, plan, tally, economy.as_ref())
                 });
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
                 conversations.push(Conversation { saving, ..untouched });
@@ -359,7 +359,7 @@ fn dry_run(
         });
         previewed?;
     }
-    Ok(Outcome { made: Made::Text(text), compacted, ..Outcome::default() })
+    Ok(Outcome { made: Rewritten::Text(text), compacted, ..Outcome::default() })
 }
 
 /// How a conversation of a document is drawn, if it is.
@@ -373,7 +373,7 @@ fn compact(
     settings: &Settings,
     input: &Input,
     document: &Document<'_>,
-    answers: &dyn Answers,
+    answers: &dyn SummaryBackend,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
     let mut changed: Vec<Changed<'_, '_>> = Vec::new();
@@ -396,7 +396,7 @@ fn compact(
             updates.push_str(&rewrite::update(transcript, &done.plan, done.summary.as_ref(), &done.edits));
         }
         if settings.diff {
-            let Done { plan, summary, edits, .. } = &done;
+            let Compaction { plan, summary, edits, .. } = &done;
             let (counter, summary) = (settings.counter, summary.as_ref());
             let draw = |masked: Option<(&Transcript<'_>, &Transcript<'_>)>| {
                 Diff { source: &source, transcript, masked, counter, plan, summary, edits }.draw()
@@ -412,14 +412,14 @@ fn compact(
         changed.push(Changed { transcript, source, edits, removed: done.plan.removed(), archived: done.archived });
     }
     if settings.diff {
-        return Ok(Outcome { made: Made::Text(terminal::printed(diffs)), compacted, ..Outcome::default() });
+        return Ok(Outcome { made: Rewritten::Text(terminal::printed(diffs)), compacted, ..Outcome::default() });
     }
     let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
     rewrite::sort(&mut edits);
     let archived = archive::kept(settings, document.source, &edits, changed);
     let made = match settings.emit {
-        Emit::Messages => Made::Edited(edits),
-        Emit::Update => Made::Text(updates),
+        Emit::Messages => Rewritten::Edited(edits),
+        Emit::Update => Rewritten::Text(updates),
     };
     Ok(Outcome { made, compacted, archived, ..Outcome::default() })
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use crate::slip::Slip;
+use crate::diagnostic::Diagnostic;
 
 /// How the program ends. Scripts depend on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,8 +80,8 @@ impl Failure {
 
     /// The same with the text that is wrong, and carets under it.
     #[must_use]
-    pub fn showing(mut self, text: &str, slip: &Slip) -> Self {
-        self.shown.extend(slip.drawn(text));
+    pub fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
+        self.shown.extend(diagnostic.drawn(text));
         self
     }
 

@@ -74,7 +74,7 @@
 //! - [`engine`]: the way of a conversation through the rooms, batches and streams, the journal of what is finished.
 //!
 //! Below the rooms stand [`exit`] (how it all ends), [`interrupt`] (how it ends before its time), [`fault`] (what becomes
-//! of its own bugs), [`hash`], [`sanitize`] (what a terminal must not be sent), [`slip`] (what was probably meant by a text
+//! of its own bugs), [`hash`], [`sanitize`] (what a terminal must not be sent), [`diagnostic`] (what was probably meant by a text
 //! that is wrong), [`sync`] (locks) and [`wording`].
 //!
 //! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
@@ -93,6 +93,7 @@
 //! for each of some hundred requests will do. A build script: what is generated is committed, and a test says when it is stale.
 
 pub mod cli;
+pub mod diagnostic;
 pub mod engine;
 pub mod exit;
 pub mod fault;
@@ -105,7 +106,7 @@ pub mod report;
 pub mod rewrite;
 pub mod sanitize;
 pub mod settings;
-pub mod slip;
+
 pub mod summary;
 pub mod sync;
 pub mod tokens;

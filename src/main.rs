@@ -44,7 +44,7 @@ fn not_understood(error: &clap::Error) -> ExitCode {
         };
     }
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    complain(&cli::errors::told(error, &words));
+    complain(&cli::errors::describe(error, &words));
     Exit::Usage.into()
 }
 

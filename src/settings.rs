@@ -44,7 +44,8 @@ use layers::Resolved;
 use names::{find_model, from};
 use presets::{Preset, Ways};
 use summarizer::{
-    Writer, asks, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, unknown, writer_provider,
+    SummarizerModel, asks, cache, in_table, ledger, preview, summarizer, summarizer_name, unencrypted, unknown,
+    writer_provider,
 };
 
 /// What is to be done, in values that have been checked.
@@ -83,7 +84,7 @@ pub struct Settings {
     /// What they are called in a report.
     pub summarizer_name: String,
     /// What is known of the model that summarizes.
-    pub writer: Writer,
+    pub writer: SummarizerModel,
     /// Tokens that facts may have which are appended to a model's summary.
     pub ledger: u64,
     /// Whether secrets are masked.
@@ -185,7 +186,7 @@ impl Settings {
         let preview = preview(&arguments, &given);
         let asks = asks(&arguments, preview) && disabled.is_none();
         let settings = Self::checked(arguments, asks, summary_prompt, variable);
-        let mut settings = settings.map_err(|error| layers::blamed(&given, error))?;
+        let mut settings = settings.map_err(|error| layers::with_origin(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.template);
         settings.said = said;
         settings.preview = preview;
@@ -241,12 +242,12 @@ impl Settings {
     }
 
     /// Whether anybody is told what a compaction saves.
-    pub fn weighs(&self) -> bool {
-        self.tells() || self.verbose || self.preview
+    pub fn needs_costs(&self) -> bool {
+        self.has_report() || self.verbose || self.preview
     }
 
     /// Whether what became of each conversation is to be told, in a report or on a page.
-    pub fn tells(&self) -> bool {
+    pub fn has_report(&self) -> bool {
         self.report.is_some() || self.html.is_some()
     }
 
@@ -277,7 +278,7 @@ impl Settings {
         }
         let counter = counter(arguments.counter, model, preset);
         let writer_window = writer.map(|writer| writer.context_window);
-        let writer = Writer::new(&arguments, writer, counter);
+        let writer = SummarizerModel::new(&arguments, writer, counter);
         let (template, template_from) = template(&arguments, writer.asked_tokens, summary_prompt, &preset.recipe)?;
         let provider = model.map(|model| model.provider).or_else(|| writer_provider(&arguments));
         let archive = arguments.archive.clone();

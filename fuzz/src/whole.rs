@@ -14,7 +14,7 @@ use tcompact::rewrite::restoring::{Record, put_back};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::settings::presets::{self, PRESETS};
-use tcompact::summary::exchange::{Answers, Bill, NoAnswer, Reply, Request};
+use tcompact::summary::exchange::{SummaryBackend, Bill, NoAnswer, Reply, Request};
 use tcompact::transcript::formats::by_name;
 use tcompact::transcript::framing;
 use tcompact::transcript::source::Source;
@@ -24,7 +24,7 @@ use crate::choices::{Choices, split};
 /// Nobody is asked: the embedded summarizer writes.
 struct Nobody;
 
-impl Answers for Nobody {
+impl SummaryBackend for Nobody {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
         unreachable!("nobody is asked")
     }

@@ -6,8 +6,8 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::command;
+use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::plan::size::whole;
-use crate::slip::{Slip, nearest, quoted};
 use crate::tokens::models;
 
 /// What to try where nothing better is known.
@@ -50,7 +50,7 @@ const BESIDE: [(&str, &str); 5] = [
 const MOST_MISTAKES: usize = 8;
 
 /// An error of clap's in lines, the first to follow the name of the program; `words` are what was typed.
-pub fn told(error: &clap::Error, words: &[String]) -> String {
+pub fn describe(error: &clap::Error, words: &[String]) -> String {
     let lines = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_value(error, words),
         ErrorKind::UnknownArgument => of_flag(error, words),
@@ -62,12 +62,12 @@ pub fn told(error: &clap::Error, words: &[String]) -> String {
 }
 
 /// What is wrong with a value, where a part of it is known to be.
-pub fn slip(error: &clap::Error) -> Slip {
+pub fn diagnostic(error: &clap::Error) -> Diagnostic {
     let source = error.source();
-    match source.and_then(|source| source.downcast_ref::<Slip>()) {
-        Some(slip) => slip.clone(),
-        None if source.is_some() => Slip::new(source.map(ToString::to_string).unwrap_or_default()),
-        None => Slip::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or")))
+    match source.and_then(|source| source.downcast_ref::<Diagnostic>()) {
+        Some(diagnostic) => diagnostic.clone(),
+        None if source.is_some() => Diagnostic::new(source.map(ToString::to_string).unwrap_or_default()),
+        None => Diagnostic::new(format!("expected {}", listed(strings(error, ContextKind::ValidValue), "or")))
             .meant(text(error, ContextKind::SuggestedValue)),
     }
 }
@@ -81,7 +81,7 @@ pub fn mended(flag: &str, text: &str) -> Option<String> {
         match command.try_get_matches_from_mut(["tcompact".to_owned(), format!("{flag}={text}")]) {
             Ok(_) => return Some(text),
             Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
-                text = slip(&error).mended(&text)?;
+                text = diagnostic(&error).mended(&text)?;
             }
             Err(_) => return None,
         }
@@ -97,9 +97,9 @@ fn of_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
         let valid = if valid.is_empty() { String::new() } else { format!(": {}", listed(valid, "or")) };
         return Some(vec![format!("{name} needs a value{valid}"), attempt(name, None, words)]);
     }
-    let slip = slip(error);
-    let [shown, carets] = slip.drawn(&value);
-    let first = format!("invalid value '{value}' for '{flag}': {slip}");
+    let diagnostic = diagnostic(error);
+    let [shown, carets] = diagnostic.drawn(&value);
+    let first = format!("invalid value '{value}' for '{flag}': {diagnostic}");
     Some(vec![first, shown, carets, attempt(name, Some(&value), words)])
 }
 
@@ -109,7 +109,7 @@ fn of_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     if let Some((word, long)) = with_one_hyphen(&flag, words) {
         (flag, meant) = (word, Some(long));
     }
-    let [shown, carets] = Slip::new("").meant(meant.clone()).drawn(&flag);
+    let [shown, carets] = Diagnostic::new("").meant(meant.clone()).drawn(&flag);
     let next = meant.map_or(HELP.to_owned(), |name| {
         // Where anything is taken, what was given may be wrong in another way.
         let value = value_of(&flag, words).filter(|_| mended(&name, "?").is_none());

@@ -4,10 +4,10 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde_json::{Map, Value};
 
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::size::{Size, whole};
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
-use crate::slip::{Slip, nearest};
 use crate::transcript::formats::SummaryRole;
 use crate::transcript::framing::Lines;
 
@@ -16,13 +16,13 @@ use crate::transcript::framing::Lines;
 pub struct Clause(pub Vec<Size>);
 
 impl std::str::FromStr for Clause {
-    type Err = Slip;
+    type Err = Diagnostic;
 
-    fn from_str(text: &str) -> Result<Self, Slip> {
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let mut start = 0;
         let mut sizes = Vec::new();
         for part in text.split(',') {
-            sizes.push(part.parse().map_err(|slip: Slip| slip.in_part(start, part.len()))?);
+            sizes.push(part.parse().map_err(|diagnostic: Diagnostic| diagnostic.in_part(start, part.len()))?);
             start += part.len() + 1;
         }
         Ok(Clause(sizes))
@@ -46,19 +46,19 @@ impl std::str::FromStr for TrimTokens {
 pub struct RequestJson(pub Map<String, Value>);
 
 impl std::str::FromStr for RequestJson {
-    type Err = Slip;
+    type Err = Diagnostic;
 
-    fn from_str(text: &str) -> Result<Self, Slip> {
-        let example = |slip: Slip| slip.example(r#"{"temperature": 0.2}"#);
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let example = |diagnostic: Diagnostic| diagnostic.example(r#"{"temperature": 0.2}"#);
         match serde_json::from_str(text) {
             Ok(Value::Object(members)) => Ok(RequestJson(members)),
-            Ok(_) => Err(example(Slip::new("expected a JSON object"))),
+            Ok(_) => Err(example(Diagnostic::new("expected a JSON object"))),
             Err(error) => {
                 let line: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
                 let at = (line + error.column().saturating_sub(1)).min(text.len());
                 let what = error.to_string();
                 let what = what.split(" at line ").next().unwrap_or_default();
-                Err(example(Slip::new(format!("expected a JSON object: {what}")).at(at..text.len().min(at + 1))))
+                Err(example(Diagnostic::new(format!("expected a JSON object: {what}")).at(at..text.len().min(at + 1))))
             }
         }
     }
@@ -76,15 +76,15 @@ pub enum Facts {
 }
 
 impl std::str::FromStr for Facts {
-    type Err = Slip;
+    type Err = Diagnostic;
 
-    fn from_str(text: &str) -> Result<Self, Slip> {
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
         match text {
             "on" => Ok(Facts::On),
             "off" => Ok(Facts::Off),
-            _ => whole_or_none(text)
-                .map(Facts::Within)
-                .map_err(|_| Slip::new("expected on, off or a number of tokens").meant(nearest(text, ["on", "off"]))),
+            _ => whole_or_none(text).map(Facts::Within).map_err(|_| {
+                Diagnostic::new("expected on, off or a number of tokens").meant(nearest(text, ["on", "off"]))
+            }),
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::rewrite::redaction::Redactor;
 use crate::settings::Settings;
 use crate::summary::exchange::Bill;
 
-use crate::engine::work::Writer;
+use crate::engine::work::SummarySource;
 
 /// What is known of a conversation's way so far.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct Account {
     /// What is saved, and what it cost.
     pub(super) economy: Option<Economy>,
     /// Who wrote the summary.
-    pub(super) by: Option<Writer>,
+    pub(super) by: Option<SummarySource>,
     /// Places where secrets were masked, where they are to be.
     pub(super) redacted: Option<BTreeMap<&'static str, u64>>,
     /// What masked them, by the same placeholders for whatever is still to be shown.
@@ -79,9 +79,9 @@ impl Account {
     pub(super) fn closed(self, settings: &Settings, failed: bool) -> Conversation {
         let asked = self.bill.requests > 0 || self.bill.cached > 0;
         let provider = match self.by {
-            Some(Writer::Embedded) => Some("extractive"),
-            Some(Writer::Summarizer) => Some(settings.summarizer_name.as_str()),
-            Some(Writer::Nobody) | None => Some(settings.summarizer_name.as_str()).filter(|_| asked),
+            Some(SummarySource::Embedded) => Some("extractive"),
+            Some(SummarySource::Summarizer) => Some(settings.summarizer_name.as_str()),
+            Some(SummarySource::Nobody) | None => Some(settings.summarizer_name.as_str()).filter(|_| asked),
         };
         let status = match (failed, self.by) {
             (true, _) => Status::Failed,

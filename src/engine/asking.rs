@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use crate::cli::Accept;
 use crate::exit::Exit;
 use crate::llm::cache::Kept;
-use crate::report::reporter::Said;
-use crate::settings::summarizer::Writer;
+use crate::report::reporter::Reporter;
+use crate::settings::summarizer::SummarizerModel;
 use crate::summary::acceptance::Refusal;
 use crate::summary::exchange::FailureKind;
 use crate::summary::exchange::{NoAnswer, Reply, Request};
@@ -27,7 +27,7 @@ const SMALL_WINDOW: u64 = 4096;
 
 /// How the summarizer is asked: what is known of the model, and the prompt.
 pub(super) struct Terms<'s> {
-    writer: Writer,
+    writer: SummarizerModel,
     template: Cow<'s, Template>,
 }
 
@@ -65,7 +65,7 @@ impl Work<'_, '_> {
         if settings.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
         }
-        let Writer { asked_tokens: limit, thought_tokens: thoughts, .. } = terms.writer;
+        let SummarizerModel { asked_tokens: limit, thought_tokens: thoughts, .. } = terms.writer;
         let request = Request { system: settings.recipe.system, prompt, limit, thoughts };
         let is_usable = |reply: &Reply| match self.judged(reply, &terms.template, for_all) {
             Ok(()) => true,
@@ -94,7 +94,7 @@ impl Work<'_, '_> {
                 return Ok(Err(NoAnswer::new(FailureKind::Setup, message)));
             }
             Err(error) => {
-                Said::new(settings).not_cached(&error);
+                Reporter::new(settings).not_cached(&error);
                 None
             }
         };
@@ -105,7 +105,7 @@ impl Work<'_, '_> {
             _ => None,
         };
         if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
-            Said::new(settings).not_cached(&error);
+            Reporter::new(settings).not_cached(&error);
         }
         Ok(answer)
     }
@@ -124,7 +124,7 @@ impl Work<'_, '_> {
             // It is refused by the rules of a system that does not ask again.
             return Ok(reply);
         }
-        Said::new(settings).asked_again(self.source, &refusal);
+        Reporter::new(settings).asked_again(self.source, &refusal);
         let (said, thoughts) = refusal.correction(request.limit);
         let most = terms.writer.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
         let thoughts = thoughts.max(request.thoughts).min(most);
@@ -150,7 +150,7 @@ impl Work<'_, '_> {
             let Part { history, groups } = self.part(notes.as_deref(), rest, room);
             let for_all = groups == rest.len();
             if !for_all {
-                Said::new(self.settings).part(self.source, indices.len(), rest[..groups].concat().len());
+                Reporter::new(self.settings).part(self.source, indices.len(), rest[..groups].concat().len());
             }
             match self.ask(&history, &terms, for_all)? {
                 Err(none) if none.too_long() => match none.window.filter(|_| terms.writer.window != none.window) {
@@ -175,7 +175,7 @@ impl Work<'_, '_> {
                         // A whole summary that is cut off is refused; notes stand beside others.
                         Err(refusal) if refusal.has_begun() => {
                             if !std::mem::replace(&mut is_cut_off, true) {
-                                Said::new(self.settings).notes_cut_off(self.source);
+                                Reporter::new(self.settings).notes_cut_off(self.source);
                             }
                             whole_lines(text).to_owned()
                         }
@@ -236,7 +236,9 @@ impl Work<'_, '_> {
 
     /// Tokens that a part may have, where the summarizer's window is known.
     fn room(&self, terms: &Terms<'_>) -> Result<Option<u64>, NoSummary> {
-        let Writer { window: Some(window), asked_tokens, thought_tokens, .. } = terms.writer else { return Ok(None) };
+        let SummarizerModel { window: Some(window), asked_tokens, thought_tokens, .. } = terms.writer else {
+            return Ok(None);
+        };
         let around = terms.template.fill("").unwrap_or_default();
         let around = [self.settings.recipe.system.unwrap_or_default(), &around].concat();
         match self.measure().room(window, asked_tokens + thought_tokens, &around) {

@@ -16,7 +16,7 @@ use anyhow::Result;
 use crate::cli::OnError;
 use crate::engine::inputs::Inputs;
 use crate::engine::journal::Journal;
-use crate::engine::ordered_output::{Aside, Cores, Turns};
+use crate::engine::ordered_output::{OrderedOutput, Semaphore, YieldingBackend};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Part};
 use crate::files::input::{self, Input, Lines, Opened, Piece, Reading};
@@ -24,13 +24,13 @@ use crate::interrupt;
 use crate::report::html::Page;
 use crate::report::json::{Conversation, Report, Status};
 use crate::report::progress::{Progress, Totals};
-use crate::report::reporter::Said;
+use crate::report::reporter::Reporter;
 use crate::settings::Settings;
 use crate::sync::{lock, unpoisoned};
 use crate::wording::readable_source;
 
-use crate::engine::file::{Fate, Job};
-use crate::engine::{Archived, Made, Outcome, changes, made, page};
+use crate::engine::file::{FileStatus, Job};
+use crate::engine::{Archived, Outcome, Rewritten, changes, made, page};
 
 /// Where the result goes of what is not read.
 pub(super) const NOWHERE: &str = "nowhere";
@@ -40,10 +40,10 @@ pub(super) struct Batch<'b> {
     pub(super) settings: &'b Settings,
     pub(super) inputs: &'b Inputs,
     pub(super) journal: Option<Journal>,
-    cores: Cores,
+    cores: Semaphore,
     feed: Mutex<Feed<'b>>,
     /// What is to go to standard output, in order.
-    turns: Turns<Brought<'b>>,
+    turns: OrderedOutput<WorkResult<'b>>,
     report: Mutex<Report>,
     /// The page that shows what was done, where there is to be one.
     page: Mutex<Option<Page>>,
@@ -77,28 +77,28 @@ enum Task<'b> {
 }
 
 /// What a piece of an input came to, which is dealt with in its turn.
-pub(super) struct Brought<'b> {
+pub(super) struct WorkResult<'b> {
     job: Arc<Job<'b>>,
-    what: What,
+    what: WorkOutcome,
 }
 
-enum What {
+enum WorkOutcome {
     /// What is made of an input as one, and the input where that is edited.
     Whole(Result<Outcome>, String),
     /// What is made of lines, which stands without them, and whether no others follow.
     Lines(Vec<Result<Outcome>>, bool),
     /// There is nothing to be made.
-    Ended(Fate),
+    Ended(FileStatus),
 }
 
-impl What {
+impl WorkOutcome {
     /// Whether it takes so little memory that it can lie about for a while.
     fn is_small(&self) -> bool {
         const SMALL: usize = 1 << 16;
         let (outcomes, input) = match self {
-            What::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
-            What::Lines(outcomes, _) => (outcomes.as_slice(), 0),
-            What::Ended(_) => return true,
+            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
+            WorkOutcome::Lines(outcomes, _) => (outcomes.as_slice(), 0),
+            WorkOutcome::Ended(_) => return true,
         };
         let made = || outcomes.iter().flatten();
         let length = |one: &Outcome| one.made.length();
@@ -133,9 +133,9 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         settings,
         inputs,
         journal,
-        cores: Cores::of_machine(),
+        cores: Semaphore::of_machine(),
         feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
-        turns: Turns::from(0),
+        turns: OrderedOutput::from(0),
         report: Mutex::new(Report::new(settings.report.as_deref())),
         page: Mutex::new(page::begun(settings)),
         totals: Mutex::new(Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() }),
@@ -169,14 +169,14 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
 impl<'b> Batch<'b> {
     /// Tells of what was found and is not read.
     fn before(&self) -> Result<()> {
-        let said = Said::new(self.settings);
+        let reporter = Reporter::new(self.settings);
         for path in &self.inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
-            said.became(&name, why);
+            reporter.became(&name, why);
             self.report(vec![Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
         }
         for (name, why) in &self.inputs.unsearched {
-            said.input_failed(&format!("{name} cannot be searched: {why}"));
+            reporter.input_failed(&format!("{name} cannot be searched: {why}"));
             lock(&self.totals).failed += 1;
             self.report(vec![Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
         }
@@ -229,19 +229,19 @@ impl<'b> Batch<'b> {
         let Settings { lines, .. } = *self.settings;
         let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.journal.is_some() };
         if self.is_finished(&job) {
-            return self.bring(&job, 0, What::Ended(Fate::Finished));
+            return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Finished));
         }
         if job.became_a_link() {
             let why = "it became a link meanwhile, and links in a directory are not followed";
             let error = Failure::unreadable(format!("{} cannot be read: {why}", job.name()));
-            return self.bring(&job, 0, What::Ended(Fate::Failed(error.into())));
+            return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Failed(error.into())));
         }
         let refused = if self.inputs.home.is_some() { job.refused() } else { None };
         match (input::open(job.entry.path.as_deref(), reading), refused) {
-            (Err(error), _) => self.bring(&job, 0, What::Ended(Fate::of(error, &job))),
+            (Err(error), _) => self.submit(&job, 0, WorkOutcome::Ended(FileStatus::of(error, &job))),
             (Ok((Opened::Other, _)), _) => {
                 let why = "does not begin as JSON does".to_owned();
-                self.bring(&job, 0, What::Ended(Fate::LeftOut(why)));
+                self.submit(&job, 0, WorkOutcome::Ended(FileStatus::LeftOut(why)));
             }
             (Ok((Opened::Whole(input), seen)), refused) => {
                 job.opened(input.compression, seen);
@@ -250,13 +250,13 @@ impl<'b> Batch<'b> {
                     Some(error) => Err(error),
                     None => self.computed(&job, &input).map_err(|failed| failed.kept_in(&job)),
                 };
-                let is_edited = outcome.as_ref().is_ok_and(|outcome| matches!(outcome.made, Made::Edited(_)));
+                let is_edited = outcome.as_ref().is_ok_and(|outcome| matches!(outcome.made, Rewritten::Edited(_)));
                 let input = if is_edited { input.text } else { String::new() };
-                self.bring(&job, 0, What::Whole(outcome, input));
+                self.submit(&job, 0, WorkOutcome::Whole(outcome, input));
             }
             // Whether any line is changed is not known before; at the end nothing is written over.
             (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.embedded() => {
-                self.bring(&job, 0, What::Ended(Fate::of(error, &job)))
+                self.submit(&job, 0, WorkOutcome::Ended(FileStatus::of(error, &job)))
             }
             (Ok((Opened::Lines(lines), seen)), _) => {
                 job.opened(lines.compression, seen);
@@ -295,14 +295,14 @@ impl<'b> Batch<'b> {
         if outcomes.iter().any(Result::is_err) {
             job.failed.note(place);
         }
-        self.bring(job, place, What::Lines(outcomes, is_last));
+        self.submit(job, place, WorkOutcome::Lines(outcomes, is_last));
         buffer
     }
 
     /// What is made of lines: of all together or, where one of them is bad, of each up to that.
     fn of_lines(&self, job: &Job<'b>, lines: &Input) -> Vec<Result<Outcome>> {
         if lines.text.trim_ascii().is_empty() {
-            return vec![Ok(Outcome { made: Made::Text(lines.text.clone()), ..Outcome::default() })];
+            return vec![Ok(Outcome { made: Rewritten::Text(lines.text.clone()), ..Outcome::default() })];
         }
         let is_one = memchr::memchr_iter(b'\n', lines.text.trim_end().as_bytes()).next().is_none();
         if is_one {
@@ -340,14 +340,14 @@ impl<'b> Batch<'b> {
             return Err(failed);
         }
         let error = failed.error.to_string();
-        Said::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
+        Reporter::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
         let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
-        Ok(Outcome { conversations, made: Made::Bytes(line.into_owned()), ..Outcome::default() })
+        Ok(Outcome { conversations, made: Rewritten::Bytes(line.into_owned()), ..Outcome::default() })
     }
 
     /// Makes a result while holding a core, except for the time that a summarizer takes.
     fn computed(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
-        let answers = Aside { answers: &*self.settings.summarizer, cores: &self.cores };
+        let answers = YieldingBackend { answers: &*self.settings.summarizer, cores: &self.cores };
         let mut conversations = Vec::new();
         let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
         // One bad input must not take the others with it, whatever it does.
@@ -361,21 +361,21 @@ impl<'b> Batch<'b> {
     }
 
     /// Has what a piece of an input came to dealt with when it is its turn.
-    fn bring(&self, job: &Arc<Job<'b>>, place: usize, what: What) {
+    fn submit(&self, job: &Arc<Job<'b>>, place: usize, what: WorkOutcome) {
         let turns = if self.settings.only_looks() { &self.turns } else { &job.turns };
-        let is_last = !matches!(what, What::Lines(_, false));
+        let is_last = !matches!(what, WorkOutcome::Lines(_, false));
         // What is paid for is not to be more than is waited for.
         let can_be_left = self.takes_several() && what.is_small();
-        let brought = Brought { job: Arc::clone(job), what };
-        turns.bring((job.at, place), is_last, brought, can_be_left, |brought| self.deal(brought));
+        let brought = WorkResult { job: Arc::clone(job), what };
+        turns.submit((job.at, place), is_last, brought, can_be_left, |brought| self.write_result(brought));
     }
 
     /// Writes the result of a piece whose turn it is.
-    fn deal(&self, Brought { job, what }: Brought<'b>) {
+    fn write_result(&self, WorkResult { job, what }: WorkResult<'b>) {
         let fate = match what {
-            What::Ended(fate) => Ok(fate),
-            What::Whole(outcome, input) => outcome.and_then(|outcome| job.write_whole(self, outcome, &input)),
-            What::Lines(outcomes, is_last) => {
+            WorkOutcome::Ended(fate) => Ok(fate),
+            WorkOutcome::Whole(outcome, input) => outcome.and_then(|outcome| job.write_whole(self, outcome, &input)),
+            WorkOutcome::Lines(outcomes, is_last) => {
                 for outcome in outcomes {
                     if !job.write_lines(self, outcome) {
                         // Whoever waits for a line to come would wait for ever.
@@ -388,36 +388,36 @@ impl<'b> Batch<'b> {
                 job.finish(self)
             }
         };
-        self.close(&job, fate.unwrap_or_else(|error| Fate::of(error, &job)));
+        self.close(&job, fate.unwrap_or_else(|error| FileStatus::of(error, &job)));
     }
 
     /// Counts, says and reports what became of an input.
-    fn close(&self, job: &Job<'b>, fate: Fate) {
+    fn close(&self, job: &Job<'b>, fate: FileStatus) {
         if let Err(error) = self.report(job.reported(&fate), &job.goes_to(&fate)) {
             lock(&self.failure).get_or_insert(error);
         }
-        let said = Said::new(self.settings);
+        let reporter = Reporter::new(self.settings);
         let mut totals = lock(&self.totals);
         totals.join(&job.sums(&fate));
         match &fate {
-            Fate::Compacted => totals.compacted += 1,
-            Fate::Unchanged => totals.unchanged += 1,
-            Fate::PassedThrough => totals.passed_through += 1,
-            Fate::Finished => totals.finished += 1,
-            Fate::LeftOut(_) => totals.left_out += 1,
-            Fate::Failed(_) => totals.failed += 1,
+            FileStatus::Compacted => totals.compacted += 1,
+            FileStatus::Unchanged => totals.unchanged += 1,
+            FileStatus::PassedThrough => totals.passed_through += 1,
+            FileStatus::Finished => totals.finished += 1,
+            FileStatus::LeftOut(_) => totals.left_out += 1,
+            FileStatus::Failed(_) => totals.failed += 1,
         }
         self.progress.one_more(&totals);
         drop(totals);
         match fate {
-            Fate::Failed(error) if self.inputs.many => {
+            FileStatus::Failed(error) if self.inputs.many => {
                 let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
                 if !is_known || self.settings.verbose {
-                    said.input_failed(&error.to_string());
+                    reporter.input_failed(&error.to_string());
                 }
             }
-            Fate::Failed(error) => *lock(&self.failure) = Some(error),
-            fate if self.inputs.many => said.became(&job.name(), &fate.to_string()),
+            FileStatus::Failed(error) => *lock(&self.failure) = Some(error),
+            fate if self.inputs.many => reporter.became(&job.name(), &fate.to_string()),
             _ => {}
         }
     }

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::report::reporter::Said;
+use crate::report::reporter::Reporter;
 use crate::rewrite::repair::{Repair, mended, without_way};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
@@ -28,7 +28,7 @@ const ROUNDS: usize = 256;
 pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
     let source = json(input)?;
     let document = read(settings, input, &source)?;
-    let said = Said::new(settings);
+    let reporter = Reporter::new(settings);
     let mut found = false;
     for transcript in &document.transcripts {
         let thinking = stale_thinking(settings, transcript, None).messages.into_iter();
@@ -36,7 +36,7 @@ pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
         let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).collect();
         breaches.sort_by_key(|breach| breach.message);
         for breach in &breaches {
-            said.breach(&source_name(input, transcript), breach);
+            reporter.breach(&source_name(input, transcript), breach);
             found = true;
         }
     }
@@ -74,10 +74,10 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             read => read?,
         };
         if rounds == 0 {
-            let said = Said::new(settings);
-            said.repairing(&input.name, breaches_in(&document));
+            let reporter = Reporter::new(settings);
+            reporter.repairing(&input.name, breaches_in(&document));
             if how == Repair::Synthesize {
-                said.dropping(&input.name, document.transcripts.iter().map(without_way).sum());
+                reporter.dropping(&input.name, document.transcripts.iter().map(without_way).sum());
             }
         }
         let found = breaches_in(&document);
@@ -99,7 +99,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             thinking_looked_at = true;
             let of_one = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
                 let removal = stale_thinking(settings, transcript, *first);
-                Said::new(settings).thinking(&source_name(input, transcript), &removal);
+                Reporter::new(settings).thinking(&source_name(input, transcript), &removal);
                 removal.all_edits(transcript)
             };
             edits = document.transcripts.iter().zip(&first_mended).map(of_one).collect();

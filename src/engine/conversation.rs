@@ -12,11 +12,11 @@ use crate::exit::Failure;
 use crate::plan::carried::{Carried, carried};
 use crate::plan::{Plan, plan, total};
 use crate::report::json::DryRun;
-use crate::report::reporter::Said;
+use crate::report::reporter::Reporter;
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Edit, Placed, media, reasoning, thinking};
 use crate::settings::{Explain, Settings};
-use crate::summary::exchange::Answers;
+use crate::summary::exchange::SummaryBackend;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::framing::{self, ReadError};
@@ -24,11 +24,11 @@ use crate::transcript::source::Source;
 
 use crate::engine::account::Account;
 use crate::engine::archive::{self, Archived, MEDIA};
-use crate::engine::work::{Accepted, Work, Writer};
+use crate::engine::work::{Accepted, SummarySource, Work};
 use crate::engine::{check_state, economy, files, page, policy};
 
 /// What was done to a conversation.
-pub(super) struct Done {
+pub(super) struct Compaction {
     /// Where it was cut.
     pub(super) plan: Plan,
     /// What took the place of its history, where that went.
@@ -64,18 +64,18 @@ pub(super) struct Task<'t, 'a> {
     pub(super) explain: Option<Explain>,
     pub(super) transcript: &'t Transcript<'a>,
     /// Who writes the summary, unless the settings name the embedded summarizer.
-    pub(super) answers: &'t dyn Answers,
+    pub(super) answers: &'t dyn SummaryBackend,
 }
 
 /// Compacts one conversation, or nothing where nothing is to be done.
 ///
 /// # Errors
 /// There is no summary and the settings do not say what to put in its place; or what is left is too much.
-pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
+pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Compaction>> {
     let settings = task.settings;
     let done = worked(task, account);
     match &done {
-        Ok(Some(done)) if settings.weighs() => {
+        Ok(Some(done)) if settings.needs_costs() => {
             account.tokens_after = Some(files::left(settings, task.transcript, done));
         }
         Ok(_) => {}
@@ -84,7 +84,7 @@ pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<
     if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), account.by.is_some()) {
         let economy = economy::actual(settings, before, after, &account.bill);
         account.economy = Some(economy);
-        Said::new(settings).economy(task.source, Some(&economy), false);
+        Reporter::new(settings).economy(task.source, Some(&economy), false);
     }
     if let Some(error) = account.error.take_if(|_| settings.redact) {
         // What a server or a command says in an error can be of the conversation.
@@ -98,36 +98,36 @@ pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<
     done
 }
 
-fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
+fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Compaction>> {
     let Task { settings, source, transcript, explain, .. } = task;
     let early = early_edits(settings, transcript);
     on_edited(transcript, &early, |prepared| {
-        let said = Said::new(settings);
+        let reporter = Reporter::new(settings);
         let tally = Tally::new(settings.counter, &prepared.messages);
         let plan = decided(settings, prepared, &tally);
         // A dry run has said so already.
         if !settings.dry_run {
-            said.planned(source, prepared, &plan, &tally);
-            said.refused(source, &plan);
+            reporter.planned(source, prepared, &plan, &tally);
+            reporter.refused(source, &plan);
         }
         account.saving = explain.and_then(|how| {
             let economy = economy::estimated(settings, prepared, &plan, &tally);
             shown_masked(settings, prepared, |shown| {
-                said.explained(how, source, shown, &plan, &tally, economy.as_ref())
+                reporter.explained(how, source, shown, &plan, &tally, economy.as_ref())
             })
         });
-        account.tokens_before = settings.weighs().then(|| total(prepared, &tally, &settings.policy));
-        if settings.tells() {
+        account.tokens_before = settings.needs_costs().then(|| total(prepared, &tally, &settings.policy));
+        if settings.has_report() {
             account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
         }
         if plan.cutoff == 0 {
             let whole = only_shortened(task, plan, early.clone());
             let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
-            said.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
+            reporter.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
             return Ok(Some(done).filter(|done| !done.edits.is_empty()));
         }
         if !settings.dry_run {
-            said.parted(source, &plan);
+            reporter.parted(source, &plan);
         }
         files::check(settings, prepared, &tally, &plan)?;
         check_state(settings, source, prepared, &plan)?;
@@ -136,16 +136,16 @@ fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Done>> {
 }
 
 /// A conversation of which nothing is summarized, with some edits; thinking behind the first of these may go.
-fn only_shortened(task: Task<'_, '_>, plan: Plan, mut edits: Vec<Edit>) -> Done {
+fn only_shortened(task: Task<'_, '_>, plan: Plan, mut edits: Vec<Edit>) -> Compaction {
     let Task { settings, source, transcript, .. } = task;
     let messages = transcript.messages.len();
     let behind = edits.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
     let removal = thinking::removal(transcript, behind..messages, settings.thinking, settings.reader_name());
-    Said::new(settings).thinking(source, &removal);
+    Reporter::new(settings).thinking(source, &removal);
     let plan = Plan { emptied: removal.emptied.clone(), ..plan };
     edits.extend(removal.all_edits(transcript));
     rewrite::sort(&mut edits);
-    Done { plan, summary: None, edits, archived: Archived::default() }
+    Compaction { plan, summary: None, edits, archived: Archived::default() }
 }
 
 /// Summarizes what a plan says.
@@ -155,7 +155,7 @@ fn compacted(
     early: Vec<Edit>,
     plan: Plan,
     account: &mut Account,
-) -> Result<Option<Done>> {
+) -> Result<Option<Compaction>> {
     let Task { settings, source, transcript, answers, .. } = task;
     let archive = archive::place(settings, transcript);
     let earlier = carried(transcript, &settings.policy);
@@ -197,17 +197,17 @@ fn compacted(
             }
         };
         let Some(Accepted { text, by }) = accepted else { return Ok(None) };
-        let text = if by == Writer::Summarizer { work.with_facts(text) } else { text };
+        let text = if by == SummarySource::Summarizer { work.with_facts(text) } else { text };
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         account.saved = work.replaced_tokens().saturating_sub(tokens);
         account.summary = settings.preview.then(|| text.clone());
-        Said::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
+        Reporter::new(settings).summarized(source, work.summarized.len(), tokens, &account.bill);
         Ok(Some((work.archived(source), work.placed(text))))
     });
     account.redactor = redactor.map(RefCell::into_inner);
     account.redacted = account.redactor.as_ref().map(|redactor| redactor.counts().clone());
-    Said::new(settings).redacted(source, account.redacted.as_ref());
+    Reporter::new(settings).redacted(source, account.redacted.as_ref());
     let accepted = accepted?;
     let Some((mut archived, summary)) = accepted else { return Ok(None) };
     if let Some(folder) = media_folder {
@@ -219,14 +219,14 @@ fn compacted(
     edits.retain(stays);
     let removal = settings.thinking_removed(transcript, &plan);
     if !settings.dry_run {
-        Said::new(settings).thinking(source, &removal);
+        Reporter::new(settings).thinking(source, &removal);
     }
     // DeepAgents removes what it knows to be bound, whatever the model.
     let unbound = settings.ways.files && removal.is_empty();
     edits.extend(if unbound { reasoning::unbound(transcript, &plan) } else { removal.edits });
     rewrite::sort(&mut edits);
     let plan = Plan { emptied: removal.emptied, ..plan };
-    let done = Done { plan, summary: Some(summary), edits, archived };
+    let done = Compaction { plan, summary: Some(summary), edits, archived };
     files::fitted(settings, source, transcript, done).map(Some)
 }
 

@@ -13,7 +13,7 @@ use anyhow::Result;
 
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
-use crate::engine::ordered_output::{FirstFailed, Turns};
+use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -27,12 +27,12 @@ use crate::report::progress::Totals;
 use crate::settings::{Destination, Settings};
 use crate::sync::lock;
 
-use crate::engine::batch::{Batch, Brought, NOWHERE};
+use crate::engine::batch::{Batch, NOWHERE, WorkResult};
 use crate::engine::{Outcome, archive};
 
 /// What became of an input.
 #[derive(Debug)]
-pub(super) enum Fate {
+pub(super) enum FileStatus {
     Compacted,
     Unchanged,
     /// It is as it was, since its summarizer failed.
@@ -44,27 +44,27 @@ pub(super) enum Fate {
     Failed(anyhow::Error),
 }
 
-impl Fate {
+impl FileStatus {
     /// What an error means for an input.
     pub(super) fn of(error: anyhow::Error, job: &Job<'_>) -> Self {
         let is_other = error.downcast_ref::<Failure>().is_some_and(|failure| failure.other_file);
         if !is_other || job.entry.named {
-            return Fate::Failed(error);
+            return FileStatus::Failed(error);
         }
         let (message, name) = (error.to_string(), job.name());
-        Fate::LeftOut(message.strip_prefix(&format!("{name} ")).unwrap_or(&message).to_owned())
+        FileStatus::LeftOut(message.strip_prefix(&format!("{name} ")).unwrap_or(&message).to_owned())
     }
 }
 
-impl fmt::Display for Fate {
+impl fmt::Display for FileStatus {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fate::Compacted => out.write_str("compacted"),
-            Fate::Unchanged => out.write_str("unchanged"),
-            Fate::PassedThrough => out.write_str("left as it is, since its summarizer failed"),
-            Fate::Finished => out.write_str("finished by an earlier run"),
-            Fate::LeftOut(why) => write!(out, "left out: it {why}"),
-            Fate::Failed(error) => write!(out, "{error}"),
+            FileStatus::Compacted => out.write_str("compacted"),
+            FileStatus::Unchanged => out.write_str("unchanged"),
+            FileStatus::PassedThrough => out.write_str("left as it is, since its summarizer failed"),
+            FileStatus::Finished => out.write_str("finished by an earlier run"),
+            FileStatus::LeftOut(why) => write!(out, "left out: it {why}"),
+            FileStatus::Failed(error) => write!(out, "{error}"),
         }
     }
 }
@@ -78,7 +78,7 @@ pub(super) struct Job<'b> {
     /// The settings for this input.
     pub(super) settings: Cow<'b, Settings>,
     /// What comes of its lines, in order.
-    pub(super) turns: Turns<Brought<'b>>,
+    pub(super) turns: OrderedOutput<WorkResult<'b>>,
     /// Its first lines that failed; those behind them are left alone.
     pub(super) failed: FirstFailed,
     state: Mutex<State>,
@@ -130,7 +130,7 @@ impl<'b> Job<'b> {
         // Links in a directory are not followed.
         let look = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
         let found = entry.path.as_deref().and_then(|path| look(path).ok());
-        Job { at, entry, inputs, settings, turns: Turns::from(at), failed, state, found }
+        Job { at, entry, inputs, settings, turns: OrderedOutput::from(at), failed, state, found }
     }
 
     /// Its name, as reports give it.
@@ -190,7 +190,7 @@ impl<'b> Job<'b> {
     }
 
     /// Writes the result of an input that was worked on as one.
-    pub(super) fn write_whole(&self, batch: &Batch<'_>, outcome: Outcome, input: &str) -> Result<Fate> {
+    pub(super) fn write_whole(&self, batch: &Batch<'_>, outcome: Outcome, input: &str) -> Result<FileStatus> {
         let mut state = self.state();
         batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
@@ -224,7 +224,7 @@ impl<'b> Job<'b> {
             if self.is_printed() {
                 state.printed = true;
                 state.drawn.clear();
-                batch.report(std::mem::take(&mut state.conversations), &self.goes_to(&Fate::Compacted))?;
+                batch.report(std::mem::take(&mut state.conversations), &self.goes_to(&FileStatus::Compacted))?;
             }
             Ok(read)
         });
@@ -272,7 +272,7 @@ impl<'b> Job<'b> {
     }
 
     /// Has the result take its place.
-    pub(super) fn finish(&self, batch: &Batch<'_>) -> Result<Fate> {
+    pub(super) fn finish(&self, batch: &Batch<'_>) -> Result<FileStatus> {
         let mut state = self.state();
         if let Some(failure) = state.failure.take() {
             return Err(if state.printed { broken_off(&failure) } else { failure });
@@ -362,20 +362,20 @@ impl<'b> Job<'b> {
     }
 
     /// What its conversations took and saved; of a file that failed, only what they took.
-    pub(super) fn sums(&self, fate: &Fate) -> Totals {
+    pub(super) fn sums(&self, fate: &FileStatus) -> Totals {
         let sums = std::mem::take(&mut self.state().sums);
-        let lost = matches!(fate, Fate::Failed(_)) && !self.is_printed();
+        let lost = matches!(fate, FileStatus::Failed(_)) && !self.is_printed();
         if lost { Totals { saved: 0, largest: Largest::default(), ..sums } } else { sums }
     }
 
     /// Where its result goes, for people.
-    pub(super) fn goes_to(&self, fate: &Fate) -> String {
+    pub(super) fn goes_to(&self, fate: &FileStatus) -> String {
         let in_place = matches!(self.settings.destination, Destination::InPlace(_));
         match (&self.entry.output, fate) {
-            (_, Fate::LeftOut(_) | Fate::Failed(_)) => NOWHERE.to_owned(),
+            (_, FileStatus::LeftOut(_) | FileStatus::Failed(_)) => NOWHERE.to_owned(),
             _ if self.settings.diff => "nowhere: --diff shows what a run would do".to_owned(),
             (None, _) => "standard output".to_owned(),
-            (Some(place), Fate::Unchanged | Fate::PassedThrough | Fate::Finished) if in_place => {
+            (Some(place), FileStatus::Unchanged | FileStatus::PassedThrough | FileStatus::Finished) if in_place => {
                 format!("{}, as it was", place.display())
             }
             (Some(place), _) => place.display().to_string(),
@@ -383,13 +383,13 @@ impl<'b> Job<'b> {
     }
 
     /// What is reported of it at the end.
-    pub(super) fn reported(&self, fate: &Fate) -> Vec<Conversation> {
+    pub(super) fn reported(&self, fate: &FileStatus) -> Vec<Conversation> {
         let conversations = std::mem::take(&mut self.state().conversations);
         let alone = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
         match fate {
-            Fate::Compacted | Fate::Unchanged | Fate::PassedThrough => conversations,
-            Fate::Finished | Fate::LeftOut(_) => alone(Status::Skipped, fate.to_string()),
-            Fate::Failed(error) => {
+            FileStatus::Compacted | FileStatus::Unchanged | FileStatus::PassedThrough => conversations,
+            FileStatus::Finished | FileStatus::LeftOut(_) => alone(Status::Skipped, fate.to_string()),
+            FileStatus::Failed(error) => {
                 let why = error.to_string();
                 let mut conversations: Vec<Conversation> =
                     conversations.into_iter().map(|conversation| conversation.not_written(&why)).collect();
@@ -409,7 +409,7 @@ impl State {
     fn add(&mut self, settings: &Settings, conversations: Vec<Conversation>) {
         self.sums.add(&conversations);
         self.passed_through |= conversations.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
-        if settings.tells() {
+        if settings.has_report() {
             let from = self.conversations.len();
             self.conversations.extend(conversations);
             self.drawn.extend((from..self.conversations.len()).filter(|&at| self.conversations[at].page.is_some()));
@@ -417,11 +417,11 @@ impl State {
         }
     }
 
-    fn fate(&self) -> Fate {
+    fn fate(&self) -> FileStatus {
         match (self.compacted, self.passed_through) {
-            (true, _) => Fate::Compacted,
-            (false, true) => Fate::PassedThrough,
-            (false, false) => Fate::Unchanged,
+            (true, _) => FileStatus::Compacted,
+            (false, true) => FileStatus::PassedThrough,
+            (false, false) => FileStatus::Unchanged,
         }
     }
 }

@@ -16,14 +16,19 @@ use crate::transcript::{Transcript, framing};
 use crate::wording::readable_source;
 
 use crate::engine::archive::{self, RESULTS};
-use crate::engine::conversation::Done;
+use crate::engine::conversation::Compaction;
 
 /// What is kept, fitted to what may be sent to the model: with the results at the
 /// end in files where it is too much otherwise.
 ///
 /// # Errors
 /// It is still too much.
-pub(super) fn fitted(settings: &Settings, source: &str, transcript: &Transcript<'_>, mut done: Done) -> Result<Done> {
+pub(super) fn fitted(
+    settings: &Settings,
+    source: &str,
+    transcript: &Transcript<'_>,
+    mut done: Compaction,
+) -> Result<Compaction> {
     if !settings.ways.files {
         return Ok(done);
     }
@@ -74,7 +79,7 @@ pub(super) fn check(
     }
 }
 
-impl Done {
+impl Compaction {
     fn add(&mut self, edits: Vec<Edit>) {
         self.edits.extend(edits);
         rewrite::sort(&mut self.edits);
@@ -82,7 +87,7 @@ impl Done {
 }
 
 /// The tokens of what is left of a conversation.
-pub(super) fn left(settings: &Settings, transcript: &Transcript<'_>, done: &Done) -> u64 {
+pub(super) fn left(settings: &Settings, transcript: &Transcript<'_>, done: &Compaction) -> u64 {
     let messages = list(rewrite::remaining(transcript, &done.plan, done.summary.as_ref(), &done.edits));
     let source = Source::of(&messages).ok();
     let document = source.as_ref().and_then(|source| framing::read(source, Some(transcript.format), None).ok());

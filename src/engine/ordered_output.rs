@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
-use crate::summary::exchange::{Answers, Bill, NoAnswer, Reply, Request};
+use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use crate::sync::{cores_of_machine, lock, unpoisoned};
 
 /// Cores of the machine, of which each that computes holds one.
 #[derive(Debug)]
-pub struct Cores {
+pub struct Semaphore {
     /// How many there are.
     most: fn() -> usize,
     state: Mutex<Taken>,
@@ -23,10 +23,10 @@ struct Taken {
     waiting: usize,
 }
 
-impl Cores {
+impl Semaphore {
     /// Those of the machine, all free.
     pub fn of_machine() -> Self {
-        Cores { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
+        Semaphore { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Does something while holding a core.
@@ -56,10 +56,10 @@ impl Cores {
 }
 
 /// A core that is given back, also where the work panics.
-struct Core<'c>(&'c Cores);
+struct Core<'c>(&'c Semaphore);
 
 impl<'c> Core<'c> {
-    fn of(cores: &'c Cores) -> Self {
+    fn of(cores: &'c Semaphore) -> Self {
         cores.take();
         Core(cores)
     }
@@ -72,14 +72,14 @@ impl Drop for Core<'_> {
 }
 
 /// A summarizer that is waited for without holding a core.
-pub struct Aside<'a> {
+pub struct YieldingBackend<'a> {
     /// Whoever answers.
-    pub answers: &'a (dyn Answers + Sync),
+    pub answers: &'a (dyn SummaryBackend + Sync),
     /// The cores, of which the caller holds one.
-    pub cores: &'a Cores,
+    pub cores: &'a Semaphore,
 }
 
-impl Answers for Aside<'_> {
+impl SummaryBackend for YieldingBackend<'_> {
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         self.cores.give();
         let answer = self.answers.answer(request, bill);
@@ -103,7 +103,7 @@ pub type Place = (usize, usize);
 
 /// What pieces come to, dealt with one after the other in the order of the pieces.
 #[derive(Debug)]
-pub struct Turns<T> {
+pub struct OrderedOutput<T> {
     order: Mutex<Order<T>>,
     changed: Condvar,
 }
@@ -121,18 +121,18 @@ struct Order<T> {
 /// How many pieces are left at most: they are held in memory.
 const MOST_LEFT: usize = 16;
 
-impl<T> Turns<T> {
+impl<T> OrderedOutput<T> {
     /// Beginning with the first piece of an input.
     pub fn from(input: usize) -> Self {
         let order = Order { now: (input, 0), left: BTreeMap::new(), waiting: 0 };
-        Turns { order: Mutex::new(order), changed: Condvar::new() }
+        OrderedOutput { order: Mutex::new(order), changed: Condvar::new() }
     }
 
     /// Brings what a piece came to. In its turn `deal` is called with it, and then with what others have left whose turns
     /// follow. Before its turn it is left for those to deal with who have the turns before it, where it `can_be_left`, and
     /// else waited for. `last` says that no other piece of the input follows. Should `deal` panic, what is left stays until
     /// somebody brings more or waits.
-    pub fn bring(&self, place: Place, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
+    pub fn submit(&self, place: Place, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
         let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
         let mut order = lock(&self.order);
         if can_be_left && order.now != place && order.left.len() < MOST_LEFT {
@@ -187,7 +187,7 @@ impl FirstFailed {
 
 /// A turn that is passed on, also where the work panics.
 struct Passed<'t, T> {
-    turns: &'t Turns<T>,
+    turns: &'t OrderedOutput<T>,
     next: Place,
 }
 
@@ -213,14 +213,14 @@ mod tests {
         const PLACES: [(usize, usize); 5] = [(1, 0), (0, 2), (0, 0), (1, 1), (0, 1)];
         const IN_ORDER: [(usize, usize); 5] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)];
         for can_be_left in [false, true] {
-            let turns = Turns::from(0);
+            let turns = OrderedOutput::from(0);
             let told = Mutex::new(Vec::new());
             thread::scope(|scope| {
                 for place in PLACES {
                     let (turns, told) = (&turns, &told);
                     let last = place.1 == 2 || place == (1, 1);
                     scope.spawn(move || {
-                        turns.bring(place, last, place, can_be_left, |place| lock(told).push(place));
+                        turns.submit(place, last, place, can_be_left, |place| lock(told).push(place));
                     });
                 }
             });
@@ -230,9 +230,9 @@ mod tests {
 
     #[test]
     fn what_is_left_is_dealt_with_by_others_and_is_not_much() {
-        let turns = Turns::from(0);
+        let turns = OrderedOutput::from(0);
         let told = Mutex::new(Vec::new());
-        let bring = |piece: usize| turns.bring((0, piece), false, piece, true, |piece| lock(&told).push(piece));
+        let bring = |piece: usize| turns.submit((0, piece), false, piece, true, |piece| lock(&told).push(piece));
         (1..=MOST_LEFT).rev().for_each(bring);
         assert!(lock(&told).is_empty());
         thread::scope(|scope| {
@@ -251,13 +251,13 @@ mod tests {
     /// Nobody waits for ever for a turn that nobody has any longer.
     #[test]
     fn a_turn_is_passed_on_by_one_that_panics() {
-        let turns = Turns::from(0);
+        let turns = OrderedOutput::from(0);
         let told = Mutex::new(Vec::new());
         let deal = |piece: usize| if piece == 0 { panic!("on purpose") } else { lock(&told).push(piece) };
-        turns.bring((0, 1), false, 1, true, deal);
+        turns.submit((0, 1), false, 1, true, deal);
         thread::scope(|scope| {
-            scope.spawn(|| turns.bring((0, 2), false, 2, false, deal));
-            assert!(scope.spawn(|| turns.bring((0, 0), false, 0, true, deal)).join().is_err());
+            scope.spawn(|| turns.submit((0, 2), false, 2, false, deal));
+            assert!(scope.spawn(|| turns.submit((0, 0), false, 0, true, deal)).join().is_err());
         });
         assert_eq!(*lock(&told), [1, 2]);
     }
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn no_more_compute_than_there_are_cores() {
-        let cores = Cores { most: || 2, ..Cores::of_machine() };
+        let cores = Semaphore { most: || 2, ..Semaphore::of_machine() };
         let (now, most) = (Mutex::new(0), Mutex::new(0));
         thread::scope(|scope| {
             for _ in 0..8 {

@@ -9,7 +9,7 @@ use crate::engine::archive::Archived;
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// What is to be written.
-    pub made: Made,
+    pub made: Rewritten,
     /// Whether any conversation was compacted, or would be.
     pub compacted: bool,
     /// Whether it is another text than the input.
@@ -24,7 +24,7 @@ pub struct Outcome {
 
 /// What is to be written.
 #[derive(Debug)]
-pub enum Made {
+pub enum Rewritten {
     /// The input with these edits made, in order.
     Edited(Vec<Edit>),
     /// A text of its own: where the cuts would fall, a diff, an update, a result that stands alone.
@@ -33,19 +33,19 @@ pub enum Made {
     Bytes(Vec<u8>),
 }
 
-impl Default for Made {
+impl Default for Rewritten {
     fn default() -> Self {
-        Made::Text(String::new())
+        Rewritten::Text(String::new())
     }
 }
 
-impl Made {
+impl Rewritten {
     /// All of it, piece by piece. `input` is the text that is edited.
     pub fn pieces<'m>(&'m self, input: &'m str) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
-            Made::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
-            Made::Text(text) => (None, Some(text.as_bytes())),
-            Made::Bytes(bytes) => (None, Some(bytes.as_slice())),
+            Rewritten::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
+            Rewritten::Text(text) => (None, Some(text.as_bytes())),
+            Rewritten::Bytes(bytes) => (None, Some(bytes.as_slice())),
         };
         edited.into_iter().flatten().chain(whole)
     }
@@ -53,27 +53,27 @@ impl Made {
     /// Whether it is another text than `input`, which is the one that is edited.
     pub fn changes(&self, input: &str) -> bool {
         match self {
-            Made::Edited(edits) => rewrite::changes(input, edits),
-            Made::Text(text) => text != input,
-            Made::Bytes(bytes) => bytes != input.as_bytes(),
+            Rewritten::Edited(edits) => rewrite::changes(input, edits),
+            Rewritten::Text(text) => text != input,
+            Rewritten::Bytes(bytes) => bytes != input.as_bytes(),
         }
     }
 
     /// Bytes that it holds.
     pub fn length(&self) -> usize {
         match self {
-            Made::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
-            Made::Text(text) => text.len(),
-            Made::Bytes(bytes) => bytes.len(),
+            Rewritten::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
+            Rewritten::Text(text) => text.len(),
+            Rewritten::Bytes(bytes) => bytes.len(),
         }
     }
 
     /// All of it as a text. `input` is the text that is edited.
     pub fn text(self, input: &str) -> String {
         match self {
-            Made::Edited(edits) => rewrite::apply(input, &edits),
-            Made::Text(text) => text,
-            Made::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Rewritten::Edited(edits) => rewrite::apply(input, &edits),
+            Rewritten::Text(text) => text,
+            Rewritten::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         }
     }
 }

@@ -25,10 +25,10 @@ use crate::transcript::formats::lone;
 use crate::transcript::{Message, Transcript};
 
 use crate::engine::account::Account;
-use crate::engine::conversation::{self, Done, Task, look, on_edited, redactor};
+use crate::engine::conversation::{self, Compaction, Task, look, on_edited, redactor};
 
 /// Draws a conversation and what was done to it; nothing where it cannot be shown.
-pub(super) fn drawn(task: Task<'_, '_>, account: &mut Account, done: Option<&Done>) -> Option<Box<Drawn>> {
+pub(super) fn drawn(task: Task<'_, '_>, account: &mut Account, done: Option<&Compaction>) -> Option<Box<Drawn>> {
     let Task { settings, transcript, .. } = task;
     let masks = account.redactor.take().or_else(|| settings.redact.then(|| redactor(transcript))).map(RefCell::new);
     let edits = done.map(|done| done.edits.as_slice()).unwrap_or_default();
@@ -106,7 +106,7 @@ fn of_what_was_done(
     plan: &Plan,
     tally: &Tally<'_, '_>,
     (before, after): (&Transcript<'_>, &Transcript<'_>),
-    done: Option<&Done>,
+    done: Option<&Compaction>,
 ) -> Drawn {
     let Task { settings, source, transcript, .. } = task;
     let summary = done.and_then(|done| done.summary.as_ref());

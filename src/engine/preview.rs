@@ -4,9 +4,9 @@
 use anyhow::Result;
 
 use crate::plan::economy::Economy;
-use crate::report::reporter::Said;
+use crate::report::reporter::Reporter;
 use crate::settings::Settings;
-use crate::summary::exchange::Answers;
+use crate::summary::exchange::SummaryBackend;
 use crate::transcript::Transcript;
 
 use crate::engine::account::Account;
@@ -29,7 +29,7 @@ pub(super) fn previewed(
     settings: &Settings,
     source: &str,
     transcript: &Transcript<'_>,
-    answers: &dyn Answers,
+    answers: &dyn SummaryBackend,
 ) -> Result<Option<Previewed>> {
     if !settings.preview {
         return Ok(None);
@@ -40,7 +40,7 @@ pub(super) fn previewed(
     let economy = account.economy;
     let previewed = account.summary.map(|summary| Previewed { summary, economy });
     if let Some(previewed) = &previewed {
-        Said::new(settings).previewed(source, &previewed.summary);
+        Reporter::new(settings).previewed(source, &previewed.summary);
     }
     Ok(previewed)
 }

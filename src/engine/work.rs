@@ -11,13 +11,13 @@ use crate::exit::{Exit, Failure};
 use crate::fault::{self, Fault, Part};
 use crate::plan::Plan;
 use crate::plan::carried::{self, Carried};
-use crate::report::reporter::Said;
+use crate::report::reporter::Reporter;
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Placed};
 use crate::settings::Settings;
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::exchange::FailureKind;
-use crate::summary::exchange::{Answers, Bill, NoAnswer, Reply};
+use crate::summary::exchange::{Bill, NoAnswer, Reply, SummaryBackend};
 use crate::summary::ledger::{self, Ledger};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
@@ -36,7 +36,7 @@ pub(super) struct Work<'w, 'a> {
     pub(super) settings: &'w Settings,
     /// The name of the conversation.
     pub(super) source: &'w str,
-    pub(super) answers: &'w dyn Answers,
+    pub(super) answers: &'w dyn SummaryBackend,
     /// The conversation that the result is made of.
     pub(super) transcript: &'w Transcript<'a>,
     pub(super) plan: &'w Plan,
@@ -68,12 +68,12 @@ pub(super) struct NoSummary {
 /// A summary that was taken.
 pub(super) struct Accepted {
     pub(super) text: String,
-    pub(super) by: Writer,
+    pub(super) by: SummarySource,
 }
 
 /// Who wrote a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Writer {
+pub(super) enum SummarySource {
     /// Whom the settings name.
     Summarizer,
     /// The embedded summarizer, in the place of another.
@@ -117,7 +117,7 @@ impl Work<'_, '_> {
         let text = match text {
             Ok(text) => text,
             Err(canned) => {
-                Said::new(settings).nothing_sent(source, canned);
+                Reporter::new(settings).nothing_sent(source, canned);
                 return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
             }
         };
@@ -139,10 +139,10 @@ impl Work<'_, '_> {
 
     /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
     pub(super) fn instead(&self, source: &str, failed: &NoSummary) -> Result<Option<Accepted>> {
-        let said = Said::new(self.settings);
+        let reporter = Reporter::new(self.settings);
         if self.embedded() && failed.exit != Exit::SummarizerFailed {
             // That is no error of anybody's: some histories have nothing to say.
-            said.left(source, &failed.message);
+            reporter.left(source, &failed.message);
             return Ok(None);
         }
         // A prompt that cannot be filled is the user's to mend, whatever happens to a summarizer that fails.
@@ -176,25 +176,25 @@ impl Work<'_, '_> {
             _ => {}
         }
         if !is_known || self.settings.verbose {
-            said.failed(source, &message, self.settings.on_error);
+            reporter.failed(source, &message, self.settings.on_error);
         }
         match self.settings.on_error {
             OnError::Fail | OnError::Passthrough => Ok(None),
             OnError::Embed => {
                 let text = self.masked(format!("{}{}", self.settings.recipe.error, failed.message));
-                Ok(Some(Accepted { text, by: Writer::Nobody }))
+                Ok(Some(Accepted { text, by: SummarySource::Nobody }))
             }
             OnError::Extractive => {
                 let messages: Vec<_> = self.messages(&self.summarized).collect();
                 Ok(match self.extractive(&messages).and_then(|reply| self.accepted(&reply)) {
-                    Ok(accepted) => Some(Accepted { by: Writer::Embedded, ..accepted }),
+                    Ok(accepted) => Some(Accepted { by: SummarySource::Embedded, ..accepted }),
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
                         let next = "--on-error passthrough leaves such a transcript unchanged";
                         let fail = Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));
                         return Err(fail.try_next(next).into());
                     }
                     Err(failed) => {
-                        said.left(source, &failed.message);
+                        reporter.left(source, &failed.message);
                         None
                     }
                 })
@@ -206,7 +206,7 @@ impl Work<'_, '_> {
     pub(super) fn accepted(&self, reply: &Reply) -> Result<Accepted, NoSummary> {
         self.judged(reply, &self.settings.template, true).map_err(NoSummary::from)?;
         let text = if self.settings.recipe.strips { python::strip(&reply.text) } else { &reply.text };
-        Ok(Accepted { text: self.masked(text.to_owned()), by: Writer::Summarizer })
+        Ok(Accepted { text: self.masked(text.to_owned()), by: SummarySource::Summarizer })
     }
 
     /// A model's summary with the facts that it lacks, as far as these may go and save something all the same. It was
@@ -216,7 +216,7 @@ impl Work<'_, '_> {
             return summary;
         }
         fault::caught(Part::Ledger, || self.beside_facts(&summary)).unwrap_or_else(|fault| {
-            Said::new(self.settings).without_ledger(self.source, &fault);
+            Reporter::new(self.settings).without_ledger(self.source, &fault);
             summary
         })
     }

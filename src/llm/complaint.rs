@@ -220,7 +220,7 @@ fn of_details(body: &str) -> Option<Duration> {
 }
 
 /// What a provider says in the body of an error: its message where it has one, without the key, and always short.
-pub(super) fn said(body: &str, key: Option<&Secret>) -> String {
+pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
     let answer = parsed(body);
     let text = match answer.as_ref().and_then(|answer| answer.first()).and_then(message) {
         Some(message) => message,
@@ -361,7 +361,10 @@ mod tests {
         assert_eq!(kind(r#"{"error":{"code":401}}"#), FailureKind::Unauthorized);
         assert_eq!(kind(r#"{"error":{"message":"maximum context length"}}"#), FailureKind::TooLong);
         let choice = r#"{"choices":[{"error":{"code":502,"message":"Provider returned error"}}]}"#;
-        assert_eq!((kind(choice), said(choice, None).as_str()), (FailureKind::Trouble, ": Provider returned error"));
+        assert_eq!(
+            (kind(choice), server_message(choice, None).as_str()),
+            (FailureKind::Trouble, ": Provider returned error")
+        );
         assert_eq!(kind(r#"{"error":{"code":200}}"#), FailureKind::Odd);
         assert_eq!(kind("<html>"), FailureKind::Odd);
     }
@@ -398,18 +401,18 @@ mod tests {
             ("plain", ": plain"),
             ("", ""),
         ] {
-            assert_eq!(said(body, None), text);
+            assert_eq!(server_message(body, None), text);
         }
-        assert!(said(&"x".repeat(10_000), None).chars().count() <= SHOWN + 3);
+        assert!(server_message(&"x".repeat(10_000), None).chars().count() <= SHOWN + 3);
     }
 
     #[test]
     fn a_key_is_hidden_however_it_is_spelled() {
         let key = Secret::new("sk-alive").expect("a key");
-        assert_eq!(said(r#"{"error":"bad \u0073k-alive"}"#, Some(&key)), ": bad [key]");
+        assert_eq!(server_message(r#"{"error":"bad \u0073k-alive"}"#, Some(&key)), ": bad [key]");
         let cut = r#"{"error":{"message":"\ud83d bad \u0073k-alive"}}"#;
         assert_eq!(
-            said(cut, Some(&key)),
+            server_message(cut, Some(&key)),
             ": \u{fffd} bad [key]",
             "half a surrogate does not keep it from being decoded"
         );

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::llm::adapt::{Change, Learned, Lesson, MOST_CHANGES};
 use crate::llm::body::get;
 use crate::llm::complaint::parameter::{Complaint, complaint};
-use crate::llm::complaint::{asked_wait, kind, kind_of_answer, said, window};
+use crate::llm::complaint::{asked_wait, kind, kind_of_answer, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::pace::Pace;
 use crate::llm::providers::Endpoint;
@@ -189,7 +189,7 @@ impl Wire {
         match endpoint.response(&answer) {
             Ok(reply) => Ok(reply),
             Err(what) => {
-                let said = said(&answer, endpoint.key.as_ref());
+                let said = server_message(&answer, endpoint.key.as_ref());
                 let kind = kind_of_answer(&answer, persistence);
                 let complaint = complaint(&answer, body).filter(|_| kind == FailureKind::BadRequest);
                 let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
@@ -229,7 +229,7 @@ impl Wire {
             404 | 405 => "; --base-url ends with the version of the API, where it has one".to_owned(),
             _ => String::new(),
         };
-        let message = format!("{url} answered {status}{}{hint}", said(&text, endpoint.key.as_ref()));
+        let message = format!("{url} answered {status}{}{hint}", server_message(&text, endpoint.key.as_ref()));
         let kind = kind(status, &text, self.patience.persistence);
         let may_complain = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
         let failed = Failed {

@@ -16,7 +16,7 @@ pub mod secret;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::summary::exchange::{Answers, Bill, FailureKind, NoAnswer, Reply, Request};
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 
 use http::{Tell, Wire};
 use pace::Pace;
@@ -42,7 +42,7 @@ impl Summarizer {
     }
 }
 
-impl Answers for Summarizer {
+impl SummaryBackend for Summarizer {
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let failed = |message: String| NoAnswer::new(FailureKind::Command, message);
         let reply = match self {

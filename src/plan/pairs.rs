@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::slip::{Slip, nearest};
+use crate::diagnostic::{Diagnostic, nearest};
 
 /// How a cut that would part a call from its result is moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,9 +27,9 @@ impl fmt::Display for Pairs {
 }
 
 impl FromStr for Pairs {
-    type Err = Slip;
+    type Err = Diagnostic;
 
-    fn from_str(text: &str) -> Result<Self, Slip> {
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
         match text.split_once(':') {
             None if text == "strict" => Ok(Pairs::Strict),
             None if text == "langchain" => Ok(Pairs::LangChain),
@@ -37,14 +37,14 @@ impl FromStr for Pairs {
                 .parse()
                 .map(Pairs::Window)
                 .map_err(|_| format!("`{messages}` is no number of messages, as in window:5"))
-                .map_err(|why| Slip::new(why).at("window:".len()..text.len()).example("window:5")),
+                .map_err(|why| Diagnostic::new(why).at("window:".len()..text.len()).example("window:5")),
             other => {
                 let kind = other.map_or(text, |(kind, _)| kind);
                 let meant = match other {
                     Some(_) => nearest(kind, ["window"]),
                     None => nearest(kind, ["strict", "langchain", "window:5"]),
                 };
-                Err(Slip::new("expected strict, langchain or window:N").at(0..kind.len()).meant(meant))
+                Err(Diagnostic::new("expected strict, langchain or window:N").at(0..kind.len()).meant(meant))
             }
         }
     }

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::transcript::formats::{SummaryPlace, SummaryRole};
 use crate::transcript::{Message, Role, Transcript};
 
-use crate::slip::{Slip, nearest};
+use crate::diagnostic::{Diagnostic, nearest};
 
 use crate::plan::Policy;
 use crate::plan::carried::is_named;
@@ -47,12 +47,12 @@ impl Pin {
 }
 
 impl FromStr for Pin {
-    type Err = Slip;
+    type Err = Diagnostic;
 
-    fn from_str(text: &str) -> Result<Self, Slip> {
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let of_value = |why: String| {
             let start = text.find(':').map_or(0, |colon| colon + 1);
-            Slip::new(why).at(start..text.len())
+            Diagnostic::new(why).at(start..text.len())
         };
         match text.split_once(':') {
             None if text == "system" => Ok(Pin::System),
@@ -73,7 +73,7 @@ impl FromStr for Pin {
                     Some(_) => nearest(kind, ["first", "match"]),
                     None => nearest(kind, ["system", "none", "first:2"]),
                 };
-                Err(Slip::new("expected system, first:N, match:REGEX or none").at(0..kind.len()).meant(meant))
+                Err(Diagnostic::new("expected system, first:N, match:REGEX or none").at(0..kind.len()).meant(meant))
             }
         }
     }

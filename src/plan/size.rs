@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::slip::{Slip, nearest};
+use crate::diagnostic::{Diagnostic, nearest};
 
 /// What a size can count.
 const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
@@ -54,16 +54,18 @@ impl fmt::Display for Size {
 }
 
 impl FromStr for Size {
-    type Err = Slip;
+    type Err = Diagnostic;
 
-    fn from_str(text: &str) -> Result<Self, Slip> {
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let Some((kind, value)) = text.split_once(':') else {
             let meant = of_number(text).or_else(|| of_words(text));
             let meant = meant.or(nearest(text, KINDS).map(|kind| format!("{kind}:{}", example(kind))));
-            return Err(Slip::new("a size is messages:N, tokens:N, fraction:F or turns:N").meant(meant));
+            return Err(Diagnostic::new("a size is messages:N, tokens:N, fraction:F or turns:N").meant(meant));
         };
-        let of_value = |slip: Slip| slip.at(kind.len() + 1..text.len()).example(format!("{kind}:{}", example(kind)));
-        let whole = |value: &str| whole(value).map_err(|why| of_value(Slip::new(why)));
+        let of_value = |diagnostic: Diagnostic| {
+            diagnostic.at(kind.len() + 1..text.len()).example(format!("{kind}:{}", example(kind)))
+        };
+        let whole = |value: &str| whole(value).map_err(|why| of_value(Diagnostic::new(why)));
         match kind {
             "messages" => whole(value).map(Size::Messages),
             "tokens" => whole(value).map(Size::Tokens),
@@ -72,12 +74,12 @@ impl FromStr for Size {
                 Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(Size::Fraction(fraction)),
                 _ => {
                     let why = format!("`{value}` is no fraction: a number above 0 and at most 1, as in fraction:0.8");
-                    Err(of_value(Slip::new(why).meant(of_percent(value))))
+                    Err(of_value(Diagnostic::new(why).meant(of_percent(value))))
                 }
             },
             _ => {
                 let what = format!("`{kind}` is none of messages, tokens, fraction, turns");
-                Err(Slip::new(what).at(0..kind.len()).meant(nearest(kind, KINDS)))
+                Err(Diagnostic::new(what).at(0..kind.len()).meant(nearest(kind, KINDS)))
             }
         }
     }

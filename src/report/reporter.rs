@@ -28,14 +28,14 @@ use crate::wording::reason;
 
 /// Lines on standard error, as many as the user wants.
 #[derive(Debug, Clone, Copy)]
-pub struct Said<'s> {
+pub struct Reporter<'s> {
     settings: &'s Settings,
 }
 
-impl<'s> Said<'s> {
+impl<'s> Reporter<'s> {
     /// Speaks as the settings say.
     pub fn new(settings: &'s Settings) -> Self {
-        Said { settings }
+        Reporter { settings }
     }
 
     /// Where the settings come from, and what the user should know of them.
@@ -376,23 +376,23 @@ impl<'s> Said<'s> {
     }
 
     fn line(self, text: &str) {
-        say(text);
+        print_line(text);
     }
 }
 
 /// What happens between two requests.
 pub fn between(between: Between<'_>) {
     match between {
-        Between::Wait(why, pause) => say(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64())),
+        Between::Wait(why, pause) => print_line(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64())),
         Between::Change(why, change) => {
-            say(&format!("{}; asking again {change}, from now on", why.trim_end_matches('.')));
+            print_line(&format!("{}; asking again {change}, from now on", why.trim_end_matches('.')));
         }
-        Between::Stop(why) => say(&format!(
+        Between::Stop(why) => print_line(&format!(
             "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; mend that and run again"
         )),
         Between::Slower(why, at_once) => {
             let requests = if at_once == 1 { "request" } else { "requests" };
-            say(&format!("{why}; at most {at_once} {requests} at once until the server answers again"));
+            print_line(&format!("{why}; at most {at_once} {requests} at once until the server answers again"));
         }
     }
 }
@@ -409,13 +409,16 @@ pub fn long_waits(what: Between<'_>) {
 
 /// How many of the lines of a text an archive put back, where it was lines, and what in the archive cannot be read.
 pub fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&str>) {
-    damaged.into_iter().for_each(say);
+    damaged.into_iter().for_each(print_line);
     if let Some((put_back, all)) = lines.filter(|(put_back, all)| put_back < all) {
-        say(&format!("{put_back} of {all} lines were put back; {} has nothing of the others", archive.display()));
+        print_line(&format!(
+            "{put_back} of {all} lines were put back; {} has nothing of the others",
+            archive.display()
+        ));
     }
 }
 
-fn say(text: &str) {
+fn print_line(text: &str) {
     // Where nobody can be told, the work goes on.
     beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", sanitize_line(text))));
 }

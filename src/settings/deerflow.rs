@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json};
 use crate::exit::Failure;
 use crate::llm::providers;
 use crate::settings::file::found;
-use crate::settings::layers::{ConfigFile, Given, Source, Value};
+use crate::settings::layers::{ConfigFile, SettingValue, Source, Value};
 use crate::tokens::models::{self, Model};
 
 /// The key by which the file is known.
@@ -132,8 +132,8 @@ impl Section<'_> {
         json.map(|json| read(json).ok_or_else(|| self.wrong(key, &found(json), wanted))).transpose()
     }
 
-    fn given(&self, flag: &str, texts: Vec<String>) -> Given {
-        Given::new(flag, Value::Texts(texts), Source::File(self.file.to_owned()))
+    fn given(&self, flag: &str, texts: Vec<String>) -> SettingValue {
+        SettingValue::new(flag, Value::Texts(texts), Source::File(self.file.to_owned()))
     }
 
     fn triggers(&self) -> Result<Vec<Amount>, Failure> {
@@ -179,7 +179,7 @@ impl Section<'_> {
         }
     }
 
-    fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<Given, Failure> {
+    fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<SettingValue, Failure> {
         const KEY: &str = "trim_tokens_to_summarize";
         let tokens = trim.flatten().unwrap_or(TRIM_DEFAULT);
         // Less than none is as good as none: no message fits.
@@ -194,15 +194,15 @@ impl Section<'_> {
     }
 
     /// Who summarizes; and where a size is a fraction, whose context window it is of, whoever else may summarize.
-    fn model(&self, name: &str, of_window: bool) -> Vec<Given> {
+    fn model(&self, name: &str, of_window: bool) -> Vec<SettingValue> {
         let entry = self.entry(name);
         let Some(full) = entry.and_then(full_name_of).or_else(|| full_name(name)) else {
             let why = format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
-            return vec![Given { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
+            return vec![SettingValue { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
         };
         let known = of_window && models::find(&full).is_ok();
         let reader = known.then(|| self.given("for", vec![full.clone()]));
-        let mut values: Vec<Given> = [self.given("model", vec![full])].into_iter().chain(reader).collect();
+        let mut values: Vec<SettingValue> = [self.given("model", vec![full])].into_iter().chain(reader).collect();
         let of_entry = |key: &str| entry.and_then(|entry| entry.get(key)?.as_str());
         let key = of_entry("api_key");
         let variable = key.and_then(variable_name);
@@ -218,7 +218,7 @@ impl Section<'_> {
                 })
             };
             let address = address.unwrap_or_else(|| url.to_owned());
-            values.push(Given { unusable, ..self.given("base-url", vec![address]) });
+            values.push(SettingValue { unusable, ..self.given("base-url", vec![address]) });
         }
         if let Some(variable) = variable {
             values.push(self.given("api-key-env", vec![variable.to_owned()]));

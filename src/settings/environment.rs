@@ -4,16 +4,16 @@ use std::ffi::OsString;
 
 use anyhow::Result;
 
+use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::keys::{Keys, Kind, kind};
-use crate::settings::layers::{Given, Source, Value};
-use crate::slip::Slip;
+use crate::settings::layers::{SettingValue, Source, Value};
 
 /// The flags that variables give. An empty variable counts as not set; one of an unknown name may be somebody else's.
 ///
 /// # Errors
 /// A variable that is no text, or a switch that is neither on nor off.
-pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<Given>> {
+pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<SettingValue>> {
     let mut given = Vec::new();
     for (flag, arg) in keys.all() {
         let name = format!("TCOMPACT_{}", flag.to_uppercase().replace('-', "_"));
@@ -24,11 +24,13 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
         }
         let source = Source::Variable(name);
         let value = match kind(arg) {
-            Kind::Switch => Value::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Slip::new(why)))?),
+            Kind::Switch => {
+                Value::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Diagnostic::new(why)))?)
+            }
             Kind::One | Kind::Object => Value::Texts(vec![text]),
             Kind::Many => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
         };
-        given.push(Given::new(flag, value, source));
+        given.push(SettingValue::new(flag, value, source));
     }
     Ok(given)
 }

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Map, Value as Json};
 
+use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::deerflow;
 use crate::settings::keys::{Keys, Kind};
-use crate::settings::layers::{ConfigFile, Given, Source, Value};
-use crate::slip::Slip;
+use crate::settings::layers::{ConfigFile, SettingValue, Source, Value};
 use crate::wording::reason;
 
 /// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
@@ -89,7 +89,7 @@ fn toml(text: &str, wrong: impl Fn(String) -> Failure) -> Result<Map<String, Jso
         let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
         let line = text[start..].lines().next().unwrap_or_default();
         let at = (span.start - start).min(line.len())..(span.end - start).min(line.len());
-        wrong(format!("{what} (line {number} column {column})")).showing(line, &Slip::new("").at(at))
+        wrong(format!("{what} (line {number} column {column})")).showing(line, &Diagnostic::new("").at(at))
     })
 }
 
@@ -114,10 +114,10 @@ fn settings(name: &str, map: Map<String, Json>, keys: &Keys) -> Result<ConfigFil
     let mut values = Vec::new();
     for (key, json) in map {
         let wrong = |what: String| Failure::usage(format!("{name}: {what}"));
-        let kind = keys.kind_of(&key).map_err(|slip| wrong(slip.to_string()).showing(&key, &slip))?;
+        let kind = keys.kind_of(&key).map_err(|diagnostic| wrong(diagnostic.to_string()).showing(&key, &diagnostic))?;
         let value =
             value(kind, json).map_err(|(found, wanted)| wrong(format!("{key} = {found}: expected {wanted}")))?;
-        values.push(Given::new(&key, value, Source::File(name.to_owned())));
+        values.push(SettingValue::new(&key, value, Source::File(name.to_owned())));
     }
     Ok(ConfigFile { values, ..ConfigFile::default() })
 }

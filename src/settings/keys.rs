@@ -8,10 +8,10 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::cli::errors::{mended, slip};
+use crate::cli::errors::{diagnostic, mended};
+use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
-use crate::settings::layers::{Given, Source, Value};
-use crate::slip::{Slip, nearest, quoted};
+use crate::settings::layers::{SettingValue, Source, Value};
 
 /// What is said on the command line only.
 const COMMAND_LINE_ONLY: [&str; 7] = ["config", "generate", "help", "list", "paths", "restore", "version"];
@@ -56,17 +56,17 @@ impl Keys {
     ///
     /// # Errors
     /// There is no such flag; or it cannot be in a layer.
-    pub(super) fn kind_of(&self, name: &str) -> Result<Kind, Slip> {
+    pub(super) fn kind_of(&self, name: &str) -> Result<Kind, Diagnostic> {
         if let Some(arg) = self.find(name) {
             return Ok(kind(arg));
         }
         if COMMAND_LINE_ONLY.contains(&name) {
-            return Err(Slip::new(format!("{name} is for the command line and cannot be set here")));
+            return Err(Diagnostic::new(format!("{name} is for the command line and cannot be set here")));
         }
         let hyphens = name.replace('_', "-");
         let near = nearest(&hyphens, self.all().map(|(long, _)| long));
         let hint = if near.is_none() { "; settings have the names of the flags, as --help shows them" } else { "" };
-        Err(Slip::new(format!("there is no setting {name:?}{hint}")).meant(near))
+        Err(Diagnostic::new(format!("there is no setting {name:?}{hint}")).meant(near))
     }
 
     /// What clap makes of a whole command line.
@@ -87,7 +87,7 @@ impl Keys {
     ///
     /// # Errors
     /// The first value that its flag does not take, and what it takes.
-    pub(super) fn check(&mut self, values: &[Given]) -> Result<()> {
+    pub(super) fn check(&mut self, values: &[SettingValue]) -> Result<()> {
         for given in values {
             for text in given.value.texts() {
                 let words = ["tcompact".to_owned(), format!("--{}={text}", given.flag)];
@@ -95,11 +95,11 @@ impl Keys {
                     Ok(_) => {}
                     // What it needs beside it may come from another layer.
                     Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {}
-                    Err(error) => return Err(given.source.wrong(&given.flag, text, &slip(&error)).into()),
+                    Err(error) => return Err(given.source.wrong(&given.flag, text, &diagnostic(&error)).into()),
                 }
             }
         }
-        let on: Vec<&Given> = values.iter().filter(|given| given.value != Value::Switch(false)).collect();
+        let on: Vec<&SettingValue> = values.iter().filter(|given| given.value != Value::Switch(false)).collect();
         for (at, one) in on.iter().enumerate() {
             if let Some(other) = on[at + 1..].iter().find(|other| self.conflict(&one.flag, &other.flag)) {
                 let (one, other) = (one.name(), other.name());
@@ -124,14 +124,14 @@ pub(super) fn kind(arg: &Arg) -> Kind {
 
 impl Source {
     /// The error that a flag does not take a value from here.
-    pub(super) fn wrong(&self, flag: &str, value: &str, slip: &Slip) -> Failure {
+    pub(super) fn wrong(&self, flag: &str, value: &str, diagnostic: &Diagnostic) -> Failure {
         let failure = Failure::usage(match self {
-            Source::Variable(name) => format!("{name}: {value:?}: {slip}"),
-            _ => format!("{self}: {flag} = {value:?}: {slip}"),
+            Source::Variable(name) => format!("{name}: {value:?}: {diagnostic}"),
+            _ => format!("{self}: {flag} = {value:?}: {diagnostic}"),
         });
-        let failure = failure.showing(value, slip);
+        let failure = failure.showing(value, diagnostic);
         // A switch takes no value on the command line.
-        let flag_takes = slip.mended(value).and_then(|text| mended(&format!("--{flag}"), &text));
+        let flag_takes = diagnostic.mended(value).and_then(|text| mended(&format!("--{flag}"), &text));
         match (self, flag_takes) {
             (_, None) => failure,
             (Source::Variable(name), Some(mended)) => failure.try_next(format!("{name}={}", quoted(&mended))),

@@ -11,12 +11,12 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::cli::{self, Arguments};
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::sanitize::is_control;
 use crate::settings::keys::{Keys, Kind, kind};
 use crate::settings::presets::PRESETS;
 use crate::settings::{environment, file};
-use crate::slip::{Slip, nearest};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
 /// what the layers above give: a flag's first value.
@@ -68,7 +68,7 @@ impl Value {
 
 /// A flag with its value, and who gave it.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct SettingValue {
     /// The long name of the flag.
     pub(super) flag: String,
     pub(super) value: Value,
@@ -79,9 +79,9 @@ pub(super) struct Given {
     pub(super) unusable: Option<String>,
 }
 
-impl Given {
+impl SettingValue {
     pub(super) fn new(flag: &str, value: Value, source: Source) -> Self {
-        Given { flag: flag.to_owned(), value, source, note: None, unusable: None }
+        SettingValue { flag: flag.to_owned(), value, source, note: None, unusable: None }
     }
 
     /// The setting as an error names it.
@@ -112,7 +112,7 @@ impl Given {
 /// What a config file says.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFile {
-    pub(super) values: Vec<Given>,
+    pub(super) values: Vec<SettingValue>,
     /// The prompt's text, and what it is called in an error.
     pub(super) summary_prompt: Option<(String, String)>,
     /// Why nothing is to be done.
@@ -143,7 +143,7 @@ pub struct Resolved {
     /// What is to be said of the settings: where each came from, if that is wanted, and what the user should know.
     pub said: Vec<String>,
     /// What is not typed but given by a layer.
-    pub(super) given: Vec<Given>,
+    pub(super) given: Vec<SettingValue>,
     /// The values of all flags that decide what becomes of a transcript, a line each.
     pub(super) rules: String,
 }
@@ -226,7 +226,12 @@ impl CommandLine {
     }
 
     /// The flags of the preset that the highest layer names.
-    fn preset(&self, presets: Presets<'_>, environment: &[Given], file: &ConfigFile) -> Result<Vec<Given>> {
+    fn preset(
+        &self,
+        presets: Presets<'_>,
+        environment: &[SettingValue],
+        file: &ConfigFile,
+    ) -> Result<Vec<SettingValue>> {
         let below = environment.iter().chain(&file.values).find(|given| given.flag == "preset");
         let name = self.arguments.preset.as_ref().or(below.and_then(|given| given.value.texts().first()));
         let Some(name) = name else { return Ok(vec![]) };
@@ -235,7 +240,7 @@ impl CommandLine {
             let is_typed = self.matches.value_source(id) == Some(ValueSource::CommandLine);
             self.matches.get_raw(id).filter(|_| is_typed)?.next()?.to_str().map(str::to_owned)
         };
-        let value = |layer: &[Given], flag: &str| {
+        let value = |layer: &[SettingValue], flag: &str| {
             let given = layer.iter().find(|given| given.flag == flag)?;
             given.value.texts().first().cloned()
         };
@@ -255,43 +260,44 @@ impl CommandLine {
         let Some(rows) = presets(name, &higher) else {
             let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let why = format!("there is no such preset; there are {}", names.join(", "));
-            let slip = Slip::new(why).meant(nearest(name, names));
+            let diagnostic = Diagnostic::new(why).meant(nearest(name, names));
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
                 None => {
-                    let next =
-                        slip.mended(name).map_or("--list presets".to_owned(), |mended| format!("--preset {mended}"));
-                    let failure = Failure::usage(format!("--preset {name}: {slip}")).showing(name, &slip);
+                    let next = diagnostic
+                        .mended(name)
+                        .map_or("--list presets".to_owned(), |mended| format!("--preset {mended}"));
+                    let failure = Failure::usage(format!("--preset {name}: {diagnostic}")).showing(name, &diagnostic);
                     failure.try_next(format!("tcompact {next}"))
                 }
-                Some(given) => given.source.wrong("preset", name, &slip),
+                Some(given) => given.source.wrong("preset", name, &diagnostic),
             }
             .into());
         };
-        let mut values: Vec<Given> = Vec::new();
+        let mut values: Vec<SettingValue> = Vec::new();
         for (flag, text) in rows {
             match values.iter_mut().find(|given| given.flag == flag).map(|given| &mut given.value) {
                 Some(Value::Texts(texts)) => texts.push(text),
-                _ => values.push(Given::new(flag, Value::Texts(vec![text]), Source::Preset(name.clone()))),
+                _ => values.push(SettingValue::new(flag, Value::Texts(vec![text]), Source::Preset(name.clone()))),
             }
         }
         Ok(values)
     }
 
     /// What counts of the layers, which come highest first, below the flags that were typed.
-    fn merge(&self, typed: Vec<String>, layers: [Vec<Given>; 3]) -> Vec<Given> {
+    fn merge(&self, typed: Vec<String>, layers: [Vec<SettingValue>; 3]) -> Vec<SettingValue> {
         let names_who = |flags: &[String]| flags.iter().any(|flag| WHO.contains(&flag.as_str()));
         let mut above = typed.clone();
         let mut on = typed;
-        let mut merged: Vec<Given> = Vec::new();
+        let mut merged: Vec<SettingValue> = Vec::new();
         for layer in layers {
             let own: Vec<String> = layer.iter().map(|given| given.flag.clone()).collect();
             let for_another = names_who(&above) && names_who(&own);
-            let set_aside = |given: &Given| {
+            let set_aside = |given: &SettingValue| {
                 above.contains(&given.flag)
                     || on.iter().any(|higher| self.keys.conflict(higher, &given.flag))
                     || for_another && SUMMARIZER.contains(&given.flag.as_str())
             };
-            let layer: Vec<Given> = layer.into_iter().filter(|given| !set_aside(given)).collect();
+            let layer: Vec<SettingValue> = layer.into_iter().filter(|given| !set_aside(given)).collect();
             on.extend(layer.iter().filter(|given| given.value != Value::Switch(false)).map(|given| given.flag.clone()));
             above.extend(own);
             merged.extend(layer);
@@ -300,7 +306,7 @@ impl CommandLine {
     }
 
     /// Leaves out what has nothing to apply to. Typed, it would be a mistake; in a layer it waits for its occasion.
-    fn without_object(&self, mut merged: Vec<Given>) -> Vec<Given> {
+    fn without_object(&self, mut merged: Vec<SettingValue>) -> Vec<SettingValue> {
         let is_on = |typed: bool, flag: &str| {
             typed || merged.iter().any(|given| given.flag == flag && given.value != Value::Switch(false))
         };
@@ -319,13 +325,13 @@ impl CommandLine {
 
     fn together(
         mut self,
-        given: Vec<Given>,
+        given: Vec<SettingValue>,
         summary_prompt: Option<(String, String)>,
         disabled: Option<String>,
     ) -> Result<Resolved> {
         if !given.is_empty() {
             let (program, rest) = self.words.split_at(self.words.len().min(1));
-            let below = given.iter().flat_map(Given::words);
+            let below = given.iter().flat_map(SettingValue::words);
             let words = program.iter().cloned().chain(below).chain(rest.iter().cloned()).collect();
             self.matches = self.keys.understand(words)?;
             self.arguments = Arguments::from_arg_matches(&self.matches)?;
@@ -355,7 +361,7 @@ fn rules(keys: &Keys, matches: &ArgMatches) -> String {
 }
 
 /// A line for each value that is no default, and one for the defaults.
-fn where_from(keys: &Keys, given: &[Given], matches: &ArgMatches) -> Vec<String> {
+fn where_from(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
     let mut lines = Vec::new();
     let mut defaults = Vec::new();
     for (name, arg) in keys.all() {
@@ -386,9 +392,9 @@ fn shown(text: &str) -> String {
 }
 
 /// An error about a flag that nobody typed, with the place that the flag comes from.
-pub(super) fn blamed(given: &[Given], error: anyhow::Error) -> anyhow::Error {
+pub(super) fn with_origin(given: &[SettingValue], error: anyhow::Error) -> anyhow::Error {
     let text = error.to_string();
-    let about = |given: &&Given| {
+    let about = |given: &&SettingValue| {
         let rest = text.strip_prefix("--").and_then(|rest| rest.strip_prefix(given.flag.as_str()));
         rest.is_some_and(|rest| rest.starts_with([' ', ':']))
     };

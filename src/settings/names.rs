@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
+use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
-use crate::slip::{Slip, nearest, quoted};
 use crate::tokens::models::{self, Model, NotFound};
 use crate::transcript::formats::{self, FORMATS, Format};
 
@@ -17,10 +17,10 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
     }
     let format = formats::by_name(name).ok_or_else(|| {
         let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
-        let slip = Slip::new(format!("there is no such format; there are {}", names.join(", ")));
-        let slip = slip.meant(nearest(name, names));
-        let next = slip.mended(name).map_or("--list formats".to_owned(), |mended| format!("--from {mended}"));
-        let failure = Failure::usage(format!("--from {name}: {slip}")).showing(name, &slip);
+        let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
+        let diagnostic = diagnostic.meant(nearest(name, names));
+        let next = diagnostic.mended(name).map_or("--list formats".to_owned(), |mended| format!("--from {mended}"));
+        let failure = Failure::usage(format!("--from {name}: {diagnostic}")).showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     })?;
     Ok(Some(format))
@@ -48,9 +48,10 @@ pub(super) fn find_model(name: &str) -> Result<Model> {
                 (format!("several providers serve it with different context windows; say which: {full}"), first)
             }
         };
-        let slip = Slip::new(why).meant(probably);
-        let next = slip.mended(name).map_or("--list models".to_owned(), |mended| format!("--for {}", quoted(&mended)));
-        let failure = Failure::usage(format!("--for {name}: {slip}")).showing(name, &slip);
+        let diagnostic = Diagnostic::new(why).meant(probably);
+        let next =
+            diagnostic.mended(name).map_or("--list models".to_owned(), |mended| format!("--for {}", quoted(&mended)));
+        let failure = Failure::usage(format!("--for {name}: {diagnostic}")).showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     })?;
     Ok(found)

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::diagnostic::{Diagnostic, quoted};
 use crate::exit::Failure;
-use crate::slip::{Slip, quoted};
 
 /// What tcompact itself puts into every request, and what does it instead.
 const OWN: [(&str, &str); 5] = [
@@ -54,8 +54,8 @@ pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failu
     let shown = shown.to_string();
     let quoted_name = Value::from(name).to_string();
     let start = shown.find(&format!("{quoted_name}:")).unwrap_or(0);
-    let slip = Slip::new(format!("{name} cannot be set here: {what}")).at(start..start + quoted_name.len());
-    Err(Failure::usage(format!("--request-json: {slip}")).showing(&shown, &slip).try_next(next))
+    let diagnostic = Diagnostic::new(format!("{name} cannot be set here: {what}")).at(start..start + quoted_name.len());
+    Err(Failure::usage(format!("--request-json: {diagnostic}")).showing(&shown, &diagnostic).try_next(next))
 }
 
 /// The first name at any depth that holds a key.

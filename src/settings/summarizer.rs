@@ -6,6 +6,7 @@ use anyhow::Result;
 use reqwest::Url;
 
 use crate::cli::{Arguments, Facts};
+use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
@@ -16,9 +17,8 @@ use crate::llm::retry::Patience;
 use crate::llm::secret::Secret;
 use crate::plan::economy::Billed;
 use crate::plan::economy::Prices;
-use crate::settings::layers::Given;
+use crate::settings::layers::SettingValue;
 use crate::settings::request_json;
-use crate::slip::{Slip, nearest, quoted};
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::Usage;
 use crate::summary::recipe::Recipe;
@@ -116,10 +116,11 @@ fn with_provider(name: &str) -> Option<String> {
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
     let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
-    let wrong = |slip: Slip| {
-        let next =
-            slip.mended(name).map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
-        let failure = Failure::usage(format!("--model {name}: {slip}")).showing(name, &slip);
+    let wrong = |diagnostic: Diagnostic| {
+        let next = diagnostic
+            .mended(name)
+            .map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
+        let failure = Failure::usage(format!("--model {name}: {diagnostic}")).showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     };
     let (provider, model) = name.split_once(':').unwrap_or((name, ""));
@@ -130,23 +131,23 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
             None if provider.is_empty() => "the provider is missing".to_owned(),
             None => format!("expected {EXTRACTIVE} or PROVIDER:MODEL"),
         };
-        let slip = Slip::new(format!("{what}, as in openai:gpt-4o-mini"));
+        let diagnostic = Diagnostic::new(format!("{what}, as in openai:gpt-4o-mini"));
         let meant = nearest(name, [EXTRACTIVE]).map(str::to_owned).or_else(|| with_provider(name));
         return Err(match known {
             Some(_) => {
-                let failure = Failure::usage(format!("--model {name}: {slip}")).showing(name, &slip);
+                let failure = Failure::usage(format!("--model {name}: {diagnostic}")).showing(name, &diagnostic);
                 failure.try_next("tcompact --list models")
             }
-            None => wrong(slip.meant(meant)),
+            None => wrong(diagnostic.meant(meant)),
         }
         .into());
     }
     let row = known.ok_or_else(|| {
         let list = names.join(", ");
-        let slip = Slip::new(format!(
+        let diagnostic = Diagnostic::new(format!(
             "there is no provider {provider}; there are {list}; openai: with --base-url speaks to everything compatible"
         ));
-        wrong(slip.at(0..provider.len()).meant(nearest(provider, names.iter().copied())))
+        wrong(diagnostic.at(0..provider.len()).meant(nearest(provider, names.iter().copied())))
     })?;
     Ok((row, model))
 }
@@ -195,7 +196,7 @@ pub(super) fn asks(arguments: &Arguments, preview: bool) -> bool {
 }
 
 /// That a model is in no table, whose window is given by nobody either.
-pub(super) fn unknown(name: &str, summarizer: &Summarizer, writer: Writer) -> Option<String> {
+pub(super) fn unknown(name: &str, summarizer: &Summarizer, writer: SummarizerModel) -> Option<String> {
     let is_unknown = matches!(summarizer, Summarizer::Endpoint(..)) && writer.window.is_none();
     is_unknown.then(|| {
         format!("{name} is not in the table of models: its context window and prices are unknown; --context-window N gives the window")
@@ -215,7 +216,7 @@ pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
 
 /// What is known of the model that summarizes, by tcompact's own recipe.
 #[derive(Debug, Clone, Copy)]
-pub struct Writer {
+pub struct SummarizerModel {
     /// Its context window in tokens, where that is known.
     pub window: Option<u64>,
     /// How its tokens are counted, as well as is known.
@@ -230,7 +231,7 @@ pub struct Writer {
     pub prices: Option<(f64, f64)>,
 }
 
-impl Writer {
+impl SummarizerModel {
     /// What the table has of a model, or else what the flags say; `reader` is how the reader's tokens are counted. A window
     /// that the user gives is the reader's where they name one, and a command reads what it is given.
     pub(super) fn new(arguments: &Arguments, model: Option<Model>, reader: Counter) -> Self {
@@ -243,7 +244,7 @@ impl Writer {
         let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
         let wants = named.and_then(|(provider, model)| providers::by_name(provider)?.parameters.of(model));
         let thought_tokens = if wants.is_some_and(|wants| wants.thinks) { THOUGHTS } else { 0 };
-        Writer {
+        SummarizerModel {
             window,
             counter: model.map_or(reader, |model| model.counter()),
             asked_tokens,
@@ -258,7 +259,7 @@ impl Writer {
     pub fn within(self, window: u64) -> Self {
         let quarter = (window / 4).max(1);
         let (asked_tokens, thought_tokens) = (self.asked_tokens.min(quarter), self.thought_tokens.min(quarter));
-        Writer { window: Some(window), asked_tokens, thought_tokens, ..self }
+        SummarizerModel { window: Some(window), asked_tokens, thought_tokens, ..self }
     }
 
     /// What tokens cost: as the provider says, or by the table.
@@ -284,7 +285,7 @@ pub(super) fn ledger(facts: Facts, asked_tokens: u64) -> u64 {
 
 /// Whether a dry run shows the summary: where it, the cache and who writes are named on the command line. What a layer says
 /// by itself must not turn a dry run into one that asks somebody.
-pub(super) fn preview(arguments: &Arguments, given: &[Given]) -> bool {
+pub(super) fn preview(arguments: &Arguments, given: &[SettingValue]) -> bool {
     let typed = |flag: &str, is_on: bool| is_on && given.iter().all(|given| given.flag != flag);
     let names_who =
         typed("model", arguments.model.is_some()) || typed("summarizer-cmd", arguments.summarizer_cmd.is_some());

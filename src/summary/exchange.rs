@@ -117,7 +117,7 @@ impl NoAnswer {
 }
 
 /// Whoever answers requests.
-pub trait Answers {
+pub trait SummaryBackend {
     /// Has a summary written, and adds what that took to the bill, whether it comes or not.
     ///
     /// # Errors

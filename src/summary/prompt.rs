@@ -153,7 +153,7 @@ pub(super) fn history_of_at_most<'m, 'a: 'm>(
     messages: impl IntoIterator<Item = &'m Message<'a>>,
     longest: usize,
 ) -> String {
-    let mut out = Writer { out: String::new(), longest };
+    let mut out = HistoryWriter { out: String::new(), longest };
     for message in messages {
         if !out.out.is_empty() {
             out.out.push('\n');
@@ -165,7 +165,7 @@ pub(super) fn history_of_at_most<'m, 'a: 'm>(
 
 /// Notes on what came before, as a summarizer reads them.
 pub fn earlier_notes(notes: &str) -> String {
-    let mut out = Writer { out: String::new(), longest: usize::MAX };
+    let mut out = HistoryWriter { out: String::new(), longest: usize::MAX };
     out.notes(&Content::Text(Text::plain(notes)));
     out.out
 }
@@ -202,13 +202,13 @@ const LONGEST_JSON: usize = 2_000;
 const RESULT: &str = "<tool_result trusted=\"no\"";
 
 /// A history as it is written down.
-struct Writer {
+struct HistoryWriter {
     out: String,
     /// Characters of a text that are shown.
     longest: usize,
 }
 
-impl Writer {
+impl HistoryWriter {
     fn element(&mut self, message: &Message<'_>) {
         if message.earlier {
             return self.notes(&message.content);

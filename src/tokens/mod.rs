@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 pub use tally::Tally;
 
-use crate::slip::{Slip, nearest};
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::json::Json;
 use crate::transcript::text::Text;
@@ -133,12 +133,12 @@ impl fmt::Display for Counter {
 }
 
 impl FromStr for Counter {
-    type Err = Slip;
+    type Err = Diagnostic;
 
-    fn from_str(text: &str) -> Result<Self, Slip> {
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let of_value = |why: String| {
             let start = text.find(':').map_or(0, |colon| colon + 1);
-            Slip::new(why).at(start..text.len())
+            Diagnostic::new(why).at(start..text.len())
         };
         let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
         match (name, value) {
@@ -160,7 +160,7 @@ impl FromStr for Counter {
                 .example("bytes:4")),
             },
             ("bytes", None) => {
-                Err(Slip::new("bytes needs the number of bytes a token, as in bytes:4").meant(Some("bytes:4")))
+                Err(Diagnostic::new("bytes needs the number of bytes a token, as in bytes:4").meant(Some("bytes:4")))
             }
             _ => {
                 let meant = match value {
@@ -168,7 +168,7 @@ impl FromStr for Counter {
                     None => nearest(name, ["approx", "o200k_base", "cl100k_base"]),
                 };
                 let what = "expected approx, approx:CHARS, o200k_base, cl100k_base or bytes:N";
-                Err(Slip::new(what).at(0..name.len()).meant(meant))
+                Err(Diagnostic::new(what).at(0..name.len()).meant(meant))
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::summary::exchange::Request;
 /// A model that was paid for.
 struct Model;
 
-impl Answers for Model {
+impl SummaryBackend for Model {
     fn answer(&self, _: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         bill.requests += 1;
         Ok(Reply { text: "It went well.".to_owned(), ..Reply::default() })
@@ -30,7 +30,7 @@ impl Answers for Model {
 /// A model that has no answer.
 struct Silent;
 
-impl Answers for Silent {
+impl SummaryBackend for Silent {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
         Err(NoAnswer::new(FailureKind::Odd, "it has no answer".to_owned()))
     }
@@ -46,7 +46,7 @@ impl Answers for Silent {
 
 const SOURCE: &str = r#"[{"role":"user","content":"Never touch the table invoices_2019, and keep below 500 ms. The server is https://staging.example.com:8443/billing and all of it has to be done before the first of May."},{"role":"user","content":"last"}]"#;
 
-fn compacted(arguments: &[&str], answers: &dyn Answers) -> (Result<String>, Option<Status>) {
+fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String>, Option<Status>) {
     let words = ["tcompact", "-q", "--keep=messages:1"].iter().chain(arguments).map(|word| (*word).into());
     let command_line = CommandLine::parse(words).expect("arguments");
     let resolved = command_line.resolve(&presets::values, |_| None).expect("settings");

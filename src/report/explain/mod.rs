@@ -32,7 +32,7 @@ const NAME: usize = 16;
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum MessageStatus {
     Pinned,
     /// A provider's own compaction stands for it, and it goes.
     Removed,
@@ -40,26 +40,27 @@ pub(super) enum Fate {
     Kept,
 }
 
-impl Fate {
-    pub(super) const ALL: [Fate; 4] = [Fate::Pinned, Fate::Removed, Fate::Summarized, Fate::Kept];
+impl MessageStatus {
+    pub(super) const ALL: [MessageStatus; 4] =
+        [MessageStatus::Pinned, MessageStatus::Removed, MessageStatus::Summarized, MessageStatus::Kept];
 
     /// What a bar is drawn with.
     fn sign(self) -> &'static str {
         match self {
-            Fate::Pinned => "▓",
-            Fate::Removed => "·",
-            Fate::Summarized => "░",
-            Fate::Kept => "█",
+            MessageStatus::Pinned => "▓",
+            MessageStatus::Removed => "·",
+            MessageStatus::Summarized => "░",
+            MessageStatus::Kept => "█",
         }
     }
 
     /// What it is called, the sign of a pin included; all take the same columns.
     fn name(self) -> &'static str {
         match self {
-            Fate::Pinned => "* pinned    ",
-            Fate::Removed => "  removed   ",
-            Fate::Summarized => "  summarized",
-            Fate::Kept => "  kept      ",
+            MessageStatus::Pinned => "* pinned    ",
+            MessageStatus::Removed => "  removed   ",
+            MessageStatus::Summarized => "  summarized",
+            MessageStatus::Kept => "  kept      ",
         }
     }
 
@@ -70,10 +71,10 @@ impl Fate {
 
     fn style(self) -> Style {
         match self {
-            Fate::Pinned => AnsiColor::Cyan.on_default(),
-            Fate::Removed => DIM,
-            Fate::Summarized => AnsiColor::Yellow.on_default(),
-            Fate::Kept => AnsiColor::Green.on_default(),
+            MessageStatus::Pinned => AnsiColor::Cyan.on_default(),
+            MessageStatus::Removed => DIM,
+            MessageStatus::Summarized => AnsiColor::Yellow.on_default(),
+            MessageStatus::Kept => AnsiColor::Green.on_default(),
         }
     }
 }
@@ -106,8 +107,8 @@ pub(super) struct Row {
     /// Who speaks, where it is the same in all of them.
     pub(super) role: String,
     tokens: String,
-    /// Tokens by what becomes of them, in the order of [`Fate::ALL`].
-    pub(super) sizes: [u64; Fate::ALL.len()],
+    /// Tokens by what becomes of them, in the order of [`MessageStatus::ALL`].
+    pub(super) sizes: [u64; MessageStatus::ALL.len()],
 }
 
 /// Columns that the parts of a row take.
@@ -223,18 +224,18 @@ impl Picture<'_, '_> {
     }
 
     /// What becomes of a message.
-    pub(super) fn fate(&self, index: usize) -> Fate {
+    pub(super) fn fate(&self, index: usize) -> MessageStatus {
         match index {
-            index if index >= self.plan.cutoff => Fate::Kept,
-            index if self.plan.pinned.binary_search(&index).is_ok() => Fate::Pinned,
-            index if index < self.plan.start => Fate::Removed,
-            _ => Fate::Summarized,
+            index if index >= self.plan.cutoff => MessageStatus::Kept,
+            index if self.plan.pinned.binary_search(&index).is_ok() => MessageStatus::Pinned,
+            index if index < self.plan.start => MessageStatus::Removed,
+            _ => MessageStatus::Summarized,
         }
     }
 
     fn row(&self, messages: Range<usize>, whole: &[bool]) -> Row {
         let (first, last) = (messages.start, messages.end - 1);
-        let mut sizes = [0; Fate::ALL.len()];
+        let mut sizes = [0; MessageStatus::ALL.len()];
         for index in messages.clone() {
             sizes[self.fate(index) as usize] += self.tally.message(index);
         }
@@ -268,13 +269,13 @@ impl Picture<'_, '_> {
     fn message_row(&self, row: &Row, layout: &Layout, out: &mut String) {
         let mut line = Line::default();
         line.add(DIM, format!("{:>1$}", row.index, layout.index));
-        let pinned = row.messages.len() == 1 && self.fate(row.messages.start) == Fate::Pinned;
-        line.add(Fate::Pinned.style(), if pinned { "*" } else { " " });
+        let pinned = row.messages.len() == 1 && self.fate(row.messages.start) == MessageStatus::Pinned;
+        line.add(MessageStatus::Pinned.style(), if pinned { "*" } else { " " });
         line.plain(format!("{} ", row.bracket));
         line.plain(format!("{}{}", row.role, " ".repeat(brief::ROLE.saturating_sub(width(&row.role)))));
         line.plain(format!(" {:>1$} ", row.tokens, layout.tokens));
         let mut left = layout.bar;
-        for (fate, cells) in Fate::ALL.into_iter().zip(layout.cells(&row.sizes)) {
+        for (fate, cells) in MessageStatus::ALL.into_iter().zip(layout.cells(&row.sizes)) {
             line.add(fate.style(), fate.sign().repeat(cells));
             left = left.saturating_sub(cells);
         }
@@ -291,7 +292,7 @@ impl Picture<'_, '_> {
             return brief::line(message, columns);
         }
         let mut said = numbers(messages.iter().map(brief::role)).join(", ");
-        let pinned = row.messages.clone().filter(|&index| self.fate(index) == Fate::Pinned).count();
+        let pinned = row.messages.clone().filter(|&index| self.fate(index) == MessageStatus::Pinned).count();
         if pinned > 0 {
             said.push_str(&format!(", {pinned} pinned"));
         }
@@ -322,18 +323,21 @@ impl Picture<'_, '_> {
     /// What the signs mean that are there, and how much there is of each.
     fn legend(&self, rows: &[Row], columns: usize, out: &mut String) {
         let all = 0..self.transcript.messages.len();
-        let parts = Fate::ALL.map(|fate| all.clone().filter(|&index| self.fate(index) == fate).collect::<Vec<_>>());
+        let parts =
+            MessageStatus::ALL.map(|fate| all.clone().filter(|&index| self.fate(index) == fate).collect::<Vec<_>>());
         let tokens = parts.each_ref().map(|indices| self.tally.sum(indices).to_string());
         let messages = parts.each_ref().map(|indices| indices.len().to_string());
         let [messages_wide, tokens_wide] =
             [&messages, &tokens].map(|numbers| numbers.iter().map(String::len).max().unwrap_or(0));
-        for (at, fate) in Fate::ALL.into_iter().enumerate().filter(|(at, _)| !parts[*at].is_empty()) {
+        for (at, fate) in MessageStatus::ALL.into_iter().enumerate().filter(|(at, _)| !parts[*at].is_empty()) {
             let mut line = Line::default();
             line.add(fate.style(), fate.sign());
             let noun = if parts[at].len() == 1 { "message " } else { "messages" };
             let (name, messages, tokens) = (fate.name(), &messages[at], &tokens[at]);
             line.plain(format!("{name}  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens"));
-            if let Some(file) = self.archive.filter(|_| matches!(fate, Fate::Removed | Fate::Summarized)) {
+            if let Some(file) =
+                self.archive.filter(|_| matches!(fate, MessageStatus::Removed | MessageStatus::Summarized))
+            {
                 line.plain(format!(", kept in {}", fitted(&file.display().to_string(), columns)));
             }
             line.end(columns, out);
@@ -382,7 +386,7 @@ impl Layout {
     }
 
     /// How many cells of a bar each of some sizes has. What is there has a cell at least, if there is room.
-    fn cells(&self, sizes: &[u64; Fate::ALL.len()]) -> [usize; Fate::ALL.len()] {
+    fn cells(&self, sizes: &[u64; MessageStatus::ALL.len()]) -> [usize; MessageStatus::ALL.len()] {
         let longest = u128::from(self.longest.max(1));
         let scaled = |tokens: u64| {
             let cells = (u128::from(tokens) * self.bar as u128).div_ceil(longest);

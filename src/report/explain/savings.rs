@@ -2,7 +2,7 @@
 
 use crate::report::columns::{Line, fitted_end};
 
-use crate::report::explain::{BOLD, DIM, Fate};
+use crate::report::explain::{BOLD, DIM, MessageStatus};
 
 /// Rows of the table.
 const MOST: usize = 10;
@@ -80,8 +80,8 @@ impl Largest {
             let share = row.saved as f64 / row.tokens.max(1) as f64;
             let cells = ((share * bar as f64).round() as usize).min(bar);
             line.plain(format!("  {:>3.0}% ", share * 100.0));
-            line.add(Fate::Summarized.style(), Fate::Summarized.sign().repeat(cells));
-            line.add(Fate::Kept.style(), Fate::Kept.sign().repeat(bar - cells));
+            line.add(MessageStatus::Summarized.style(), MessageStatus::Summarized.sign().repeat(cells));
+            line.add(MessageStatus::Kept.style(), MessageStatus::Kept.sign().repeat(bar - cells));
             let taken = saved + 4 + tokens + 7 + bar + 2;
             line.plain(format!("  {}", fitted_end(&row.source, columns.saturating_sub(taken))));
             line.end(columns, &mut out);

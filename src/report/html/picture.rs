@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use crate::report::brief;
-use crate::report::explain::{Fate, Picture, Row};
+use crate::report::explain::{MessageStatus, Picture, Row};
 use crate::transcript::{Message, Transcript};
 use crate::wording::counted;
 
@@ -110,14 +110,14 @@ struct List<'l, 's, 'a> {
 impl List<'_, '_, '_> {
     fn row(&self, row: &Row, out: &mut String) {
         let picture = &self.shown.picture;
-        let fates: Vec<Fate> = Fate::ALL
+        let fates: Vec<MessageStatus> = MessageStatus::ALL
             .into_iter()
             .filter(|fate| row.messages.clone().any(|index| picture.fate(index) == *fate))
             .collect();
         let words = fates.iter().map(|fate| fate.word()).collect::<Vec<_>>().join(", ");
         let class = fates.last().map_or("", |fate| fate.word());
         let mut bar = String::new();
-        for (fate, tokens) in Fate::ALL.into_iter().zip(row.sizes).filter(|(_, tokens)| *tokens > 0) {
+        for (fate, tokens) in MessageStatus::ALL.into_iter().zip(row.sizes).filter(|(_, tokens)| *tokens > 0) {
             let share = tokens as f64 * 100.0 / self.longest as f64;
             // A string takes what is written to it.
             let _ = write!(bar, "<i class=\"{}\" style=\"width:{share:.2}%\"></i>", fate.word());
@@ -213,7 +213,7 @@ impl List<'_, '_, '_> {
         );
         self.texts(message, out);
         let after = &self.shown.after.messages[index];
-        let stays = !matches!(picture.fate(index), Fate::Removed | Fate::Summarized);
+        let stays = !matches!(picture.fate(index), MessageStatus::Removed | MessageStatus::Summarized);
         if stays && after.json.raw() != message.json.raw() {
             out.push_str("<p class=\"about\">It is shortened, and reads now:</p>\n");
             self.texts(after, out);
@@ -270,7 +270,7 @@ impl List<'_, '_, '_> {
         let picture = &self.shown.picture;
         let all = 0..picture.transcript.messages.len();
         out.push_str("<ul class=\"legend\" aria-label=\"Legend\">\n");
-        for fate in Fate::ALL {
+        for fate in MessageStatus::ALL {
             let indices: Vec<usize> = all.clone().filter(|&index| picture.fate(index) == fate).collect();
             if !indices.is_empty() {
                 let _ = writeln!(

@@ -12,7 +12,7 @@ use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::settings::presets;
 use tcompact::summary::exchange::FailureKind;
-use tcompact::summary::exchange::{Answers, Bill, NoAnswer, Reply, Request};
+use tcompact::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use tcompact::summary::prompt::Template;
 use tcompact::tokens::python;
 use tcompact::transcript::formats;
@@ -35,7 +35,7 @@ pub(super) struct Script {
     pub(super) prompts: RefCell<Vec<String>>,
 }
 
-impl Answers for Script {
+impl SummaryBackend for Script {
     fn answer(&self, request: &Request, _bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let attempt = || {
             self.prompts.borrow_mut().push(request.prompt.clone());

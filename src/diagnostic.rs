@@ -16,7 +16,7 @@ const BEFORE: usize = 24;
 
 /// What is wrong with a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slip {
+pub struct Diagnostic {
     what: String,
     at: Option<Range<usize>>,
     meant: Option<String>,
@@ -24,28 +24,28 @@ pub struct Slip {
     example: Option<String>,
 }
 
-impl Slip {
+impl Diagnostic {
     /// That a text as a whole is wrong, and why.
     pub fn new(what: impl Into<String>) -> Self {
-        Slip { what: what.into(), at: None, meant: None, example: None }
+        Diagnostic { what: what.into(), at: None, meant: None, example: None }
     }
 
     /// The same of these bytes of the text.
     #[must_use]
     pub fn at(self, bytes: Range<usize>) -> Self {
-        Slip { at: Some(bytes), ..self }
+        Diagnostic { at: Some(bytes), ..self }
     }
 
     /// The same with what was probably meant in the place of these bytes, where that is known.
     #[must_use]
     pub fn meant(self, meant: Option<impl Into<String>>) -> Self {
-        Slip { meant: meant.map(Into::into), ..self }
+        Diagnostic { meant: meant.map(Into::into), ..self }
     }
 
     /// The same with a text that would do instead of the whole.
     #[must_use]
     pub fn example(self, example: impl Into<String>) -> Self {
-        Slip { example: Some(example.into()), ..self }
+        Diagnostic { example: Some(example.into()), ..self }
     }
 
     /// The same of a part of `length` bytes that stands at `start` in another text.
@@ -53,7 +53,7 @@ impl Slip {
     pub fn in_part(self, start: usize, length: usize) -> Self {
         let at = self.at.unwrap_or(0..length);
         // What would do instead of the part alone would not do for all.
-        Slip { at: Some(at.start + start..at.end + start), example: None, ..self }
+        Diagnostic { at: Some(at.start + start..at.end + start), example: None, ..self }
     }
 
     fn range(&self, text: &str) -> Range<usize> {
@@ -103,13 +103,13 @@ impl Slip {
     }
 }
 
-impl fmt::Display for Slip {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.what)
     }
 }
 
-impl std::error::Error for Slip {}
+impl std::error::Error for Diagnostic {}
 
 /// The name that a word is probably a slip of.
 pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -134,26 +134,26 @@ mod tests {
 
     #[test]
     fn carets_stand_under_what_is_wrong() {
-        let slip = Slip::new("wrong").at(0..5).meant(Some("tokens"));
-        assert_eq!(slip.drawn("token:4k"), ["  token:4k", "  ^^^^^ did you mean 'tokens'?"]);
-        assert_eq!(slip.mended("token:4k").as_deref(), Some("tokens:4k"));
-        let part = slip.in_part(11, 8);
+        let diagnostic = Diagnostic::new("wrong").at(0..5).meant(Some("tokens"));
+        assert_eq!(diagnostic.drawn("token:4k"), ["  token:4k", "  ^^^^^ did you mean 'tokens'?"]);
+        assert_eq!(diagnostic.mended("token:4k").as_deref(), Some("tokens:4k"));
+        let part = diagnostic.in_part(11, 8);
         assert_eq!(part.drawn("messages:9,token:4k")[1], "             ^^^^^ did you mean 'tokens'?");
         assert_eq!(part.mended("messages:9,token:4k").as_deref(), Some("messages:9,tokens:4k"));
-        assert_eq!(Slip::new("wrong").drawn("日本"), ["  日本", "  ^^^^"]);
-        assert_eq!(Slip::new("wrong").drawn(""), ["  ", "  ^"]);
-        assert_eq!(Slip::new("wrong").at(3..9).drawn("日本"), ["  日本", "  ^^^^"], "no such place");
-        assert_eq!(Slip::new("wrong").mended("a"), None);
-        assert_eq!(Slip::new("wrong").example("b").mended("a").as_deref(), Some("b"));
+        assert_eq!(Diagnostic::new("wrong").drawn("日本"), ["  日本", "  ^^^^"]);
+        assert_eq!(Diagnostic::new("wrong").drawn(""), ["  ", "  ^"]);
+        assert_eq!(Diagnostic::new("wrong").at(3..9).drawn("日本"), ["  日本", "  ^^^^"], "no such place");
+        assert_eq!(Diagnostic::new("wrong").mended("a"), None);
+        assert_eq!(Diagnostic::new("wrong").example("b").mended("a").as_deref(), Some("b"));
     }
 
     #[test]
     fn of_a_long_text_the_part_around_is_shown() {
         let text = format!("{}X{}", "a".repeat(500), "b".repeat(500));
-        let [shown, carets] = Slip::new("wrong").at(500..501).drawn(&text);
+        let [shown, carets] = Diagnostic::new("wrong").at(500..501).drawn(&text);
         assert_eq!(shown.chars().position(|c| c == 'X'), carets.find('^'));
         assert!(shown.chars().count() < 80 && shown.contains('…') && shown.ends_with('…'), "{shown}");
-        let [shown, carets] = Slip::new("wrong").drawn(&"a\n".repeat(500));
+        let [shown, carets] = Diagnostic::new("wrong").drawn(&"a\n".repeat(500));
         assert!(shown.chars().count() < 80 && carets.len() < 80 && !shown.contains('\n'), "{shown}{carets}");
     }
 
