@@ -14,7 +14,7 @@ use tcompact::rewrite::restoring::{Record, put_back};
 use tcompact::settings::Settings;
 use tcompact::settings::layers::CommandLine;
 use tcompact::settings::presets::{self, PRESETS};
-use tcompact::summary::exchange::{SummaryBackend, Bill, NoAnswer, Reply, Request};
+use tcompact::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use tcompact::transcript::formats::by_name;
 use tcompact::transcript::framing;
 use tcompact::transcript::source::Source;

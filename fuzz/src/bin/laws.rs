@@ -32,13 +32,13 @@ mod program {
     pub(crate) const FIXTURES: &str = tcompact_fuzz::FIXTURES;
 }
 
-use bricks::{Bricks, Rewritten, WAYS, Way};
+use bricks::{Bricks, Made, WAYS, Way};
 use lawful::Rules;
 
 /// A conversation and the rules that it meets.
 #[derive(Debug)]
 struct Case {
-    made: Vec<Rewritten>,
+    made: Vec<Made>,
     format: &'static dyn Format,
     layout: usize,
     rules: Rules,
@@ -107,7 +107,7 @@ fn check(case: &Case, number: u64, bricks: &Bricks, counts: &Counts) {
     counts.thoughts.fetch_add(lost as u64, Ordering::Relaxed);
     let none: [String; 0] = [];
     match lawful::mended(&source, from, *repair) {
-        None => assert!(made.iter().all(|one| !matches!(one, Rewritten::User(_))), "what users say is left: {source}"),
+        None => assert!(made.iter().all(|one| !matches!(one, Made::User(_))), "what users say is left: {source}"),
         Some(mended) => {
             count(&counts.mended, mended != source);
             assert_eq!(lawful::found(&mended, from), none, "{mended}\n{source}");
