@@ -18,6 +18,8 @@ pub enum Part {
     Ledger,
     /// The embedded summarizer.
     Extractive,
+    /// What a page shows of a conversation.
+    Page,
     /// All else that is done with an input.
     Input,
     /// All that the program does.
@@ -36,6 +38,7 @@ impl fmt::Display for Fault {
         f.write_str(match self.part {
             Part::Ledger => "the ledger hits a bug in tcompact",
             Part::Extractive => "the embedded summarizer hits a bug in tcompact",
+            Part::Page => "the page hits a bug in tcompact",
             Part::Input => "this transcript hits a bug in tcompact",
             Part::Program => "this is a bug in tcompact",
         })?;

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use anyhow::Result;
 
 use crate::exit::Failure;
+use crate::fault::{self, Part};
 use crate::plan::carried::{Carried, carried};
 use crate::plan::{Plan, plan, total};
 use crate::report::json::DryRun;
@@ -72,9 +73,33 @@ pub(super) struct Task<'t, 'a> {
 /// # Errors
 /// There is no summary and the settings do not say what to put in its place; or what is left is too much.
 pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Compaction>> {
+    let Task { settings, transcript, .. } = task;
+    let early = early_edits(settings, transcript);
+    on_edited(transcript, &early, |prepared| {
+        let tally = Tally::new(settings.counter, &prepared.messages);
+        let plan = decided(settings, prepared, &tally);
+        let done = worked(task, prepared, &early, &plan, &tally, account);
+        settle(task, account, &done);
+        let is_drawn = || account.lost() >= settings.least_drawn.load(Ordering::Relaxed);
+        if let (true, Ok(done)) = (settings.html.is_some() && is_drawn(), &done) {
+            // A page is worth no result: a fault costs only what it would show.
+            account.page = fault::caught(Part::Page, || page::drawn(task, account, done.as_ref(), &plan, &tally))
+                .unwrap_or_else(|fault| {
+                    Reporter::new(settings).not_drawn(task.source, &fault);
+                    None
+                });
+        }
+        done
+    })
+    .inspect_err(|error| {
+        account.error.get_or_insert_with(|| error.to_string());
+    })
+}
+
+/// Accounts for what was done: tokens, money, and what went wrong.
+fn settle(task: Task<'_, '_>, account: &mut Account, done: &Result<Option<Compaction>>) {
     let settings = task.settings;
-    let done = worked(task, account);
-    match &done {
+    match done {
         Ok(Some(done)) if settings.needs_costs() => {
             account.tokens_after = Some(files::left(settings, task.transcript, done));
         }
@@ -91,48 +116,44 @@ pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<
         let redactor = account.redactor.get_or_insert_with(|| redactor(task.transcript));
         account.error = Some(redactor.mask(&error).into_owned());
     }
-    let is_drawn = || account.lost() >= task.settings.least_drawn.load(Ordering::Relaxed);
-    if let (true, Ok(done)) = (task.settings.html.is_some() && is_drawn(), &done) {
-        account.page = page::drawn(task, account, done.as_ref());
-    }
-    done
 }
 
-fn worked(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Compaction>> {
+/// Does what is planned for a conversation, `prepared` by its early edits.
+fn worked(
+    task: Task<'_, '_>,
+    prepared: &Transcript<'_>,
+    early: &[Edit],
+    plan: &Plan,
+    tally: &Tally<'_, '_>,
+    account: &mut Account,
+) -> Result<Option<Compaction>> {
     let Task { settings, source, transcript, explain, .. } = task;
-    let early = early_edits(settings, transcript);
-    on_edited(transcript, &early, |prepared| {
-        let reporter = Reporter::new(settings);
-        let tally = Tally::new(settings.counter, &prepared.messages);
-        let plan = decided(settings, prepared, &tally);
-        // A dry run has said so already.
-        if !settings.dry_run {
-            reporter.planned(source, prepared, &plan, &tally);
-            reporter.refused(source, &plan);
-        }
-        account.saving = explain.and_then(|how| {
-            let economy = economy::estimated(settings, prepared, &plan, &tally);
-            shown_masked(settings, prepared, |shown| {
-                reporter.explained(how, source, shown, &plan, &tally, economy.as_ref())
-            })
-        });
-        account.tokens_before = settings.needs_costs().then(|| total(prepared, &tally, &settings.policy));
-        if settings.has_report() {
-            account.plan = DryRun::new(source, prepared, &plan, &tally, settings).to_value();
-        }
-        if plan.cutoff == 0 {
-            let whole = only_shortened(task, plan, early.clone());
-            let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
-            reporter.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
-            return Ok(Some(done).filter(|done| !done.edits.is_empty()));
-        }
-        if !settings.dry_run {
-            reporter.parted(source, &plan);
-        }
-        files::check(settings, prepared, &tally, &plan)?;
-        check_state(settings, source, prepared, &plan)?;
-        compacted(task, prepared, early.clone(), plan, account)
-    })
+    let reporter = Reporter::new(settings);
+    // A dry run has said so already.
+    if !settings.dry_run {
+        reporter.planned(source, prepared, plan, tally);
+        reporter.refused(source, plan);
+    }
+    account.saving = explain.and_then(|how| {
+        let economy = economy::estimated(settings, prepared, plan, tally);
+        shown_masked(settings, prepared, |shown| reporter.explained(how, source, shown, plan, tally, economy.as_ref()))
+    });
+    account.tokens_before = settings.needs_costs().then(|| total(prepared, tally, &settings.policy));
+    if settings.has_report() {
+        account.plan = DryRun::new(source, prepared, plan, tally, settings).to_value();
+    }
+    if plan.cutoff == 0 {
+        let whole = only_shortened(task, plan.clone(), early.to_vec());
+        let done = if whole.plan.triggered { files::fitted(settings, source, transcript, whole)? } else { whole };
+        reporter.not_summarized(source, !early.is_empty(), !done.archived.files.is_empty());
+        return Ok(Some(done).filter(|done| !done.edits.is_empty()));
+    }
+    if !settings.dry_run {
+        reporter.parted(source, plan);
+    }
+    files::check(settings, prepared, tally, plan)?;
+    check_state(settings, source, prepared, plan)?;
+    compacted(task, prepared, early.to_vec(), plan.clone(), account)
 }
 
 /// A conversation of which nothing is summarized, with some edits; thinking behind the first of these may go.

@@ -25,31 +25,33 @@ use crate::transcript::formats::lone;
 use crate::transcript::{Message, Transcript};
 
 use crate::engine::account::Account;
-use crate::engine::conversation::{self, Compaction, Task, look, on_edited, redactor};
+use crate::engine::conversation::{self, Compaction, Task, on_edited, redactor};
 
-/// Draws a conversation and what was done to it; nothing where it cannot be shown.
-pub(super) fn drawn(task: Task<'_, '_>, account: &mut Account, done: Option<&Compaction>) -> Option<Box<Drawn>> {
+/// Draws a conversation and what was done to it, by the plan and the counts that it was done by; nothing where it cannot
+/// be shown.
+pub(super) fn drawn(
+    task: Task<'_, '_>,
+    account: &mut Account,
+    done: Option<&Compaction>,
+    planned: &Plan,
+    tally: &Tally<'_, '_>,
+) -> Option<Box<Drawn>> {
     let Task { settings, transcript, .. } = task;
     let masks = account.redactor.take().or_else(|| settings.redact.then(|| redactor(transcript))).map(RefCell::new);
     let edits = done.map(|done| done.edits.as_slice()).unwrap_or_default();
-    let mut drawn = None;
-    look(settings, transcript, |_, tally, planned| {
-        let plan = match done {
-            Some(done) if done.summary.is_some() => done.plan.clone(),
-            _ => left(planned, account.error.as_deref()),
-        };
-        drawn = masked(transcript, &[], masks.as_ref(), |before| {
-            masked(transcript, edits, masks.as_ref(), |after| {
-                // Whatever could not be read again like this is not shown as something else.
-                let same =
-                    before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
-                Ok(same.then(|| of_what_was_done(task, &plan, tally, (before, after), done)))
-            })
+    let plan = match done {
+        Some(done) if done.summary.is_some() => done.plan.clone(),
+        _ => left(planned, account.error.as_deref()),
+    };
+    let drawn = masked(transcript, &[], masks.as_ref(), |before| {
+        masked(transcript, edits, masks.as_ref(), |after| {
+            // Whatever could not be read again like this is not shown as something else.
+            let same =
+                before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
+            Ok(same.then(|| of_what_was_done(task, &plan, tally, (before, after), done)))
         })
-        .ok()
-        .flatten();
     });
-    drawn.map(Box::new)
+    drawn.ok().flatten().map(Box::new)
 }
 
 /// Has `then` look at a conversation before and after some edits, with its secrets masked in both: as `redactor` masked

@@ -335,6 +335,11 @@ impl<'s> Reporter<'s> {
         self.line(&format!("{}: {fault}; the summary has no ledger beside it", readable_source(source)));
     }
 
+    /// That a page goes without a conversation.
+    pub fn not_drawn(self, source: &str, fault: &Fault) {
+        self.line(&format!("{}: {fault}; the page does not show this conversation", readable_source(source)));
+    }
+
     /// That nobody said who was to write the summary.
     pub fn default_summarizer(self) {
         if !self.settings.quiet && !self.settings.summarizer_chosen && self.settings.embedded() {

@@ -225,8 +225,13 @@ pub(crate) fn assert_laws(
             assert!(out.ends_with(kept), "all from the first kept message on is as it was");
         }
     });
+    // Thinking of a loop that is still open stays with a call that is pinned; the summary behind them ends that loop, and
+    // the next compaction may summarize the thinking.
+    let thinks = |message: &String| message.contains("thinking") || message.contains("reasoning");
+    let pins_thinking =
+        plans.iter().zip(&before).any(|(plan, before)| plan.pinned.iter().any(|&index| thinks(&before[index])));
     // Other systems summarize an earlier summary once more.
-    if policy.rules == tcompact::plan::Rules::OWN && policy.pairs == Pairs::Strict {
+    if policy.rules == tcompact::plan::Rules::OWN && policy.pairs == Pairs::Strict && !pins_thinking {
         let (again, twice) = compacted(&out, from, policy);
         assert_eq!(twice, out, "compacting twice changes nothing that once did not: {again:?}");
     }
