@@ -1,5 +1,7 @@
 //! One conversation on a page: what was decided, its sizes, the picture, the summary, the facts, and what went where.
 
+use std::collections::HashSet;
+
 use crate::report::json::Status;
 
 use crate::report::html::escape::{block, escaped, grouped};
@@ -34,8 +36,9 @@ impl Page {
         if !drawn.facts.is_empty() {
             let source = row.text("source");
             // Of long conversations not every message is shown.
-            let anchor =
-                |index| Some(picture::anchor(source, index)).filter(|id| drawn.picture.contains(&format!("\"{id}\"")));
+            let ids = drawn.picture.split(" id=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+            let shown: HashSet<&str> = ids.collect();
+            let anchor = |index| Some(picture::anchor(source, index)).filter(|id| shown.contains(id.as_str()));
             parts.push(("ledger", "The ledger of facts", facts::table(&drawn.facts, anchor)));
         }
         parts.push(("places", "What went where", self.places(row, drawn)));
