@@ -78,7 +78,7 @@ Register-ArgumentCompleter -Native -CommandName 'tcompact' -ScriptBlock {
             [CompletionResult]::new('--diff', '--diff', [CompletionResultType]::ParameterName, 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive, except for --html')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'With --dry-run: print a JSON object for each conversation, with the summary where it is shown')
             [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Only look whether the transcript keeps its provider''s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any')
-            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished')
+            [CompletionResult]::new('--resume', '--resume', [CompletionResultType]::ParameterName, 'Leave out what an earlier run with the same input and the same rules has finished: files of the same directory, or summaries for the same file')
             [CompletionResult]::new('-e', '-e', [CompletionResultType]::ParameterName, 'Exit with 3 when nothing was compacted')
             [CompletionResult]::new('--exit-status', '--exit-status', [CompletionResultType]::ParameterName, 'Exit with 3 when nothing was compacted')
             [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but errors')

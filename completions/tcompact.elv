@@ -75,7 +75,7 @@ set edit:completion:arg-completer[tcompact] = {|@words|
             cand --diff 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive, except for --html'
             cand --json 'With --dry-run: print a JSON object for each conversation, with the summary where it is shown'
             cand --check 'Only look whether the transcript keeps its provider''s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
-            cand --resume 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished'
+            cand --resume 'Leave out what an earlier run with the same input and the same rules has finished: files of the same directory, or summaries for the same file'
             cand -e 'Exit with 3 when nothing was compacted'
             cand --exit-status 'Exit with 3 when nothing was compacted'
             cand -q 'Say nothing but errors'

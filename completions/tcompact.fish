@@ -74,7 +74,7 @@ complete -c tcompact -l explain -d 'Draw the conversation on standard error: rol
 complete -c tcompact -l diff -d 'Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an archive, except for --html'
 complete -c tcompact -l json -d 'With --dry-run: print a JSON object for each conversation, with the summary where it is shown'
 complete -c tcompact -l check -d 'Only look whether the transcript keeps its provider\'s rules for calls, results and turns; print each breach with the index of its message, and exit with 6 if there is any'
-complete -c tcompact -l resume -d 'Leave out what an earlier run into the same directory, with the same input and the same rules, has finished'
+complete -c tcompact -l resume -d 'Leave out what an earlier run with the same input and the same rules has finished: files of the same directory, or summaries for the same file'
 complete -c tcompact -s e -l exit-status -d 'Exit with 3 when nothing was compacted'
 complete -c tcompact -s q -l quiet -d 'Say nothing but errors'
 complete -c tcompact -s v -l verbose -d 'Say what is decided and done, on standard error'

@@ -374,7 +374,8 @@ pub struct Arguments {
     )]
     pub jobs: Option<u32>,
 
-    /// Leave out what an earlier run into the same directory, with the same input and the same rules, has finished.
+    /// Leave out what an earlier run with the same input and the same rules has finished: files of the same directory, or
+    /// summaries for the same file.
     #[arg(long, help_heading = "Output")]
     pub resume: bool,
 

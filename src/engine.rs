@@ -28,6 +28,7 @@ use anyhow::Result;
 
 use crate::cli::{Accept, Emit};
 use crate::exit::{Exit, Failure};
+use crate::files::atomic::{folder, tidy};
 use crate::files::input::{self, Input};
 use crate::files::links;
 use crate::files::output;
@@ -77,8 +78,14 @@ pub fn run(mut settings: Settings) -> Result<Exit> {
     check_places(&settings, &inputs)?;
     let journal = inputs.home.as_ref().map(|home| Journal::open(home, &settings.rules)).transpose()?;
     if let Some(home) = &inputs.home {
-        remember(&mut settings, home)?;
+        let summaries = home.join(inputs::OWN_FOLDER).join("summaries");
+        remember(&mut settings, home, &summaries)?;
         inputs.tidy();
+    }
+    let waiting = waiting_room(&settings);
+    if let Some((home, summaries)) = &waiting {
+        remember(&mut settings, home, summaries)?;
+        tidy(home);
     }
     if !settings.embedded() {
         interrupt::leave_no_core();
@@ -86,7 +93,11 @@ pub fn run(mut settings: Settings) -> Result<Exit> {
     if !settings.embedded() || settings.destination != Destination::Stdout || settings.html.is_some() {
         interrupt::end_at_once();
     }
-    let (exit, totals) = batch::run(&settings, &inputs, journal)?;
+    let done = batch::run(&settings, &inputs, journal);
+    if let Some((_, summaries)) = &waiting {
+        clear(summaries, done.is_ok());
+    }
+    let (exit, totals) = done?;
     let reporter = Reporter::new(&settings);
     if !settings.dry_run && !settings.check {
         reporter.disabled();
@@ -147,15 +158,32 @@ fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has summaries that are paid for kept beside the results, so that none is asked for twice.
-fn remember(settings: &mut Settings, home: &Path) -> Result<()> {
+/// Has summaries that are paid for kept in a folder below `home`, beside the results, so that none is asked for twice.
+fn remember(settings: &mut Settings, home: &Path, folder: &Path) -> Result<()> {
     if settings.cache.is_none() && !settings.embedded() {
-        let folder = home.join(inputs::OWN_FOLDER).join("summaries");
         let unusable = |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), reason(&error)));
-        links::refuse(home, &folder).map_err(unusable)?;
-        settings.cache = Some(Cache::open(&folder).map_err(unusable)?.that_must_keep());
+        links::refuse(home, folder).map_err(unusable)?;
+        settings.cache = Some(Cache::open(folder).map_err(unusable)?.that_must_keep());
     }
     Ok(())
+}
+
+/// Where summaries wait that go into one file, until that is whole: the folder of the file, and one below it.
+fn waiting_room(settings: &Settings) -> Option<(PathBuf, PathBuf)> {
+    let Destination::File(file) = &settings.destination else { return None };
+    let is_device = fs::metadata(file).is_ok_and(|there| !there.is_file());
+    if is_device || settings.embedded() || settings.only_looks() || settings.cache.is_some() {
+        return None;
+    }
+    let home = folder(file);
+    Some((home.to_owned(), home.join(inputs::OWN_FOLDER).join(file.file_name()?)))
+}
+
+/// Removes summaries that wait no longer, or where none came.
+fn clear(summaries: &Path, is_whole: bool) {
+    let _ = if is_whole { fs::remove_dir_all(summaries) } else { fs::remove_dir(summaries) };
+    // Another file may have summaries that wait.
+    let _ = summaries.parent().map(fs::remove_dir);
 }
 
 /// What is made of an input, or of lines of one, before it is written: of what is mended, where `--repair` asks for that.

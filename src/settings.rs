@@ -418,8 +418,8 @@ fn destination(arguments: &Arguments) -> Result<Destination> {
         Destination::InPlace(_) if arguments.emit == Emit::Update => {
             wrong("--emit update: with --in-place it would take the place of the transcript; write it to --output-dir")
         }
-        Destination::Stdout | Destination::File(_) if arguments.resume => {
-            wrong("--resume: it goes on with --output-dir or --in-place; name one of them")
+        Destination::Stdout if arguments.resume => {
+            wrong("--resume: it goes on with --output, --output-dir or --in-place; name one of them")
         }
         _ => Ok(destination),
     }

@@ -278,6 +278,11 @@ impl<'b> Batch<'b> {
     /// Works on lines of an input, and gives back the buffer that they were read into.
     fn piece(&self, job: &Arc<Job<'b>>, place: usize, lines: Result<Option<Piece>>) -> Vec<u8> {
         let is_last = !matches!(lines, Ok(Some(_)));
+        let bytes = match &lines {
+            Ok(Some(Piece::Lines(lines))) => lines.text.len(),
+            Ok(Some(Piece::Bad(bytes, _))) => bytes.len(),
+            _ => 0,
+        };
         let mut buffer = Vec::new();
         let outcomes: Vec<Result<Outcome>> = match lines {
             Ok(Some(Piece::Lines(lines))) if !job.failed.is_before(place) => {
@@ -296,6 +301,7 @@ impl<'b> Batch<'b> {
             job.failed.note(place);
         }
         self.submit(job, place, WorkOutcome::Lines(outcomes, is_last));
+        self.progress.more_bytes(bytes, job.length());
         buffer
     }
 

@@ -174,6 +174,12 @@ impl<'b> Job<'b> {
         Some(copy_of(self.entry.path.as_ref()?, suffix))
     }
 
+    /// Bytes that it reads as, where that is known: of what is compressed, and of a pipe, it is not.
+    pub(super) fn length(&self) -> Option<u64> {
+        let is_packed = self.state().compression.is_some();
+        self.found.as_ref().filter(|found| found.is_file() && !is_packed).map(Metadata::len)
+    }
+
     /// Adds what became of conversations, which is kept where it is to be reported.
     pub(super) fn remember(&self, conversations: Vec<Conversation>) {
         self.state().add(&self.settings, conversations);

@@ -1,13 +1,13 @@
 //! How far a run is: a bar on a terminal while it goes on, and what came of it all at the end.
 
 use std::io::{self, IsTerminal};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::cli::When;
-use crate::settings::Settings;
+use crate::settings::{Destination, Settings};
 use crate::sync::lock;
 use crate::wording::counted;
 
@@ -106,36 +106,63 @@ impl Totals {
 /// The progress of a run over so many inputs.
 #[derive(Debug)]
 pub struct Progress {
-    bar: Option<ProgressBar>,
+    /// Whether it goes by the bytes of the only input, from its first line on.
+    of_one: bool,
+    bar: OnceLock<ProgressBar>,
+}
+
+/// Whether results go to the terminal that a bar would be drawn on.
+fn is_in_the_way(settings: &Settings) -> bool {
+    settings.destination == Destination::Stdout && io::stdout().is_terminal()
 }
 
 impl Progress {
     /// Shown on a terminal, where that is wanted.
     pub fn begun(settings: &Settings, inputs: usize) -> Self {
         let wanted = match settings.progress {
-            When::Auto => !settings.quiet && !settings.dry_run && !settings.diff && inputs > 1,
+            When::Auto => {
+                !settings.quiet && !settings.dry_run && !settings.diff && (inputs > 1 || !is_in_the_way(settings))
+            }
             When::Always => true,
             When::Never => false,
         };
-        let bar = (wanted && io::stderr().is_terminal()).then(|| {
-            let bar = ProgressBar::with_draw_target(Some(inputs as u64), ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} files, {eta} left, {msg}");
-            // A template of our own is right, and the usual one is no worse.
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.enable_steady_tick(Duration::from_millis(250));
-            bar
-        });
-        *shown_bar() = bar.clone();
-        Progress { bar }
+        let wanted = wanted && io::stderr().is_terminal();
+        let progress = Progress { of_one: wanted && inputs == 1, bar: OnceLock::new() };
+        if wanted && inputs > 1 {
+            let _ = progress.bar.set(drawn(Some(inputs as u64), "{wide_bar} {pos}/{len} files, {eta} left, {msg}"));
+        }
+        progress
+    }
+
+    /// Shows that so many bytes of the only input are done, of as many as it has, where that is known.
+    pub fn more_bytes(&self, bytes: usize, all: Option<u64>) {
+        if !self.of_one {
+            return;
+        }
+        let template = match all {
+            Some(_) => "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
+            None => "{spinner} {bytes}, {bytes_per_sec}, {elapsed}",
+        };
+        self.bar.get_or_init(|| drawn(all, template)).inc(bytes as u64);
     }
 
     /// Shows that one more input is done, and what has come so far.
     pub fn one_more(&self, totals: &Totals) {
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = self.bar.get().filter(|_| !self.of_one) {
             bar.inc(1);
             bar.set_message(format!("{:.0}/s; {}", bar.per_sec(), totals.gain()));
         }
     }
+}
+
+/// A bar of a length, where that is known.
+fn drawn(length: Option<u64>, template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
+    // A template of our own is right, and the usual one is no worse.
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.enable_steady_tick(Duration::from_millis(250));
+    *shown_bar() = Some(bar.clone());
+    bar
 }
 
 impl Drop for Progress {

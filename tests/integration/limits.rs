@@ -171,3 +171,94 @@ fn a_server_in_trouble_is_asked_by_fewer_at_once_and_nothing_is_lost() {
         assert!(run.stderr.contains("at most 1 request at once until the server answers again"), "{run:?}");
     }
 }
+
+/// Everything in a folder, hidden files too.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_stream_into_a_file_goes_on_where_it_was_broken_off() {
+    const LINES: usize = 12;
+    let lines: String = (0..LINES).map(|at| conversation(at) + "\n").collect();
+    let whole = {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("all.jsonl"), &lines).expect("written");
+        let server = Server::start(vec![completion("Good notes.", "stop")]);
+        let run = compacted(folder.path(), &server.url, &["-j", "1", "all.jsonl", "-o", "out.jsonl"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(names(folder.path()), ["all.jsonl", "out.jsonl", "report.jsonl"], "nothing waits any longer");
+        fs::read(folder.path().join("out.jsonl")).expect("a file")
+    };
+    for broken_off in [0, 1, 5, LINES - 1] {
+        for resume in [&["--resume"][..], &[]] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let root = folder.path();
+            fs::write(root.join("all.jsonl"), &lines).expect("written");
+            let mut steps = vec![completion("Good notes.", "stop"); broken_off];
+            steps.push(Step::Answer(401, "", json!({"error": "No."}).to_string()));
+            steps.push(completion("Good notes.", "stop"));
+            let server = Server::start(steps);
+            let more = ["-j", "1", "all.jsonl", "-o", "out.jsonl"];
+            let run = compacted(root, &server.url, &more);
+            assert_eq!(run.code, 4, "{run:?}");
+            let waiting: &[&str] = if broken_off == 0 { &[] } else { &[".tcompact"] };
+            assert_eq!(names(root), [waiting, &["all.jsonl", "report.jsonl"]].concat(), "no result is half there");
+            let again = compacted(root, &server.url, &[&more[..], resume].concat());
+            assert_eq!(again.code, 0, "{again:?}");
+            assert_eq!(server.requests().len(), LINES + 1, "none is asked for twice");
+            assert_eq!(fs::read(root.join("out.jsonl")).expect("a file"), whole);
+            assert_eq!(names(root), ["all.jsonl", "out.jsonl", "report.jsonl"]);
+        }
+    }
+}
+
+#[test]
+fn what_waits_for_a_file_is_asked_for_anew_where_it_would_be_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    let lines = |word: &str| (0..6).map(|at| conversation(at).replace("story", word) + "\n").collect::<String>();
+    fs::write(root.join("all.jsonl"), lines("story")).expect("written");
+    let mut steps = vec![completion("Good notes.", "stop"); 3];
+    steps.push(Step::Answer(401, "", json!({"error": "No."}).to_string()));
+    steps.push(completion("Good notes.", "stop"));
+    let server = Server::start(steps);
+    let more = ["-j", "1", "all.jsonl", "-o", "out.jsonl"];
+    assert_eq!(compacted(root, &server.url, &more).code, 4);
+    fs::write(root.join("all.jsonl"), lines("tale")).expect("written");
+    let again = compacted(root, &server.url, &[&more[..], &["--resume"]].concat());
+    assert_eq!((again.code, server.requests().len()), (0, 4 + 6), "{again:?}");
+    assert!(fs::read_to_string(root.join("out.jsonl")).expect("a file").contains("tale"));
+}
+
+#[test]
+fn nothing_waits_where_nothing_is_paid_for_or_a_device_is_written_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines: String = (0..6).map(|at| conversation(at) + "\n").collect();
+    fs::write(folder.path().join("all.jsonl"), lines).expect("written");
+    let embedded = ["--keep", "messages:2", "-q", "all.jsonl", "-o", "out.jsonl"];
+    assert_eq!(within(folder.path(), &embedded).code, 0);
+    assert_eq!(names(folder.path()), ["all.jsonl", "out.jsonl"]);
+    let server = Server::start(vec![completion("Good notes.", "stop")]);
+    let run = compacted(folder.path(), &server.url, &["all.jsonl", "-o", "/dev/null"]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(!Path::new("/dev/.tcompact").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn summaries_do_not_wait_behind_a_link() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    fs::create_dir(root.join("theirs")).expect("made");
+    std::os::unix::fs::symlink("theirs", root.join(".tcompact")).expect("a link");
+    fs::write(root.join("all.jsonl"), conversation(1) + "\n").expect("written");
+    let server = Server::start(vec![completion("Good notes.", "stop")]);
+    let run = compacted(root, &server.url, &["all.jsonl", "-o", "out.jsonl"]);
+    assert_eq!((run.code, server.requests().len()), (1, 0), "{run:?}");
+    assert!(run.stderr.contains(".tcompact is a link, and could lead anywhere"), "{run:?}");
+    assert!(names(&root.join("theirs")).is_empty());
+}
