@@ -12,6 +12,7 @@ use crate::report::json::{Conversation, Status};
 use crate::rewrite::redaction::Redactor;
 use crate::settings::Settings;
 use crate::summary::exchange::Bill;
+use crate::summary::ledger::Ledger;
 
 use crate::engine::work::SummarySource;
 
@@ -39,6 +40,8 @@ pub(super) struct Account {
     pub(super) redacted: Option<BTreeMap<&'static str, u64>>,
     /// What masked them, by the same placeholders for whatever is still to be shown.
     pub(super) redactor: Option<Redactor>,
+    /// The facts in what went, where they were collected of the history as it is.
+    pub(super) ledger: Option<Ledger>,
     /// What went wrong.
     pub(super) error: Option<String>,
     /// Tokens that the summary has less than what it replaced.
@@ -63,6 +66,7 @@ impl Account {
             by: None,
             redacted: None,
             redactor: None,
+            ledger: None,
             error: None,
             saved: 0,
             saving: None,

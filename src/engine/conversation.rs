@@ -207,6 +207,7 @@ fn compacted(
             archive: archive.as_ref(),
             redactor: redactor.as_ref(),
             bill: RefCell::default(),
+            ledger: RefCell::default(),
         };
         let summary = work.summary(source).and_then(|reply| work.accepted(&reply));
         account.bill = *work.bill.borrow();
@@ -219,6 +220,8 @@ fn compacted(
         };
         let Some(Accepted { text, by }) = accepted else { return Ok(None) };
         let text = if by == SummarySource::Summarizer { work.with_facts(text) } else { text };
+        // Facts of a history that is shown otherwise to the summarizer are other facts.
+        account.ledger = work.ledger.take().filter(|_| for_history.is_none() && settings.html.is_some());
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         account.saved = work.replaced_tokens().saturating_sub(tokens);

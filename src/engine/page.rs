@@ -19,7 +19,7 @@ use crate::report::html::{Drawn, Fact, Page, Place, Reader, Shown, picture};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
-use crate::summary::ledger;
+use crate::summary::ledger::{self, Ledger};
 use crate::tokens::Tally;
 use crate::transcript::formats::lone;
 use crate::transcript::{Message, Transcript};
@@ -43,12 +43,13 @@ pub(super) fn drawn(
         Some(done) if done.summary.is_some() => done.plan.clone(),
         _ => left(planned, account.error.as_deref()),
     };
+    let mut ledger = account.ledger.take();
     let drawn = masked(transcript, &[], masks.as_ref(), |before| {
         masked(transcript, edits, masks.as_ref(), |after| {
             // Whatever could not be read again like this is not shown as something else.
             let same =
                 before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
-            Ok(same.then(|| of_what_was_done(task, &plan, tally, (before, after), done)))
+            Ok(same.then(|| of_what_was_done(task, &plan, tally, (before, after), done, ledger.take())))
         })
     });
     drawn.ok().flatten().map(Box::new)
@@ -109,6 +110,7 @@ fn of_what_was_done(
     tally: &Tally<'_, '_>,
     (before, after): (&Transcript<'_>, &Transcript<'_>),
     done: Option<&Compaction>,
+    ledger: Option<Ledger>,
 ) -> Drawn {
     let Task { settings, source, transcript, .. } = task;
     let summary = done.and_then(|done| done.summary.as_ref());
@@ -122,7 +124,7 @@ fn of_what_was_done(
         decision,
         picture: picture(&Shown { picture: picture_of, after, anchor: source }),
         summary: summary.map(|summary| put_in(transcript, settings, summary)).unwrap_or_default(),
-        facts: summary.map(|summary| facts(settings, before, plan, summary)).unwrap_or_default(),
+        facts: summary.map(|summary| facts(settings, before, plan, summary, ledger)).unwrap_or_default(),
         archive: archive.map(|archive| archive.display().to_string()),
         files: archived.map_or(0, |kept| kept.files.len()),
     }
@@ -142,11 +144,21 @@ fn put_in(transcript: &Transcript<'_>, settings: &Settings, summary: &Placed) ->
     }
 }
 
-/// The facts in what went, the most important first, and which of them the summary has.
-fn facts(settings: &Settings, before: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Fact> {
-    let indices = plan.summarized();
-    let messages: Vec<&Message<'_>> = indices.iter().map(|&index| &before.messages[index]).collect();
-    let ledger = ledger::collect(&messages, &indices, &settings.policy.summary_prefix);
+/// The facts in what went, the most important first, and which of them the summary has. They are collected where that was
+/// not done.
+fn facts(
+    settings: &Settings,
+    before: &Transcript<'_>,
+    plan: &Plan,
+    summary: &Placed,
+    ledger: Option<Ledger>,
+) -> Vec<Fact> {
+    let collected = || {
+        let indices = plan.summarized();
+        let messages: Vec<&Message<'_>> = indices.iter().map(|&index| &before.messages[index]).collect();
+        ledger::collect(&messages, &indices, &settings.policy.summary_prefix)
+    };
+    let ledger = ledger.unwrap_or_else(collected);
     let texts = put_in(before, settings, summary).into_iter().map(|(_, text)| text);
     let summary = texts.collect::<Vec<_>>().join("\n");
     let key = |entry: &ledger::Entry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);

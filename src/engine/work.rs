@@ -55,6 +55,8 @@ pub(super) struct Work<'w, 'a> {
     pub(super) redactor: Option<&'w RefCell<Redactor>>,
     /// What it took so far.
     pub(super) bill: RefCell<Bill>,
+    /// The facts beside a model's summary, where they were collected.
+    pub(super) ledger: RefCell<Option<Ledger>>,
 }
 
 /// Why there is no summary.
@@ -222,13 +224,17 @@ impl Work<'_, '_> {
     }
 
     fn beside_facts(&self, summary: &str) -> String {
-        let most = self.settings.ledger;
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
         let ledger = ledger::collect(&messages, &self.summarized, &self.settings.policy.summary_prefix);
-        let summary = ledger::beside_another(summary);
+        let summary = self.with_lacking(ledger::beside_another(summary), &ledger);
+        self.ledger.replace(Some(ledger));
+        summary
+    }
+
+    fn with_lacking(&self, summary: String, ledger: &Ledger) -> String {
         let lacking = ledger.lacking(&summary);
         let spare = self.replaced_tokens().saturating_sub(self.message_tokens(&summary)).saturating_sub(1);
-        let mut limit = most.min(spare);
+        let mut limit = self.settings.ledger.min(spare);
         while limit > 0 {
             let section = Ledger::section(&lacking, self.settings.counter, limit);
             if section.is_empty() {
