@@ -21,6 +21,7 @@ mod work;
 
 use std::borrow::Cow;
 use std::fs;
+use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
 
@@ -84,7 +85,9 @@ pub fn run(mut settings: Settings) -> Result<Exit> {
     }
     let waiting = waiting_room(&settings);
     if let Some((home, summaries)) = &waiting {
-        remember(&mut settings, home, summaries)?;
+        links::refuse(home, summaries).map_err(|error| unusable(summaries, &error))?;
+        settings.cache = Some(Cache::to_be_made(summaries));
+        settings.cache_of_lines = true;
         tidy(home);
     }
     if !settings.embedded() {
@@ -161,11 +164,15 @@ fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
 /// Has summaries that are paid for kept in a folder below `home`, beside the results, so that none is asked for twice.
 fn remember(settings: &mut Settings, home: &Path, folder: &Path) -> Result<()> {
     if settings.cache.is_none() && !settings.embedded() {
-        let unusable = |error| Failure::unreadable(format!("{} cannot be used: {}", folder.display(), reason(&error)));
-        links::refuse(home, folder).map_err(unusable)?;
-        settings.cache = Some(Cache::open(folder).map_err(unusable)?.that_must_keep());
+        links::refuse(home, folder).map_err(|error| unusable(folder, &error))?;
+        let cache = Cache::open(folder).map_err(|error| unusable(folder, &error))?;
+        settings.cache = Some(cache.that_must_keep());
     }
     Ok(())
+}
+
+fn unusable(folder: &Path, error: &io::Error) -> Failure {
+    Failure::unreadable(format!("{} cannot be used: {}", folder.display(), reason(error)))
 }
 
 /// Where summaries wait that go into one file, until that is whole: the folder of the file, and one below it.

@@ -91,6 +91,8 @@ pub struct Settings {
     pub redact: bool,
     /// Where summaries are kept.
     pub cache: Option<Cache>,
+    /// Whether the cache is for lines of a stream only.
+    pub cache_of_lines: bool,
     /// Where is told what became of each conversation.
     pub report: Option<PathBuf>,
     /// Where the page goes that shows what was done.
@@ -293,6 +295,7 @@ impl Settings {
             ledger: ledger(arguments.ledger, writer.asked_tokens),
             redact: arguments.redact,
             cache: cache(&arguments, asks)?,
+            cache_of_lines: false,
             report: arguments.report.clone(),
             html: arguments.html.clone(),
             least_drawn: Arc::default(),

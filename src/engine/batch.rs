@@ -355,7 +355,12 @@ impl<'b> Batch<'b> {
     fn computed(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
         let answers = YieldingBackend { answers: &*self.settings.summarizer, cores: &self.cores };
         let mut conversations = Vec::new();
-        let work = || self.cores.with(|| made(&job.settings, input, &answers, &mut conversations));
+        // What is one conversation is not remembered until it is written: there would be nothing to go on with.
+        let settings = match job.settings.cache_of_lines && !input.as_lines {
+            true => Cow::Owned(Settings { cache: None, ..(*job.settings).clone() }),
+            false => Cow::Borrowed(&*job.settings),
+        };
+        let work = || self.cores.with(|| made(&settings, input, &answers, &mut conversations));
         // One bad input must not take the others with it, whatever it does.
         let outcome = fault::caught(Part::Input, work).unwrap_or_else(|fault| {
             Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into())

@@ -39,6 +39,8 @@ pub struct Cache {
     folder: PathBuf,
     asked: Arc<Asked>,
     must_keep: bool,
+    /// Whether the folder is there, and not to be made for what is kept first.
+    is_made: bool,
 }
 
 /// What is being asked for at this moment.
@@ -103,7 +105,13 @@ impl Cache {
         // The file for trying goes as it came.
         tempfile::tempfile_in(folder)?;
         tidy(folder);
-        Ok(Cache { folder: folder.to_owned(), asked: Arc::default(), must_keep: false })
+        Ok(Cache { folder: folder.to_owned(), asked: Arc::default(), must_keep: false, is_made: true })
+    }
+
+    /// A cache in a folder that is made for the first summary, and that nobody but its owner looks into.
+    pub fn to_be_made(folder: &Path) -> Self {
+        tidy(folder);
+        Cache { folder: folder.to_owned(), asked: Arc::default(), must_keep: true, is_made: false }
     }
 
     /// Waits until nobody else asks for what has this identity: then it may be there.
@@ -137,6 +145,12 @@ impl Cache {
     /// # Errors
     /// There is no room.
     pub fn reserve(&self, identity: &str, tokens: u64) -> io::Result<Reserved> {
+        if !self.is_made {
+            let mut builder = fs::DirBuilder::new();
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.recursive(true).create(&self.folder)?;
+        }
         let mut file = Unfinished::beside(&self.file(identity), None)?;
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN).min(MOST_RESERVED);
         file.file.write_all(&vec![0; bytes])?;

@@ -246,6 +246,14 @@ fn nothing_waits_where_nothing_is_paid_for_or_a_device_is_written_to() {
     let run = compacted(folder.path(), &server.url, &["all.jsonl", "-o", "/dev/null"]);
     assert_eq!(run.code, 0, "{run:?}");
     assert!(!Path::new("/dev/.tcompact").exists());
+    // One conversation is written at once, or not at all.
+    fs::write(folder.path().join("one.json"), conversation(1)).expect("written");
+    for (step, code) in [(completion("Good notes.", "stop"), 0), (Step::Answer(401, "", "{}".to_owned()), 4)] {
+        let server = Server::start(vec![step]);
+        let run = compacted(folder.path(), &server.url, &["one.json", "-o", "made.json"]);
+        assert_eq!(run.code, code, "{run:?}");
+        assert!(!names(folder.path()).contains(&".tcompact".to_owned()));
+    }
 }
 
 #[cfg(unix)]
