@@ -63,6 +63,11 @@ impl Format for Anthropic {
         if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
             return Claim::None;
         }
+        // Nor has it functions for tools. A cut takes calls away, and what a request offers stays.
+        let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
+        if tools.any(|tool| tool.get("function").is_some()) {
+            return Claim::None;
+        }
         let own = ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
         let model = || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"));
         if own || model() { Claim::Likely } else { Claim::None }
@@ -172,6 +177,18 @@ fn result_content(json: Json<'_>) -> Content<'_> {
 #[cfg(test)]
 mod tests {
     use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn functions_for_tools_are_of_chat_completions_whatever_was_cut() {
+        let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"r"},"#;
+        for cut in [call, ""] {
+            let source = format!(
+                r#"{{"model":"claude-opus-4-5","max_tokens":9,"tools":[{{"type":"function","function":{{"name":"f"}}}}],"messages":[{{"role":"user","content":"q"}},{cut}{{"role":"user","content":"u"}}]}}"#
+            );
+            let document = read(&source, None, None).expect("a transcript");
+            assert_eq!(document.transcripts[0].format.name(), "openai-chat", "{source}");
+        }
+    }
 
     #[test]
     fn what_is_called_after_thinking_stays_with_it_in_the_last_turn() {
