@@ -344,7 +344,16 @@ impl Work<'_, '_> {
         let replaced = self.replaced_tokens();
         let tokens = |text: &str| self.message_tokens(text);
         let mut limit = settings.summary_tokens.min(replaced.saturating_sub(tokens("") + 1)).max(1);
-        let mut text = extractive::summarize(&messages, prefix, settings.counter, limit);
+        let mut kept = Ledger::default();
+        // Only a page shows it, by the indices of the messages.
+        let keeps = settings.html.is_some() && earlier.is_none() && sent.len() == self.summarized.len();
+        let ledger = keeps.then_some(&mut kept);
+        let mut text = extractive::summarize_keeping(&messages, prefix, settings.counter, limit, ledger);
+        if keeps {
+            let place = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
+            kept.entries.iter_mut().for_each(|entry| entry.index = place(entry.index));
+            self.ledger.replace(Some(kept));
+        }
         // Escapes and merges at the seams can cost a token or two more than the parts do.
         while tokens(&text) >= replaced && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - replaced + 1).max(1);

@@ -13,17 +13,37 @@ mod notes;
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
-use crate::summary::ledger;
+use crate::summary::ledger::{self, Ledger};
 use choose::{Choice, size};
 use compose::compose;
 
 /// Summarizes `messages` in at most `limit` tokens. `prefix` is what an earlier summary begins with: its lines are
 /// carried on and not summarized as talk. Empty only where the limit is too small for a character.
 pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
+    summarize_keeping(messages, prefix, counter, limit, None)
+}
+
+/// The same, where the facts that it is written from go into a `ledger` as well: the index of each is the place of its
+/// message among `messages`.
+pub fn summarize_keeping(
+    messages: &[&Message<'_>],
+    prefix: &str,
+    counter: Counter,
+    limit: u64,
+    ledger: Option<&mut Ledger>,
+) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let notes = {
         let turns = ledger::read(messages, &indices, prefix);
-        notes::notes(&turns, ledger::gather(&turns), is_tight(&turns, limit))
+        let is_tight = is_tight(&turns, limit);
+        match ledger {
+            Some(ledger) => {
+                let found: Vec<_> = ledger::gather(&turns).collect();
+                *ledger = ledger::of_gathered(&turns, found.iter().cloned());
+                notes::notes(&turns, found.into_iter(), is_tight)
+            }
+            None => notes::notes(&turns, ledger::gather(&turns), is_tight),
+        }
     };
     let mut choice = Choice::new(&notes, counter);
     let mut text = String::new();

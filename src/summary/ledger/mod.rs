@@ -101,7 +101,7 @@ pub struct Ledger {
 
 /// A fact as it is found, with what decides whether a later one takes its place. What not all have is boxed: a long
 /// history has many.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Found {
     pub(super) entry: Entry,
     pub(super) speaker: Speaker,
@@ -154,8 +154,13 @@ fn weight(kind: Kind) -> f64 {
 /// begins with: the ledger in it is carried on, and what else it says is taken for said.
 pub fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Ledger {
     let turns = reading::read(messages, indices, prefix);
-    let uses = Uses::of(&turns);
-    let found = gather(&turns).map(|found| uses.weighed(found)).map(by_literals);
+    of_gathered(&turns, gather(&turns))
+}
+
+/// The ledger of what was gathered of turns.
+pub(super) fn of_gathered(turns: &[Turn<'_>], found: impl Iterator<Item = Found>) -> Ledger {
+    let uses = Uses::of(turns);
+    let found = found.map(|found| uses.weighed(found)).map(by_literals);
     Ledger { entries: found.filter(|entry| entry.kind != Kind::Said).map(alone).collect() }
 }
 
