@@ -177,8 +177,17 @@ fn is_obeyed(byte: u8) -> bool {
 
 impl Way {
     /// A text with one layer of escapes decoded.
+    ///
+    /// An entity without its semicolon ends where its digits do. Other escapes between two such entities hide that end, so
+    /// that these wait until nothing else is left to decode.
     fn decoded(self, text: &[Unit]) -> Vec<Unit> {
-        let mut decoder = Decoder { way: self, view: Vec::with_capacity(text.len()) };
+        let bytes = |view: &[Unit]| -> Vec<u8> { view.iter().map(|unit| unit.byte).collect() };
+        let ended = self.decoded_once(text, false);
+        if bytes(&ended) == bytes(text) { self.decoded_once(text, true) } else { ended }
+    }
+
+    fn decoded_once(self, text: &[Unit], open_entities: bool) -> Vec<Unit> {
+        let mut decoder = Decoder { way: self, open_entities, view: Vec::with_capacity(text.len()) };
         text.iter().for_each(|unit| decoder.push(*unit));
         decoder.decode_open(b' ');
         decoder.view.iter_mut().for_each(|unit| unit.byte &= !DECODED);
@@ -189,6 +198,8 @@ impl Way {
 /// Decodes each escape as soon as its last character has come.
 struct Decoder {
     way: Way,
+    /// Decodes entities without a semicolon.
+    open_entities: bool,
     view: Vec<Unit>,
 }
 
@@ -271,8 +282,7 @@ impl Decoder {
 
     /// The entity of a number that is over where the next byte is no digit of it, without a semicolon.
     fn entity_before(&self, next: u8) -> Option<(usize, u32)> {
-        // What may begin an escape of another kind shows nothing yet.
-        if matches!(next, b';' | b'\\' | b'%') {
+        if !self.open_entities || next == b';' {
             return None;
         }
         let size = self.since(b'&', |byte| byte.is_ascii_hexdigit() || matches!(byte, b'#' | b'x' | b'X'))?;
