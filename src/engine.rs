@@ -47,6 +47,7 @@ use crate::summary::exchange::SummaryBackend;
 use crate::transcript::formats::{Place, SummaryMessage};
 use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::source::Source;
+use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, coercion};
 use crate::wording::{readable_source, reason};
 
@@ -375,9 +376,9 @@ fn dry_run(
             reporter.parted(&source, plan);
             reporter.thinking(&source, &settings.thinking_removed(transcript, plan));
             if let Some(how) = explained(settings, input, document) {
-                let saving = conversation::shown_masked(settings, seen, |shown| {
-                    reporter.explained(how, &source, shown, plan, tally, economy.as_ref())
-                });
+                let arena = Arena::default();
+                let saving = conversation::shown(settings, seen, &arena)
+                    .and_then(|shown| reporter.explained(how, &source, shown, plan, tally, economy.as_ref()));
                 let untouched = Conversation::without_plan(&source, Status::Unchanged, None);
                 conversations.push(Conversation { saving, ..untouched });
             }
@@ -436,10 +437,9 @@ fn compact(
             let draw = |masked: Option<(&Transcript<'_>, &Transcript<'_>)>| {
                 Diff { source: &source, transcript, masked, counter, plan, summary, edits }.draw()
             };
-            diffs.push_str(&match settings.redact {
-                true => page::both_masked(transcript, edits, redactor, |before, after| draw(Some((before, after))))?,
-                false => draw(None),
-            });
+            let arena = Arena::default();
+            let masked = settings.redact.then(|| page::both_masked(transcript, edits, redactor, &arena)).transpose()?;
+            diffs.push_str(&draw(masked));
             continue;
         }
         let placed = done.summary.iter().flat_map(|summary| rewrite::placed(transcript, &done.plan, summary));

@@ -20,8 +20,7 @@ use crate::settings::{Explain, Settings};
 use crate::summary::exchange::SummaryBackend;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
-use crate::transcript::framing::{self, ReadError};
-use crate::transcript::source::Source;
+use crate::transcript::view::{Arena, view};
 
 use crate::engine::account::Account;
 use crate::engine::archive::{self, Archived, MEDIA};
@@ -47,12 +46,11 @@ pub(super) fn look(
     show: impl FnOnce(&Transcript<'_>, &Tally<'_, '_>, &Plan),
 ) {
     let early = early_edits(settings, transcript);
+    let arena = Arena::default();
     // A conversation that was read can be read again; where it could not, there is nothing to show.
-    let _ = on_edited(transcript, &early, |prepared| {
-        let tally = Tally::new(settings.counter, &prepared.messages);
-        show(prepared, &tally, &decided(settings, prepared, &tally));
-        Ok(())
-    });
+    let Ok(prepared) = view(transcript, &early, &arena) else { return };
+    let tally = Tally::new(settings.counter, &prepared.messages);
+    show(prepared, &tally, &decided(settings, prepared, &tally));
 }
 
 /// A conversation to be compacted.
@@ -75,25 +73,22 @@ pub(super) struct Task<'t, 'a> {
 pub(super) fn conversation(task: Task<'_, '_>, account: &mut Account) -> Result<Option<Compaction>> {
     let Task { settings, transcript, .. } = task;
     let early = early_edits(settings, transcript);
-    on_edited(transcript, &early, |prepared| {
-        let tally = Tally::new(settings.counter, &prepared.messages);
-        let plan = decided(settings, prepared, &tally);
-        let done = worked(task, prepared, &early, &plan, &tally, account);
-        settle(task, account, &done);
-        let is_drawn = || account.lost() >= settings.least_drawn.load(Ordering::Relaxed);
-        if let (true, Ok(done)) = (settings.html.is_some() && is_drawn(), &done) {
-            // A page is worth no result: a fault costs only what it would show.
-            account.page = fault::caught(Part::Page, || page::drawn(task, account, done.as_ref(), &plan, &tally))
-                .unwrap_or_else(|fault| {
-                    Reporter::new(settings).not_drawn(task.source, &fault);
-                    None
-                });
-        }
-        done
-    })
-    .inspect_err(|error| {
-        account.error.get_or_insert_with(|| error.to_string());
-    })
+    let arena = Arena::default();
+    let prepared = edited(transcript, &early, &arena).inspect_err(|error| account.error = Some(error.to_string()))?;
+    let tally = Tally::new(settings.counter, &prepared.messages);
+    let plan = decided(settings, prepared, &tally);
+    let done = worked(task, prepared, &early, &plan, &tally, account);
+    settle(task, account, &done);
+    let is_drawn = || account.lost() >= settings.least_drawn.load(Ordering::Relaxed);
+    if let (true, Ok(done)) = (settings.html.is_some() && is_drawn(), &done) {
+        // A page is worth no result: a fault costs only what it would show.
+        account.page = fault::caught(Part::Page, || page::drawn(task, account, done.as_ref(), &plan, &tally))
+            .unwrap_or_else(|fault| {
+                Reporter::new(settings).not_drawn(task.source, &fault);
+                None
+            });
+    }
+    done
 }
 
 /// Accounts for what was done: tokens, money, and what went wrong.
@@ -136,7 +131,9 @@ fn worked(
     }
     account.saving = explain.and_then(|how| {
         let economy = economy::estimated(settings, prepared, plan, tally);
-        shown_masked(settings, prepared, |shown| reporter.explained(how, source, shown, plan, tally, economy.as_ref()))
+        let arena = Arena::default();
+        let shown = shown(settings, prepared, &arena)?;
+        reporter.explained(how, source, shown, plan, tally, economy.as_ref())
     });
     account.tokens_before = settings.needs_costs().then(|| total(prepared, tally, &settings.policy));
     if settings.has_report() {
@@ -186,12 +183,14 @@ fn compacted(
         Some(folder) => media::moved_out(prepared, &plan.summarized(), &files::shown(folder)),
         None => Default::default(),
     };
-    // Arguments are cut early or late, and media move only where they are cut early.
-    let for_history =
-        if late.is_empty() { on_edited_text(prepared, &moved) } else { on_edited_text(transcript, &late) };
     let redactor = settings.redact.then(|| RefCell::new(redactor(transcript)));
     let earlier = earlier.map(|earlier| without_secrets(earlier, redactor.as_ref()));
-    let accepted = with_masked(prepared, for_history.as_deref(), &plan, redactor.as_ref(), |unmasked, history| {
+    let arena = Arena::default();
+    // Arguments are cut early or late, and media move only where they are cut early.
+    let unmasked = if late.is_empty() { edited(prepared, &moved, &arena) } else { edited(transcript, &late, &arena) };
+    let masks = |unmasked| redactor.as_ref().map(|masks| masks.borrow_mut().edits(unmasked, &plan.summarized()));
+    let accepted = unmasked.and_then(|unmasked| {
+        let history = edited(unmasked, &masks(unmasked).unwrap_or_default(), &arena)?;
         let tally = Tally::new(settings.counter, &history.messages);
         let work = Work {
             settings,
@@ -221,7 +220,8 @@ fn compacted(
         let Some(Accepted { text, by }) = accepted else { return Ok(None) };
         let text = if by == SummarySource::Summarizer { work.with_facts(text) } else { text };
         // Facts of a history that is shown otherwise to the summarizer are other facts.
-        account.ledger = work.ledger.take().filter(|_| for_history.is_none() && settings.html.is_some());
+        let as_it_is = moved.is_empty() && late.is_empty();
+        account.ledger = work.ledger.take().filter(|_| as_it_is && settings.html.is_some());
         let tokens = work.message_tokens(&text);
         (account.by, account.summary_tokens) = (Some(by), Some(tokens));
         account.saved = work.replaced_tokens().saturating_sub(tokens);
@@ -254,20 +254,6 @@ fn compacted(
     files::fitted(settings, source, transcript, done).map(Some)
 }
 
-/// Has `then` look at the history as it is, and with its secrets masked where they are to be.
-fn with_masked<T>(
-    transcript: &Transcript<'_>,
-    list: Option<&str>,
-    plan: &Plan,
-    redactor: Option<&RefCell<Redactor>>,
-    then: impl for<'t> FnOnce(&'t Transcript<'_>, &'t Transcript<'_>) -> Result<T>,
-) -> Result<T> {
-    with_history(transcript, list, |history| {
-        let edits = redactor.map(|redactor| redactor.borrow_mut().edits(history, &plan.summarized()));
-        on_edited(history, &edits.unwrap_or_default(), |masked| then(history, masked))
-    })
-}
-
 /// What masks the secrets of a conversation, and gives none of them a placeholder that is there.
 pub(super) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
@@ -275,14 +261,27 @@ pub(super) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     redactor
 }
 
-/// Has `show` draw a conversation, with its secrets masked where they are to be; nothing where it cannot be read again so.
-pub(super) fn shown_masked<T: Default>(
+/// A conversation to be drawn, with its secrets masked where they are to be; nothing where it cannot be read again so.
+pub(super) fn shown<'t>(
     settings: &Settings,
-    transcript: &Transcript<'_>,
-    show: impl FnOnce(&Transcript<'_>) -> T,
-) -> T {
-    let masks = settings.redact.then(|| RefCell::new(redactor(transcript)));
-    page::masked(transcript, &[], masks.as_ref(), |shown| Ok(show(shown))).unwrap_or_default()
+    transcript: &'t Transcript<'t>,
+    arena: &'t Arena<'t>,
+) -> Option<&'t Transcript<'t>> {
+    let mut masks = settings.redact.then(|| redactor(transcript));
+    masked(transcript, &[], masks.as_mut(), arena).ok()
+}
+
+/// A conversation with some edits made, and with its secrets masked where they are to be.
+pub(super) fn masked<'t>(
+    transcript: &'t Transcript<'t>,
+    edits: &[Edit],
+    masks: Option<&mut Redactor>,
+    arena: &'t Arena<'t>,
+) -> Result<&'t Transcript<'t>> {
+    let edited_once = edited(transcript, edits, arena)?;
+    let all: Vec<usize> = (0..edited_once.messages.len()).collect();
+    let masking = masks.map(|masks| masks.edits(edited_once, &all)).unwrap_or_default();
+    edited(edited_once, &masking, arena)
 }
 
 /// An earlier summary with its secrets masked.
@@ -318,80 +317,15 @@ fn decided(settings: &Settings, transcript: &Transcript<'_>, tally: &Tally<'_, '
     }
 }
 
-/// Has `then` look at a conversation with some edits made.
-pub(super) fn on_edited<T>(
-    transcript: &Transcript<'_>,
+/// A conversation with some edits made, to be looked at.
+///
+/// # Errors
+/// With these edits it is no conversation.
+pub(super) fn edited<'t>(
+    transcript: &'t Transcript<'t>,
     edits: &[Edit],
-    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
-) -> Result<T> {
-    with_history(transcript, on_edited_text(transcript, edits).as_deref(), then)
-}
-
-/// The messages of a conversation as a list with some edits made, where there are any.
-fn on_edited_text(transcript: &Transcript<'_>, edits: &[Edit]) -> Option<String> {
-    let messages = || (0..transcript.messages.len()).map(|index| rewrite::edited(transcript, index, edits)).collect();
-    (!edits.is_empty()).then(|| files::list(messages()))
-}
-
-/// Has `then` look at a conversation whose messages are those of a list, where there is one, and its own where not.
-fn with_history<T>(
-    transcript: &Transcript<'_>,
-    list: Option<&str>,
-    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
-) -> Result<T> {
-    let Some(list) = list else { return then(transcript) };
-    let unreadable = |error: ReadError| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
-    let source = Source::of(list).map_err(|error| unreadable(error.into()))?;
-    let mut messages = framing::messages(&source, transcript.format).map_err(unreadable)?;
-    // What belongs together, and which are summaries, is known, whatever their text has become.
-    let earlier = transcript.messages.iter().map(|message| message.earlier);
-    messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
-    let Transcript { format, order, envelope, state, line, .. } = *transcript;
-    let (pairing, bonds) = (transcript.pairing.clone(), transcript.bonds.clone());
-    let compactions = transcript.compactions.clone();
-    let notes = Vec::new();
-    then(&Transcript {
-        source: list,
-        format,
-        messages,
-        notes,
-        pairing,
-        bonds,
-        compactions,
-        order,
-        envelope,
-        state,
-        line,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::transcript::framing::tests::read;
-
-    /// In a tree, messages that only an entry links which is none would be of a branch that was left, read without it.
-    #[test]
-    fn an_edited_history_has_all_its_messages() {
-        let lines = [
-            r#"{"type":"session","version":3,"id":"s"}"#,
-            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"first"}}"#,
-            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{}}]}}"#,
-            r#"{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","content":"r"}}"#,
-            r#"{"type":"model_change","id":"4","parentId":"3","provider":"p","modelId":"m"}"#,
-            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"user","content":"last"}}"#,
-        ];
-        let source = lines.join("\n");
-        let document = read(&source, None, None).expect("a transcript");
-        let transcript = &document.transcripts[0];
-        let start = source.find("first").expect("it says so");
-        let edits = [Edit { range: start..start + 5, text: "other".to_owned() }];
-        let looked = on_edited(transcript, &edits, |edited| {
-            assert!(edited.messages[0].json.raw().contains("other"));
-            assert_eq!((edited.messages.len(), &edited.pairing), (4, &transcript.pairing));
-            assert_eq!(edited.pairing.bonds, [(1, 2)]);
-            Ok(())
-        });
-        assert!(looked.is_ok());
-    }
+    arena: &'t Arena<'t>,
+) -> Result<&'t Transcript<'t>> {
+    let unreadable = |error| Failure::unreadable(format!("a conversation with its arguments cut {error}"));
+    Ok(view(transcript, edits, arena).map_err(unreadable)?)
 }

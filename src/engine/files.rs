@@ -12,6 +12,7 @@ use crate::rewrite::{self, Edit, results};
 use crate::settings::Settings;
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
+use crate::transcript::view::list;
 use crate::transcript::{Transcript, framing};
 use crate::wording::readable_source;
 
@@ -94,11 +95,6 @@ pub(super) fn left(settings: &Settings, transcript: &Transcript<'_>, done: &Comp
     let read = document.and_then(|document| document.transcripts.into_iter().next());
     // What cannot be read cannot be said to fit.
     read.map_or(u64::MAX, |read| total(&read, &Tally::new(settings.counter, &read.messages), &settings.policy))
-}
-
-/// Messages as a list.
-pub(super) fn list(messages: Vec<String>) -> String {
-    format!("[{}]", messages.join(","))
 }
 
 /// A path as messages name it.

@@ -2,7 +2,6 @@
 //!
 //! How it looks is [`crate::report::html`]'s. Secrets are masked here, before anything is drawn, where they are to be.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
@@ -22,10 +21,11 @@ use crate::settings::Settings;
 use crate::summary::ledger::{self, Ledger};
 use crate::tokens::Tally;
 use crate::transcript::formats::lone;
+use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 
 use crate::engine::account::Account;
-use crate::engine::conversation::{self, Compaction, Task, on_edited, redactor};
+use crate::engine::conversation::{self, Compaction, Task, masked, redactor};
 
 /// Draws a conversation and what was done to it, by the plan and the counts that it was done by; nothing where it cannot
 /// be shown.
@@ -37,45 +37,40 @@ pub(super) fn drawn(
     tally: &Tally<'_, '_>,
 ) -> Option<Box<Drawn>> {
     let Task { settings, transcript, .. } = task;
-    let masks = account.redactor.take().or_else(|| settings.redact.then(|| redactor(transcript))).map(RefCell::new);
+    let mut masks = account.redactor.take().or_else(|| settings.redact.then(|| redactor(transcript)));
     let edits = done.map(|done| done.edits.as_slice()).unwrap_or_default();
     let plan = match done {
         Some(done) if done.summary.is_some() => done.plan.clone(),
         _ => left(planned, account.error.as_deref()),
     };
-    let mut ledger = account.ledger.take();
-    let drawn = masked(transcript, &[], masks.as_ref(), |before| {
-        masked(transcript, edits, masks.as_ref(), |after| {
-            // Whatever could not be read again like this is not shown as something else.
-            let same =
-                before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
-            Ok(same.then(|| of_what_was_done(task, &plan, tally, (before, after), done, ledger.take())))
-        })
-    });
-    drawn.ok().flatten().map(Box::new)
+    let arena = Arena::default();
+    let before = masked(transcript, &[], masks.as_mut(), &arena).ok()?;
+    let after = masked(transcript, edits, masks.as_mut(), &arena).ok()?;
+    // Whatever could not be read again like this is not shown as something else.
+    let same = before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
+    let ledger = account.ledger.take();
+    same.then(|| Box::new(of_what_was_done(task, &plan, tally, (before, after), done, ledger)))
 }
 
-/// Has `then` look at a conversation before and after some edits, with its secrets masked in both: as `redactor` masked
-/// those of its history, where it did.
+/// A conversation before and after some edits, with its secrets masked in both: as `redactor` masked those of its
+/// history, where it did.
 ///
 /// # Errors
 /// It cannot be read again with its secrets masked.
-pub(super) fn both_masked<T>(
-    transcript: &Transcript<'_>,
+pub(super) fn both_masked<'t>(
+    transcript: &'t Transcript<'t>,
     edits: &[Edit],
     redactor: Option<Redactor>,
-    then: impl FnOnce(&Transcript<'_>, &Transcript<'_>) -> T,
-) -> Result<T> {
-    let masks = RefCell::new(redactor.unwrap_or_else(|| conversation::redactor(transcript)));
-    masked(transcript, &[], Some(&masks), |before| {
-        masked(transcript, edits, Some(&masks), |after| {
-            let all = transcript.messages.len();
-            if (before.messages.len(), after.messages.len()) != (all, all) {
-                return Err(Failure::unreadable("its messages cannot be told apart with their secrets masked").into());
-            }
-            Ok(then(before, after))
-        })
-    })
+    arena: &'t Arena<'t>,
+) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
+    let mut masks = redactor.unwrap_or_else(|| conversation::redactor(transcript));
+    let before = masked(transcript, &[], Some(&mut masks), arena)?;
+    let after = masked(transcript, edits, Some(&mut masks), arena)?;
+    let all = transcript.messages.len();
+    if (before.messages.len(), after.messages.len()) != (all, all) {
+        return Err(Failure::unreadable("its messages cannot be told apart with their secrets masked").into());
+    }
+    Ok((before, after))
 }
 
 /// The plan of a conversation whose history is there as it was, whatever was planned.
@@ -88,20 +83,6 @@ fn left(planned: &Plan, error: Option<&str>) -> Plan {
         triggered: planned.triggered,
         ..Plan::of_nothing(reason)
     }
-}
-
-/// Has `then` look at a conversation with some edits made, and with its secrets masked where they are to be.
-pub(super) fn masked<T>(
-    transcript: &Transcript<'_>,
-    edits: &[Edit],
-    masks: Option<&RefCell<Redactor>>,
-    then: impl FnOnce(&Transcript<'_>) -> Result<T>,
-) -> Result<T> {
-    on_edited(transcript, edits, |edited| {
-        let all: Vec<usize> = (0..edited.messages.len()).collect();
-        let masking = masks.map(|masks| masks.borrow_mut().edits(edited, &all)).unwrap_or_default();
-        on_edited(edited, &masking, then)
-    })
 }
 
 fn of_what_was_done(

@@ -6,6 +6,7 @@
 pub mod coercion;
 pub mod compaction;
 pub mod detect;
+pub mod edit;
 pub mod foreign;
 pub mod formats;
 pub mod framing;
@@ -16,6 +17,7 @@ pub mod pairing;
 pub mod source;
 pub mod text;
 pub mod thoughts;
+pub mod view;
 
 use std::ops::Range;
 

@@ -1,0 +1,87 @@
+//! A conversation with some edits made, to be looked at: the texts of its messages are others, and all that is known
+//! about how they belong together stays. What is written is always made of the source itself.
+//!
+//! The edited text and what was read of it live in an [`Arena`], so that a view lives as long as the conversation.
+
+use crate::transcript::Transcript;
+use crate::transcript::edit::{Edit, edited};
+use crate::transcript::framing::{self, ReadError};
+use crate::transcript::source::Source;
+
+/// Holds the views of a conversation.
+#[derive(Default)]
+pub struct Arena<'t> {
+    texts: typed_arena::Arena<String>,
+    sources: typed_arena::Arena<Source<'t>>,
+    transcripts: typed_arena::Arena<Transcript<'t>>,
+}
+
+/// The conversation with some edits made, which are in order; itself where there are none.
+///
+/// # Errors
+/// With these edits it is no conversation.
+pub fn view<'t>(
+    transcript: &'t Transcript<'t>,
+    edits: &[Edit],
+    arena: &'t Arena<'t>,
+) -> Result<&'t Transcript<'t>, ReadError> {
+    if edits.is_empty() {
+        return Ok(transcript);
+    }
+    let messages = (0..transcript.messages.len()).map(|index| edited(transcript, index, edits)).collect();
+    let text: &'t str = arena.texts.alloc(list(messages));
+    let source: &'t Source<'t> = arena.sources.alloc(Source::of(text)?);
+    let mut messages = framing::messages(source, transcript.format)?;
+    // What belongs together, and which are summaries, is known, whatever their text has become.
+    let earlier = transcript.messages.iter().map(|message| message.earlier);
+    messages.iter_mut().zip(earlier).for_each(|(message, earlier)| message.earlier = earlier);
+    let Transcript { format, order, envelope, state, line, .. } = *transcript;
+    Ok(arena.transcripts.alloc(Transcript {
+        source: text,
+        format,
+        messages,
+        notes: Vec::new(),
+        pairing: transcript.pairing.clone(),
+        bonds: transcript.bonds.clone(),
+        compactions: transcript.compactions.clone(),
+        order,
+        envelope,
+        state,
+        line,
+    }))
+}
+
+/// Messages as a list.
+pub fn list(messages: Vec<String>) -> String {
+    format!("[{}]", messages.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::framing::tests::read;
+
+    /// In a tree, messages that only an entry links which is none would be of a branch that was left, read without it.
+    #[test]
+    fn an_edited_history_has_all_its_messages() {
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"first"}}"#,
+            r#"{"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"f","arguments":{}}]}}"#,
+            r#"{"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","content":"r"}}"#,
+            r#"{"type":"model_change","id":"4","parentId":"3","provider":"p","modelId":"m"}"#,
+            r#"{"type":"message","id":"5","parentId":"4","message":{"role":"user","content":"last"}}"#,
+        ];
+        let source = lines.join("\n");
+        let document = read(&source, None, None).expect("a transcript");
+        let transcript = &document.transcripts[0];
+        let start = source.find("first").expect("it says so");
+        let edits = [Edit { range: start..start + 5, text: "other".to_owned() }];
+        let arena = Arena::default();
+        let edited = view(transcript, &edits, &arena).expect("a conversation");
+        assert!(edited.messages[0].json.raw().contains("other"));
+        assert_eq!((edited.messages.len(), &edited.pairing), (4, &transcript.pairing));
+        assert_eq!(edited.pairing.bonds, [(1, 2)]);
+        assert!(std::ptr::eq(view(transcript, &[], &arena).expect("itself"), transcript));
+    }
+}
