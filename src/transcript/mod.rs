@@ -17,6 +17,7 @@ pub mod pairing;
 pub mod source;
 pub mod text;
 pub mod thoughts;
+pub mod tools;
 pub mod view;
 
 use std::ops::Range;

@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::summary::ledger::files;
 use crate::summary::ledger::literals::Class;
 use crate::summary::ledger::reading::{Called, Speaker};
-use crate::summary::ledger::values::argument;
-use crate::summary::ledger::work::{is_shell, shown_call, shown_command};
+use crate::summary::ledger::work::{shown_call, shown_command};
 use crate::summary::ledger::{Found, Kind};
+use crate::transcript::tools::ToolUse;
 
 /// What stands before where names stood.
 pub(in crate::summary) const IN: &str = "In ";
@@ -58,17 +58,10 @@ pub(in crate::summary) fn has_values(text: &str) -> bool {
 pub(in crate::summary) fn place(call: &Called<'_>) -> String {
     let arguments = call.arguments.read();
     let given: Value = serde_json::from_str(&arguments).unwrap_or(Value::Null);
-    let command = match &given {
-        Value::Null => is_shell(&call.name).then(|| arguments.clone().into_owned()),
-        given => argument(given, &["command", "cmd"]),
-    };
-    let mut files = files::of_call(&call.name, &given, &arguments);
-    if let (true, Some(command)) = (files.is_empty(), &command) {
-        files = files::of_command(command);
-    }
-    match (files.first(), command) {
+    let tool = ToolUse::of_given(&call.name, &given, &arguments);
+    match (files::of_call(&tool).first(), &tool.command) {
         (Some((path, _)), _) => path_end(path).to_owned(),
-        (None, Some(command)) => format!("`{}`", shown_command(&command)),
+        (None, Some(command)) => format!("`{}`", shown_command(command)),
         (None, None) => shown_call(&call.name, &arguments, &given).trim_end_matches("()").to_owned(),
     }
 }

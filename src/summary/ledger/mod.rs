@@ -18,7 +18,6 @@ mod reading;
 mod said;
 mod section;
 mod sentences;
-mod shell;
 mod supersede;
 mod uses;
 mod values;

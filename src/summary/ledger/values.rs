@@ -94,23 +94,6 @@ fn joined(group: &str, key: &str) -> String {
     }
 }
 
-/// A value of the given names at the top of a JSON object, as text; lists of texts are joined.
-pub(in crate::summary) fn argument(given: &Value, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| match given.get(name)? {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            // `["bash", "-lc", "…"]` is the last of them.
-            match words.as_slice() {
-                [_, flag, command] if flag.starts_with('-') => Some((*command).to_owned()),
-                [] => None,
-                words => Some(words.join(" ")),
-            }
-        }
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,12 +123,5 @@ mod tests {
         assert_eq!(told, ["/1/no=HAT192", "prices/1/economy=141", "prices/2/economy=103"]);
         assert_eq!(cells("no JSON"), None);
         assert_eq!(cells(&"[".repeat(100_000)), None);
-    }
-
-    #[test]
-    fn arguments_by_any_of_their_names() {
-        let given = serde_json::json!({"cmd": ["bash", "-lc", "cargo test"], "path": "a.rs"});
-        assert_eq!(argument(&given, &["command", "cmd"]).as_deref(), Some("cargo test"));
-        assert_eq!(argument(&given, &["file_path"]), None);
     }
 }

@@ -8,9 +8,10 @@ use crate::summary::ledger::literals::{Class, literals};
 use crate::summary::ledger::outcome::{Outcome, reports};
 use crate::summary::ledger::reading::{Called, Speaker, Turn, Words};
 use crate::summary::ledger::sentences::clipped_to;
-use crate::summary::ledger::shell::{open_quote, steps};
-use crate::summary::ledger::values::{Cell, LONGEST_VALUE, argument, cells};
+use crate::summary::ledger::values::{Cell, LONGEST_VALUE, cells};
 use crate::summary::ledger::{Found, Kind};
+use crate::transcript::tools::shell::{open_quote, steps};
+use crate::transcript::tools::{ToolUse, argument};
 
 /// Characters of a command as it is shown.
 const LONGEST_COMMAND: usize = 110;
@@ -38,19 +39,11 @@ pub(super) fn of_turn(turn: &Turn<'_>, found: &mut Vec<Found>) {
 fn of_call(call: &Called<'_>, index: usize, found: &mut Vec<Found>) {
     let arguments = call.arguments.read();
     let given: Value = serde_json::from_str(&arguments).unwrap_or(Value::Null);
-    let command = match &given {
-        // What a shell is given that is no JSON is the command itself.
-        Value::Null => {
-            Some(&*arguments).filter(|text| is_shell(&call.name) && !text.trim().is_empty()).map(str::to_owned)
-        }
-        given => argument(given, &["command", "cmd"]),
-    };
+    let tool = ToolUse::of_given(&call.name, &given, &arguments);
     let result = call.result.as_ref().map(Words::read);
     let result = result.as_deref();
-    let mut files = files::of_call(&call.name, &given, &arguments);
-    let edits = given.get("path").is_some() || given.get("file_path").is_some();
-    if let Some(command) = command.filter(|_| !edits && files.is_empty()) {
-        files = files::of_command(&command);
+    let files = files::of_call(&tool);
+    if let Some(command) = tool.command {
         of_files(files, index, found);
         return of_command(&command, result, index, found);
     }
@@ -73,10 +66,6 @@ fn of_call(call: &Called<'_>, index: usize, found: &mut Vec<Found>) {
     if let Some(result) = result {
         of_result(&shown, result, index, found);
     }
-}
-
-pub(super) fn is_shell(name: &str) -> bool {
-    ["bash", "shell", "terminal", "command", "exec"].iter().any(|word| name.to_lowercase().contains(word))
 }
 
 fn of_files(files: Vec<(String, Use)>, index: usize, found: &mut Vec<Found>) {

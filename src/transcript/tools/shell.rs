@@ -1,7 +1,7 @@
-//! Shell commands cut into their steps, as far as notes need it: no grammar of any shell.
+//! Shell commands cut into their steps, as far as it takes to know what they do: no grammar of any shell.
 
 /// The steps of a command: its lines cut at `&&`, `;` and `||` outside of quotes, what is fed to them left out.
-pub(super) fn steps(command: &str) -> Vec<&str> {
+pub(crate) fn steps(command: &str) -> Vec<&str> {
     /// Lines of a command that are looked at.
     const MOST_LINES: usize = 400;
     let mut found = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn steps(command: &str) -> Vec<&str> {
 }
 
 /// The quote that a step opens and does not close.
-pub(super) fn open_quote(step: &str) -> Option<char> {
+pub(crate) fn open_quote(step: &str) -> Option<char> {
     let mut quote = None;
     cut_line(step, &mut quote);
     quote
