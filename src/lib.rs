@@ -102,6 +102,7 @@ pub mod hash;
 pub mod interrupt;
 pub mod llm;
 pub mod plan;
+pub mod prune;
 pub mod report;
 pub mod rewrite;
 pub mod sanitize;

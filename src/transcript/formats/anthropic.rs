@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Fit, Format, PARTS, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types,
     bound_to_thoughts, common_block, content, id, present, role_and_name,
@@ -100,6 +101,12 @@ impl Format for Anthropic {
             rest: Rest::of_role(role_name),
             ..Message::empty(json)
         })
+    }
+
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        // What other tools of the server give has a form of its own.
+        answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
+        Output::in_content(answer.json, "text")
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::transcript::foreign;
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, bound_to_thoughts, id, said,
 };
@@ -83,6 +84,14 @@ impl Format for Bedrock {
             rest: Rest::of_role(message.get_text("role").filter(|_| role(message).is_none())),
             ..Message::empty(json)
         })
+    }
+
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        Output::in_content(answer.json.get("toolResult")?, "")
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -13,13 +13,14 @@ use serde_json::{Map, Value, json};
 use crate::transcript::foreign;
 use crate::transcript::formats::anthropic::Anthropic;
 use crate::transcript::formats::links::{Keys, Links, uuid};
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, runs,
 };
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
-use crate::transcript::{Bound, Call, Content, Message, Part, Transcript};
+use crate::transcript::{Answer, Bound, Call, Content, Message, Part, Transcript};
 
 /// The format's row.
 #[derive(Debug)]
@@ -150,6 +151,12 @@ impl Format for ClaudeCode {
         let boundary = transcript.notes.iter().rev().find(|note| of_main(&Object::of(note.json)))?;
         let kept = boundary.json.at(&["compactMetadata", "preservedSegment"])?;
         (!kept.is_falsy()).then(|| "its last compaction kept messages that stand before it".to_owned())
+    }
+
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        // What the agent shows of it, which the model is not sent.
+        let copy = message.json.get("toolUseResult").filter(|_| message.answers.len() == 1);
+        Anthropic.output(message, answer).map(|output| output.copied(copy))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -12,10 +12,11 @@
 use serde_json::{Map, Value};
 
 use crate::transcript::formats::items::{self, Item};
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, present};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Answer, Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 
 /// The format's row.
 #[derive(Debug)]
@@ -106,6 +107,14 @@ impl Format for Codex {
 
     fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
         items::misfits(transcript.messages.iter().map(|message| payload(message.json)))
+    }
+
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        items::output(payload(answer.json))
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(serde_json::json!({"type": "input_text", "text": text}))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

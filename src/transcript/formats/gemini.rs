@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::transcript::foreign;
+use crate::transcript::formats::outputs::{Output, Shape};
 use crate::transcript::formats::{
     Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, id, present, said,
 };
@@ -83,6 +84,14 @@ impl Format for Gemini {
         })
     }
 
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        output(answer.json)
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User]
     }
@@ -145,6 +154,15 @@ fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
         arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
         place: CallPlace::Content,
     }
+}
+
+/// The response that a part holds, and the media beside it.
+pub(super) fn output<'a>(part: Json<'a>) -> Option<Output<'a>> {
+    let answer = held(part, "functionResponse")?;
+    let response = held(answer, "response")?;
+    let failed = response.get("error").is_some_and(|error| !error.is_falsy());
+    let output = Output::of(Some(response), Shape::Object)?.failing(failed);
+    Some(output.copied(held(answer, "parts")))
 }
 
 pub(super) fn part(json: Json<'_>) -> PartKind<'_> {

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use crate::transcript::formats::links::uuid;
+use crate::transcript::formats::outputs::{Output, Shape};
 use crate::transcript::formats::{
     Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, gemini, id, present,
 };
@@ -156,6 +157,23 @@ impl Format for GeminiCli {
             let elsewhere = first.get(&id).is_some_and(|before| *before < index);
             elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
         })
+    }
+
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let result = answer.json;
+        let is_its = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
+        let call = message.calls.iter().find(is_its)?.json;
+        let response = result.items().find_map(gemini::output);
+        let output = match response {
+            Some(output) => output,
+            None => Output::of(Some(result), Shape::Blocks(""))?,
+        };
+        let failed = call.get_text("status").is_some_and(|status| status.is("error"));
+        Some(output.failing(failed).copied(call.get("resultDisplay")))
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, begins_with, block_types, common_block,
     content, digest, id, present, role_and_name,
@@ -81,6 +82,11 @@ impl Format for Inspect {
             earlier: role == Role::User && is_summary(),
             ..Message::empty(json)
         })
+    }
+
+    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+        let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
+        Output::in_content(message.json, "text").map(|output| output.failing(failed))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

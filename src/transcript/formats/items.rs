@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::Compaction;
+use crate::transcript::formats::outputs::{Output, Shape};
 use crate::transcript::formats::{SummaryMessage, common_block, content, id, present};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::text::Text;
@@ -58,6 +59,11 @@ pub(super) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     let kind = call.json.get_text("type")?;
     let (_, _, answer) = CALLS[..2].iter().find(|(name, ..)| kind.is(name))?;
     Some(json!({"type": answer, "call_id": call.id?.decode(), "output": text}))
+}
+
+/// Where the result is that an item holds.
+pub(super) fn output<'a>(item: Json<'a>) -> Option<Output<'a>> {
+    Output::of(item.get("output"), Shape::Blocks("input_text"))
 }
 
 /// What an item is; nothing where it is none.

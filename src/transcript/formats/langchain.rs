@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name,
     present, provider, with_first,
@@ -90,6 +91,15 @@ impl Format for LangChain {
             rest: rest(&fields, role),
             ..Message::empty(json)
         })
+    }
+
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        if answer.json.span() != message.json.span() {
+            return Output::in_content(answer.json, "text");
+        }
+        let (_, fields) = fields(&Object::of(message.json))?;
+        // What the tool kept for the program beside the model.
+        Output::in_content(fields.json, "text").map(|output| output.copied(fields.get("artifact")))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -19,6 +19,7 @@ mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod openhands;
+pub mod outputs;
 mod pi;
 mod pydantic_ai;
 mod sharegpt;
@@ -34,11 +35,12 @@ use crate::hash::Hasher;
 
 use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::source::Source;
 use crate::transcript::text::Text;
-use crate::transcript::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::{Answer, Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 
 /// Every format, in the order of the tables that are drawn from it.
 pub static FORMATS: &[&dyn Format] = &[
@@ -155,6 +157,19 @@ pub trait Format: Sync + Debug {
     /// What else of a message says the same as some of its calls, and goes with them.
     fn copies<'a>(&self, _message: &Message<'a>, _calls: &[usize]) -> Vec<Json<'a>> {
         Vec::new()
+    }
+
+    /// Where the result is that answers a call, for those who put a shorter one in its place; nothing where none can be
+    /// put there.
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        // One message may answer several calls, and then they have no more than their ids.
+        let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
+        Output::in_content(holder, "text")
+    }
+
+    /// A block of text in the place of a part that is no text; nothing where none can be put there.
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(serde_json::json!({"type": "text", "text": text}))
     }
 
     /// The entry that tells a `LangGraph` reducer to drop all messages it has; nothing where no such reducer takes the

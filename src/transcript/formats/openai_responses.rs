@@ -10,10 +10,11 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::transcript::formats::items::{self, Item, ROLES, kind};
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, present};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{Call, Content, Message, Role, Transcript};
+use crate::transcript::{Answer, Call, Content, Message, Role, Transcript};
 
 /// The format's row.
 #[derive(Debug)]
@@ -110,6 +111,14 @@ impl Format for OpenAiResponses {
 
     fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
         items::misfits(transcript.messages.iter().map(|message| message.json))
+    }
+
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        items::output(answer.json)
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"type": "input_text", "text": text}))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, id, runs,
 };
@@ -145,6 +146,15 @@ impl Format for OpenHands {
 
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
+    }
+
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let event = action(answer.json)?;
+        let kind = event.get_text("observation").is_some_and(|kind| kind.is("error"));
+        let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
+        let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
+        let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
+        Output::in_content(event, "text").map(|output| output.failing(kind || failed))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

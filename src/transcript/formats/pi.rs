@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::transcript::formats::links::{Keys, Links, uuid};
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, common_block, content, copied, id,
 };
@@ -134,6 +135,11 @@ impl Format for Pi {
 
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Behind)
+    }
+
+    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+        let inner = message.json.get("message")?;
+        Output::in_content(inner, "text").map(|output| output.copied(inner.get("details")))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

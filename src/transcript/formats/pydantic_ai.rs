@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
+use crate::transcript::formats::outputs::{Output, Shape};
 use crate::transcript::formats::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::order::{Order, Results};
@@ -74,6 +75,18 @@ impl Format for PydanticAi {
 
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Following)
+    }
+
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let part = answer.json;
+        let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
+        let output = Output::of(part.get("content"), Shape::Any)?;
+        Some(output.failing(outcome || is(part, "retry-prompt")))
+    }
+
+    fn text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
+        // A file that the model made is a part, and no part of what somebody gives.
+        part.get("part_kind").is_none().then(|| Value::from(text))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use crate::transcript::formats::outputs::{Output, Shape};
 use crate::transcript::formats::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with, name_inside};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::order::{Order, Results};
@@ -99,6 +100,10 @@ impl Format for ShareGpt {
 
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
+    }
+
+    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+        Output::of(message.json.get("value"), Shape::Blocks("text"))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {

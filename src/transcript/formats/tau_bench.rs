@@ -7,6 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::transcript::formats::openai_chat::OpenAiChat;
+use crate::transcript::formats::outputs::Output;
 use crate::transcript::formats::{
     Claim, Fit, Format, Place, SummaryMessage, SummaryRole, common_block, content, id, present,
 };
@@ -58,6 +59,11 @@ impl Format for TauBench {
             read.answers = Box::new([Answer { json: message.json, id: id(message.get("id")) }]);
         }
         Ok(read)
+    }
+
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
+        OpenAiChat.output(message, answer).map(|output| output.failing(failed))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
