@@ -28,7 +28,8 @@ fn pruned(
             let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
             let count = transcript.messages.len();
             let touchable = (0..count).map(|index| index + last < count).collect();
-            let scene = Scene { summary_prefix: PREFIX, ..Scene::new(transcript, &tally, touchable) };
+            let mut scene = Scene::new(transcript, &tally, touchable);
+            scene.summary_prefix = PREFIX;
             let pruned = prune(&scene, &chosen(rules), None);
             gone.push(pruned.emptied.iter().copied().collect());
             edits.extend(pruned.all_edits(transcript));
