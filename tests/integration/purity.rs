@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PURE: [&str; 5] = ["transcript", "tokens", "plan", "rewrite", "prune"];
+const PURE: [&str; 7] = ["transcript", "tokens", "plan", "summary", "rewrite", "prune", "compact"];
 /// Files, network, processes, clocks, environment, threads and printing.
 const OUTSIDE: [&str; 13] = [
     "std::fs",
@@ -22,17 +22,19 @@ const OUTSIDE: [&str; 13] = [
 ];
 
 /// All rooms, each before those that may import it.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 14] = [
     "transcript",
     "tokens",
     "plan",
     "summary",
     "rewrite",
     "prune",
+    "compact",
     "files",
     "llm",
     "cli",
     "settings",
+    "events",
     "report",
     "engine",
 ];
