@@ -134,6 +134,11 @@ impl ArchivePlace {
         self.line.map_or(folder.clone(), |line| folder.join(format!("line-{line}")))
     }
 
+    /// The file as messages name it.
+    pub(super) fn shown(&self) -> String {
+        self.file.display().to_string()
+    }
+
     /// The text of a summary message that names the archive.
     pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
         let file = self.file.display();

@@ -13,30 +13,37 @@ pub mod economy;
 mod fit;
 mod happening;
 mod masking;
+mod note;
 mod offload;
 mod policy;
+mod prune;
 mod summarize;
 
 use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
 use crate::rewrite::redaction::Redactor;
+use crate::rewrite::thinking::Removal;
 use crate::rewrite::{self, Edit, reasoning, thinking};
 use crate::summary::exchange::{Bill, SummaryBackend};
 use crate::summary::ledger::Ledger;
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
+use crate::wording::readable_source;
 
 pub use archive::{Archived, ChangedConversation, Section, is_lines, kept};
 pub use decide::{Decision, decide};
-pub use fit::{FittedPlan, fit};
+pub use fit::{Fit, FittedPlan, fit};
 pub use happening::Happening;
 pub use masking::{masked, redactor};
 pub use offload::{Files, certain_files};
-pub use policy::{Accept, CompactionPolicy, Emit, OnError, SummarizerKind, SummarizerModel, SummaryPolicy, Ways};
+pub use policy::{
+    Accept, CompactionPolicy, Emit, OnError, Pruning, SummarizerKind, SummarizerModel, SummaryPolicy, Ways,
+};
 pub use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};
@@ -103,6 +110,18 @@ impl Account {
 }
 
 impl Compaction<'_> {
+    /// Whether messages that stay were pruned.
+    pub fn is_pruned(&self) -> bool {
+        let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
+        stays && !self.fitted.pruned.accounts(self.plan.cutoff).is_empty()
+    }
+
+    /// Tokens that messages which stay have less.
+    pub fn pruned_tokens(&self) -> u64 {
+        let accounts = self.fitted.pruned.accounts(self.plan.cutoff);
+        accounts.iter().filter(|_| self.is_pruned()).map(|account| account.tokens).sum()
+    }
+
     /// Whether anything is another than before.
     pub fn is_change(&self) -> bool {
         self.summary.is_some() || !self.edits.is_empty()
@@ -120,7 +139,11 @@ impl Compactor<'_> {
 
     /// Does it: has the summary written, and makes the edits.
     pub fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
-        let attempt = if fitted.plan.cutoff > 0 { summarize(self, source, &fitted) } else { Attempt::default() };
+        let attempt = match fitted.check(source) {
+            Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
+            Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
+            Ok(()) => Attempt::default(),
+        };
         self.rewrite(source, fitted, attempt)
     }
 
@@ -155,7 +178,14 @@ impl Compactor<'_> {
         match (&done.summary, done.plan.cutoff) {
             (Some(_), _) => {
                 self.edit_what_stays(source, done);
-                offload::fit_results(self.policy, source, done)
+                offload::fit_results(self.policy, source, done)?;
+                self.tell_of_pruning(source, done);
+                self.check_fit(source, done)
+            }
+            (None, 0) if !done.fitted.pruned.is_empty() => {
+                self.prune(source, done);
+                self.tell_of_pruning(source, done);
+                self.check_fit(source, done)
             }
             (None, 0) => {
                 self.shorten(source, done);
@@ -168,6 +198,54 @@ impl Compactor<'_> {
             }
             // There is no summary, and the history stays as it is.
             (None, _) => Ok(()),
+        }
+    }
+
+    /// Edits a conversation that is pruned, and of which nothing is summarized.
+    fn prune(&self, source: &str, done: &mut Compaction<'_>) {
+        let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
+        self.tell(source, Happening::Thinking(thinking));
+        let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
+        emptied.sort_unstable();
+        done.plan.emptied.clone_from(&emptied);
+        let mut edits: Vec<Edit> = edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
+        rewrite::sort(&mut edits);
+        done.edits = Removal { edits, emptied, ..Removal::default() }.all_edits(transcript);
+        done.archived.extend(prune::archived(self.policy, source, &done.fitted));
+    }
+
+    fn tell_of_pruning(&self, source: &str, done: &Compaction<'_>) {
+        self.tell(source, Happening::Pruned(&done.fitted.accounts()));
+        if let Some(tokens) = done.fitted.fit.and_then(|fit| fit.cap) {
+            self.tell(source, Happening::Capped(tokens));
+        }
+    }
+
+    /// Tells where the result does not fit the window.
+    fn check_window(&self, source: &str, done: &Compaction<'_>) {
+        let Some(window) = self.policy.cut.context_window.filter(|_| done.failure.is_none()) else { return };
+        if done.fitted.tokens(self.policy) <= window {
+            return;
+        }
+        let tokens = done.account.tokens_after.unwrap_or_else(|| offload::left(self.policy, done));
+        if tokens > window {
+            self.tell(source, Happening::TooLarge { tokens, window });
+        }
+    }
+
+    /// Whether the result is as large as it may be.
+    ///
+    /// # Errors
+    /// It is larger.
+    fn check_fit(&self, source: &str, done: &Compaction<'_>) -> Result<()> {
+        let Some(Fit { limit, .. }) = done.fitted.fit else { return Ok(()) };
+        match offload::left(self.policy, done) {
+            left if left > limit => {
+                let source = readable_source(source);
+                let message = format!("{source}: the result would have {left} tokens, more than the {limit} of --fit");
+                Err(Failure::new(Exit::SummaryRefused, message).try_next("--fit with a larger size").into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -187,8 +265,8 @@ impl Compactor<'_> {
 
     /// Edits the messages that stay beside a summary.
     fn edit_what_stays(&self, source: &str, done: &mut Compaction<'_>) {
-        let FittedPlan { transcript, edits, late_edits, thinking, .. } = &done.fitted;
-        let edits = edits.iter().chain(late_edits).filter(|edit| stays(transcript, &done.plan, edit));
+        let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
+        let edits = edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, &done.plan, edit));
         done.edits = edits.cloned().collect();
         self.tell(source, Happening::Thinking(thinking));
         // DeepAgents removes what it knows to be bound, whatever the model.
@@ -196,7 +274,11 @@ impl Compactor<'_> {
         let removed = if is_unbound { reasoning::unbound(transcript, &done.plan) } else { thinking.edits.clone() };
         done.edits.extend(removed);
         rewrite::sort(&mut done.edits);
-        done.plan.emptied.clone_from(&thinking.emptied);
+        let cutoff = done.plan.cutoff;
+        let emptied = pruned.emptied.iter().filter(|index| **index >= cutoff).chain(&thinking.emptied);
+        done.plan.emptied = emptied.copied().collect();
+        done.plan.emptied.sort_unstable();
+        done.archived.files.extend(prune::files(self.policy, &done.fitted));
     }
 
     /// Accounts for what was done: tokens, money, and what went wrong.
@@ -208,9 +290,10 @@ impl Compactor<'_> {
             }
             None => {}
         }
+        self.check_window(source, done);
+        let has_saved = done.summary.is_some() || done.is_pruned();
         let Compaction { account, redactor: masks, fitted, .. } = done;
-        if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), done.summary.is_some())
-        {
+        if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), has_saved) {
             let economy = economy::actual(self.policy, before, after, &account.bill);
             self.tell(source, Happening::Economy(&economy));
             account.economy = Some(economy);

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use crate::plan::Policy;
 use crate::plan::economy::{Billed, Prices};
+use crate::plan::size::Size;
+use crate::prune::Rule;
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::thinking::Thinking;
 use crate::summary::exchange::Usage;
@@ -22,8 +24,14 @@ pub struct CompactionPolicy {
     pub counter: Counter,
     /// The model that will read the result, where it is named.
     pub reader: Option<Model>,
-    /// How old arguments of tools are cut.
+    /// How old arguments of tools are cut by a known system.
     pub truncation: Option<Truncation>,
+    /// What goes before anything is summarized.
+    pub pruning: Pruning,
+    /// How large the result may be, where that is said.
+    pub fit: Option<Size>,
+    /// Whether somebody said how much is kept, so that it is kept however large the result may be.
+    pub keep_is_given: bool,
     /// What becomes of signed thinking behind history that has changed.
     pub thinking: Thinking,
     /// How a summary is written.
@@ -45,6 +53,15 @@ impl CompactionPolicy {
     pub fn reader_name(&self) -> Option<&'static str> {
         self.reader.map(|model| model.name)
     }
+}
+
+/// What goes before anything is summarized.
+#[derive(Debug, Clone, Default)]
+pub struct Pruning {
+    /// The rules, from the cheapest to the dearest.
+    pub rules: Vec<Rule>,
+    /// Names of tools whose calls and results stay.
+    pub except: Vec<String>,
 }
 
 /// How a summary is written.
@@ -88,6 +105,8 @@ impl SummaryPolicy {
 /// Who writes summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummarizerKind {
+    /// Nobody: a note stands in the place of what is cut away.
+    Nobody,
     /// The embedded summarizer.
     Embedded,
     /// A model behind an API.

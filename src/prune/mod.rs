@@ -73,9 +73,9 @@ impl Rule {
         self.kind.name
     }
 
-    /// A rule that removes the results of calls older than this.
-    pub fn results_before(size: Size) -> Self {
-        Rule { kind: &results::KIND, amount: Amount::Before(size) }
+    /// The rule that cuts arguments that are longer than so many characters.
+    pub fn arguments(characters: u64) -> Self {
+        Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
     }
 
     /// The rule that cuts results that are longer than so many tokens.
@@ -341,15 +341,23 @@ pub struct Account {
     pub tokens: u64,
 }
 
+/// What one rule did to one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saving {
+    rule: &'static str,
+    message: usize,
+    tokens: u64,
+}
+
 /// A conversation that was pruned.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Pruned {
     /// The edits within messages, in order.
     pub edits: Vec<Edit>,
     /// Messages of which nothing is left, in order.
     pub emptied: Vec<usize>,
-    /// What each rule did that did something, in the order of [`KINDS`].
-    pub accounts: Vec<Account>,
+    /// What each rule did to each message, in the order of [`KINDS`].
+    pub savings: Vec<Saving>,
     /// What went that is to be kept elsewhere.
     pub files: Vec<Moved>,
     /// Tokens of the messages that were touched.
@@ -359,7 +367,38 @@ pub struct Pruned {
 impl Pruned {
     /// How many tokens that saved.
     pub fn saved(&self) -> u64 {
-        self.accounts.iter().map(|account| account.tokens).sum()
+        self.savings.iter().map(|saving| saving.tokens).sum()
+    }
+
+    /// What each rule did to messages from one on, where it did anything.
+    pub fn accounts(&self, from: usize) -> Vec<Account> {
+        let mut accounts: Vec<Account> = Vec::new();
+        for saving in self.savings.iter().filter(|saving| saving.message >= from) {
+            match accounts.last_mut().filter(|account| account.rule == saving.rule) {
+                Some(account) => {
+                    account.messages += 1;
+                    account.tokens += saving.tokens;
+                }
+                None => accounts.push(Account { rule: saving.rule, messages: 1, tokens: saving.tokens }),
+            }
+        }
+        accounts
+    }
+
+    /// Whether the thinking of a message was removed.
+    pub fn has_no_thinking(&self, message: usize) -> bool {
+        self.savings.iter().any(|saving| saving.rule == thinking::KIND.name && saving.message == message)
+    }
+
+    /// The same with what another pruning did to messages behind all of these.
+    #[must_use]
+    pub fn and(mut self, other: Pruned) -> Self {
+        self.edits.extend(other.edits);
+        self.emptied.extend(other.emptied);
+        self.savings.extend(other.savings);
+        self.files.extend(other.files);
+        self.sizes.extend(other.sizes);
+        self
     }
 
     /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
@@ -377,17 +416,16 @@ impl Pruned {
 /// Makes the edits of some rules, the cheapest rule and the oldest message first; where there is a goal only until so
 /// many tokens are saved, and none that saves nothing.
 pub fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned {
-    let mut work = Work { scene, messages: BTreeMap::new(), accounts: Vec::new(), saved: 0 };
+    let mut work = Work { scene, messages: BTreeMap::new(), savings: Vec::new(), saved: 0 };
     for rule in rules {
         if goal.is_some_and(|goal| work.saved >= goal) {
             break;
         }
-        work.account(rule.name());
         for change in by_message((rule.kind.find)(scene, rule.amount)) {
             if goal.is_some_and(|goal| work.saved >= goal) {
                 break;
             }
-            work.make(change, goal.is_some());
+            work.make(rule.name(), change, goal.is_some());
         }
     }
     work.done()
@@ -397,7 +435,7 @@ pub fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned
 struct Work<'w, 's, 'a> {
     scene: &'w Scene<'s, 'a>,
     messages: BTreeMap<usize, Touched>,
-    accounts: Vec<Account>,
+    savings: Vec<Saving>,
     saved: u64,
 }
 
@@ -411,12 +449,8 @@ struct Touched {
 }
 
 impl Work<'_, '_, '_> {
-    fn account(&mut self, rule: &'static str) {
-        self.accounts.push(Account { rule, messages: 0, tokens: 0 });
-    }
-
     /// Makes a change beside those of the rules before it.
-    fn make(&mut self, change: Change, only_gains: bool) {
+    fn make(&mut self, rule: &'static str, change: Change, only_gains: bool) {
         let index = change.message;
         let before = self.messages.get(&index);
         if before.is_some_and(|touched| touched.gone) {
@@ -436,10 +470,7 @@ impl Work<'_, '_, '_> {
         self.messages.insert(index, Touched { edits, gone: change.gone, tokens, files });
         let saved = tokens_before.saturating_sub(tokens);
         self.saved += saved;
-        if let Some(account) = self.accounts.last_mut() {
-            account.messages += 1;
-            account.tokens += saved;
-        }
+        self.savings.push(Saving { rule, message: index, tokens: saved });
     }
 
     fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
@@ -448,9 +479,8 @@ impl Work<'_, '_, '_> {
         lone(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
     }
 
-    fn done(mut self) -> Pruned {
-        self.accounts.retain(|account| account.messages > 0);
-        let mut pruned = Pruned { accounts: self.accounts, ..Pruned::default() };
+    fn done(self) -> Pruned {
+        let mut pruned = Pruned { savings: self.savings, ..Pruned::default() };
         for (index, touched) in self.messages {
             pruned.sizes.insert(index, touched.tokens);
             pruned.files.extend(touched.files);

@@ -14,7 +14,7 @@ fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (
     let choices: Vec<Choice> = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
     let scene = Scene { except, ..Scene::new(transcript, &tally, touchable) };
     let pruned = prune(&scene, &chosen(&choices), None);
-    let accounts = pruned.accounts.clone();
+    let accounts = pruned.accounts(0);
     (apply(source, &pruned.all_edits(transcript)), accounts)
 }
 
@@ -304,7 +304,7 @@ fn the_cheapest_goes_first_and_no_more_than_is_needed() {
     let scene = Scene::new(transcript, &tally, vec![true; transcript.messages.len()]);
     let rules = chosen(&["results:0".parse().expect("a rule"), "cap:50".parse().expect("a rule")]);
     let by_goal = |goal| {
-        prune(&scene, &rules, Some(goal)).accounts.iter().map(|one| (one.rule, one.messages)).collect::<Vec<_>>()
+        prune(&scene, &rules, Some(goal)).accounts(0).iter().map(|one| (one.rule, one.messages)).collect::<Vec<_>>()
     };
     assert_eq!(by_goal(100), [("results", 1)]);
     assert_eq!(by_goal(500), [("results", 2)]);

@@ -16,6 +16,7 @@ use crate::exit::Failure;
 use crate::sanitize::is_control;
 use crate::settings::keys::{Keys, Kind, kind};
 use crate::settings::presets::PRESETS;
+use crate::settings::summarizer;
 use crate::settings::{environment, file};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
@@ -146,6 +147,8 @@ pub struct Resolved {
     pub(super) given: Vec<SettingValue>,
     /// The values of all flags that decide what becomes of a transcript, a line each.
     pub(super) rules: String,
+    /// The flags that any layer gives.
+    pub(super) chosen: Vec<String>,
 }
 
 /// Flags that do not decide what becomes of a transcript.
@@ -314,7 +317,8 @@ impl CommandLine {
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
         let model = self.arguments.model.as_ref().or(below);
-        let endpoint = !command && model.is_some_and(|model| model != crate::settings::summarizer::EXTRACTIVE);
+        let endpoint = !command
+            && model.is_some_and(|model| ![summarizer::EXTRACTIVE, summarizer::NOBODY].contains(&model.as_str()));
         merged.retain(|given| match given.flag.as_str() {
             "json" => dry_run,
             "base-url" | "api-key-env" | "request-json" => endpoint,
@@ -346,7 +350,8 @@ impl CommandLine {
         }
         let mut rules = rules(&self.keys, &self.matches);
         rules.extend(summary_prompt.iter().map(|(text, _)| text.as_str()));
-        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given, rules })
+        let chosen = self.typed();
+        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given, rules, chosen })
     }
 }
 

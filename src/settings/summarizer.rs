@@ -26,6 +26,8 @@ use crate::wording::reason;
 
 /// The name of the embedded summarizer.
 pub(super) const EXTRACTIVE: &str = "extractive";
+/// What is named where nobody summarizes.
+pub(super) const NOBODY: &str = "none";
 
 pub(super) fn summarizer(
     arguments: &Arguments,
@@ -48,9 +50,12 @@ pub(super) fn summarizer(
         return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(Pace::new)));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
-    if name == EXTRACTIVE {
+    if [EXTRACTIVE, NOBODY].contains(&name) {
         if let Some(flag) = of_endpoint {
-            let message = format!("--{flag}: the embedded summarizer asks nobody; name a model with --model");
+            let message = match name {
+                NOBODY => format!("--{flag}: with --model none nobody is asked; name a model with --model"),
+                _ => format!("--{flag}: the embedded summarizer asks nobody; name a model with --model"),
+            };
             return Err(Failure::usage(message).about(flag).into());
         }
         return Ok(Summarizer::Extractive);
@@ -73,6 +78,7 @@ pub(super) fn kind(arguments: &Arguments) -> SummarizerKind {
     match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
         (Some(_), _) => SummarizerKind::Command,
         (None, None | Some(EXTRACTIVE)) => SummarizerKind::Embedded,
+        (None, Some(NOBODY)) => SummarizerKind::Nobody,
         (None, Some(_)) => SummarizerKind::Model,
     }
 }
