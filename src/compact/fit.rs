@@ -131,6 +131,22 @@ impl<'t> FittedPlan<'t> {
         self.pruned.accounts(if self.fit.is_some() { self.plan.cutoff } else { 0 })
     }
 
+    /// The messages of which a summary tells, in order: those that it replaces, and those behind it that lost what they
+    /// said to pruning, with the calls that led to it.
+    pub fn told(&self) -> Vec<usize> {
+        let mut told = self.plan.summarized();
+        if self.fit.is_some() {
+            let lost = self.pruned.lost(self.plan.cutoff);
+            let is_lost = |index: &usize| lost.binary_search(index).is_ok();
+            let calls =
+                self.transcript.pairing.bonds.iter().filter(|(_, result)| is_lost(result)).map(|(call, _)| *call);
+            told.extend(calls.filter(|call| *call >= self.plan.cutoff).chain(lost.iter().copied()));
+            told.sort_unstable();
+            told.dedup();
+        }
+        told
+    }
+
     /// Tokens of the result without a summary.
     pub fn staying(&self, policy: &CompactionPolicy) -> u64 {
         let kept = self.plan.pinned.iter().copied().chain(self.plan.cutoff..self.seen.messages.len());
@@ -184,6 +200,27 @@ impl<'t> FittedPlan<'t> {
     fn leave(&mut self, _policy: &CompactionPolicy, reason: String) {
         self.plan = Plan { reason: Some(reason), ..std::mem::take(&mut self.plan).without_cut() };
         self.kept_from = 0;
+    }
+
+    /// Cuts earlier, where a summary takes so much less than there is room for that more can stand behind it; whether it
+    /// does.
+    pub fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) -> bool {
+        let Some(Fit { limit, room, cap: None, unmet: None }) = self.fit else { return false };
+        if self.plan.cutoff == 0 || room.saturating_sub(summary) < limit / SPARE {
+            return false;
+        }
+        let pinned = plan::pinned(self.transcript, &policy.cut, self.kept_from);
+        let before = self.plan.cutoff;
+        let mut fitting = Fitting::new(self, policy, limit);
+        fitting.pinned = pinned;
+        match fitting.cut(Some(summary + summary / SPARE)) {
+            Some((plan, room)) if plan.cutoff < before => {
+                fitting.settle_cut(plan, room, None);
+                self.thinking = self.thinking_removed(policy);
+                true
+            }
+            _ => false,
+        }
     }
 
     /// What rules do to the messages before one that are not pinned; with a goal as far as that takes.
@@ -245,8 +282,11 @@ struct Fitting<'f, 't, 'p> {
     pinned: Vec<usize>,
 }
 
-/// The part of what there is besides the kept part that a summary may have.
-const SHARE: f64 = 0.5;
+/// The part of what there is besides the kept part that a summary may have: for its size it tells more than what stands
+/// pruned behind it, as long as it has something to tell.
+const SHARE: f64 = 0.8;
+/// A summary that leaves this part of the size is taken to have told all.
+const SPARE: u64 = 20;
 /// Tokens below which no summary says anything.
 const LEAST_SUMMARY: u64 = 24;
 /// Cuts that are looked at.
@@ -279,7 +319,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         // What is left of a history that nobody summarizes goes only where it must.
         let nobody = self.policy.summary.summarizer == SummarizerKind::Nobody;
         if !(fits && nobody)
-            && let Some((plan, room)) = self.cut()
+            && let Some((plan, room)) = self.cut(None)
         {
             return self.settle_cut(plan, room, None);
         }
@@ -338,12 +378,13 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
     }
 
     /// The earliest cut with which a summary, what stands pruned behind it and the kept part fit, with the room that the
-    /// summary's message has.
-    fn cut(&self) -> Option<(Plan, u64)> {
+    /// summary's message has: its share, or so many tokens.
+    fn cut(&self, summary: Option<u64>) -> Option<(Plan, u64)> {
         let kept_from = self.fitted.kept_from;
         let sizes = Sizes::of(self.fitted, &self.pinned);
         let room = self.most().checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
         let (least, share) = self.share(room.saturating_sub(sizes.pinned_before(kept_from)));
+        let share = summary.unwrap_or(share);
         let fits = |cut: usize, summary: u64| sizes.pinned_before(cut) + sizes.between(cut) + summary <= room;
         let legal = plan::legal_cuts(self.fitted.seen);
         let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();

@@ -128,13 +128,26 @@ impl Compaction<'_> {
     }
 }
 
+/// Summaries that are tried to find out how much there is to be told.
+const TRIALS: usize = 3;
+
 impl Compactor<'_> {
     /// What is to be done with a conversation.
     ///
     /// # Errors
     /// With its arguments cut it is no conversation.
     pub fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
-        Ok(fit(decide(transcript, self.policy, arena)?, self.policy))
+        let mut fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
+        // How much there is to be told is not known before it is: the embedded summarizer can be asked as often as one likes.
+        let silent = Compactor { listen: &|_, _| (), keeps_facts: false, ..*self };
+        for _ in 0..TRIALS {
+            let is_tried = self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0;
+            let summary = is_tried.then(|| summarize(&silent, "", &fitted).summary).flatten();
+            if !summary.is_some_and(|summary| fitted.cut_earlier(self.policy, summary.tokens)) {
+                break;
+            }
+        }
+        Ok(fitted)
     }
 
     /// Does it: has the summary written, and makes the edits.

@@ -124,7 +124,7 @@ fn attempted(
     let FittedPlan { transcript, seen, plan, .. } = fitted;
     let history_edits = fitted.history_edits(policy);
     let archive = archive::place(policy, transcript);
-    let summarized = plan.summarized();
+    let summarized = if policy.summary.is_embedded() { fitted.told() } else { plan.summarized() };
     let (moved, files) = offload::media(policy, seen, &summarized, archive.as_ref());
     let arena = Arena::default();
     // A system that moves media to files prunes nothing else.
@@ -173,7 +173,7 @@ fn attempted(
     let tokens = summarization.message_tokens(&text);
     let saved = summarization.replaced_tokens().saturating_sub(tokens);
     summarization.tell(Happening::Summarized {
-        messages: summarization.summarized.len(),
+        messages: plan.summarized().len(),
         tokens,
         billed: attempt.bill.usage.map(|usage| policy.summary.model.billed(usage)),
         cached: attempt.bill.cached > 0,
@@ -247,7 +247,7 @@ impl Summarization<'_, '_> {
 
     /// The note that stands for the history where nobody summarizes.
     fn noted(&self) -> Accepted {
-        let (messages, tokens) = (self.summarized.len(), self.replaced_tokens());
+        let (messages, tokens) = (self.fitted.plan.summarized().len(), self.replaced_tokens());
         Accepted { text: note(self.policy, self.fitted.transcript, messages, tokens), by: SummarySource::Note }
     }
 

@@ -385,6 +385,16 @@ impl Pruned {
         accounts
     }
 
+    /// The messages from one on that lost something which was said, in order.
+    pub fn lost(&self, from: usize) -> Vec<usize> {
+        const SAYS: [&str; 4] = [reads::KIND.name, arguments::KIND.name, results::KIND.name, cap::KIND.name];
+        let lost = self.savings.iter().filter(|saving| SAYS.contains(&saving.rule) && saving.message >= from);
+        let mut lost: Vec<usize> = lost.map(|saving| saving.message).collect();
+        lost.sort_unstable();
+        lost.dedup();
+        lost
+    }
+
     /// Whether the thinking of a message was removed.
     pub fn has_no_thinking(&self, message: usize) -> bool {
         self.savings.iter().any(|saving| saving.rule == thinking::KIND.name && saving.message == message)
