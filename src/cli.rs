@@ -27,15 +27,17 @@ pub use brief::BRIEF;
 pub use values::{Accept, Clause, Emit, Facts, Generated, OnError, RequestJson, Table, TrimTokens, When};
 use values::{number, seconds, summary_size, whole_or_none};
 
+/// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.
 const EXAMPLES: &str = "\
 Examples:
   cat chat.json | tcompact --keep messages:20 > short.json
-  tcompact --trigger tokens:4000 --trigger messages:50 --model openai:gpt-4o-mini chat.jsonl > short.jsonl
+  tcompact --trigger tokens:8k --trigger messages:50 chat.json > short.json
   cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
-  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff
-  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json  # shows the summary
-  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json    # when it pays
-  tcompact --explain --diff --color always chat.json | less -R   # where, and what
+  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json
+  tcompact -m openai:gpt-4o-mini -o short.json chat.json
+  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json
+  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json
+  tcompact --explain --diff --color always chat.json | less -R
   tcompact --archive gone.jsonl -o short.json chat.json
   tcompact --restore gone.jsonl short.json > as-it-was.json
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
