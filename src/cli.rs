@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueHint};
 
+use crate::compact::{Accept, Emit, OnError};
 use crate::exit;
 use crate::llm::providers::PROVIDERS;
 use crate::plan::pairs::Pairs;
@@ -24,7 +25,7 @@ use crate::transcript::formats::{FORMATS, SummaryRole};
 use crate::transcript::framing::Lines;
 
 pub use brief::BRIEF;
-pub use values::{Accept, Clause, Emit, Facts, Generated, OnError, RequestJson, Table, TrimTokens, When};
+pub use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
 use values::{number, seconds, summary_size, whole_or_none};
 
 /// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.

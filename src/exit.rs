@@ -52,8 +52,12 @@ impl From<Exit> for ExitCode {
 pub struct Failure {
     /// How the program ends.
     pub exit: Exit,
-    /// Whether a file is something else than a transcript, and not a transcript that something is wrong with.
-    pub other_file: bool,
+    /// Why a file is something else than a transcript, where it may be, and not a transcript that something is wrong with.
+    pub other_file: Option<String>,
+    /// The flag that it is about, without its dashes.
+    pub flag: Option<&'static str>,
+    /// Whether the report on a conversation tells it already.
+    pub is_reported: bool,
     /// Whether it was said for the whole run, and need not be said of each file.
     pub is_known: bool,
     message: String,
@@ -64,7 +68,15 @@ pub struct Failure {
 impl Failure {
     /// An error that ends the program with `exit`.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, other_file: false, is_known: false, message: message.into(), shown: Vec::new() }
+        Failure {
+            exit,
+            other_file: None,
+            flag: None,
+            is_reported: false,
+            is_known: false,
+            message: message.into(),
+            shown: Vec::new(),
+        }
     }
 
     /// A flag, its value or a setting that cannot be used.
@@ -72,10 +84,22 @@ impl Failure {
         Failure::new(Exit::Usage, message)
     }
 
-    /// The same, where the file may be something else than a transcript.
+    /// The same, where the file may be something else than a transcript, for this reason.
     #[must_use]
-    pub fn of_other_file(self, other_file: bool) -> Self {
-        Failure { other_file, ..self }
+    pub fn of_other_file(self, why: Option<String>) -> Self {
+        Failure { other_file: why, ..self }
+    }
+
+    /// The same about a flag.
+    #[must_use]
+    pub fn about(self, flag: &'static str) -> Self {
+        Failure { flag: Some(flag), ..self }
+    }
+
+    /// The same, where the report on a conversation tells it if it `is_reported`.
+    #[must_use]
+    pub fn reported(self, is_reported: bool) -> Self {
+        Failure { is_reported, ..self }
     }
 
     /// The same with the text that is wrong, and carets under it.

@@ -93,8 +93,10 @@
 //! for each of some hundred requests will do. A build script: what is generated is committed, and a test says when it is stale.
 
 pub mod cli;
+pub mod compact;
 pub mod diagnostic;
 pub mod engine;
+pub mod events;
 pub mod exit;
 pub mod fault;
 pub mod files;

@@ -7,12 +7,9 @@ use tcompact::cli::{self, When};
 use tcompact::engine;
 use tcompact::exit::{Exit, Failure};
 use tcompact::fault;
-use tcompact::files::output;
-use tcompact::report::tables;
 use tcompact::sanitize::{sanitize, sanitize_line};
-use tcompact::settings::Settings;
+use tcompact::settings::Mode;
 use tcompact::settings::layers::CommandLine;
-use tcompact::settings::presets;
 
 fn main() -> ExitCode {
     fault::install_hook();
@@ -56,21 +53,7 @@ fn complain(message: &str) {
 
 fn run() -> anyhow::Result<Exit> {
     let command_line = CommandLine::parse(std::env::args_os())?;
-    colour(command_line.arguments.color);
-    if let Some(table) = command_line.arguments.list {
-        output::print(&tables::draw(table))?;
-        return Ok(Exit::Success);
-    }
-    if let Some(generated) = command_line.arguments.generate {
-        output::print(generated.file().1)?;
-        return Ok(Exit::Success);
-    }
-    if let Some(archive) = &command_line.arguments.restore {
-        return engine::restore(archive, &command_line.arguments);
-    }
-    let resolved = command_line.resolve(&presets::values, |name| std::env::var_os(name))?;
-    colour(resolved.arguments.color);
-    engine::run(Settings::new(resolved, |name| std::env::var(name).ok())?)
+    engine::run(&Mode::new(command_line, |name| std::env::var_os(name), colour)?)
 }
 
 fn colour(when: When) {

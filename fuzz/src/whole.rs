@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use tcompact::cli::Arguments;
-use tcompact::engine::{self, Archived};
+use tcompact::compact::Archived;
+use tcompact::engine;
 use tcompact::files::append::{self, Section};
 use tcompact::files::input::Input;
 use tcompact::hash::sha256;
 use tcompact::rewrite::restoring::{Record, put_back};
-use tcompact::settings::Settings;
+use tcompact::settings::{RestoreSettings, Settings};
 use tcompact::settings::layers::CommandLine;
 use tcompact::settings::presets::{self, PRESETS};
 use tcompact::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
@@ -27,14 +27,6 @@ struct Nobody;
 impl SummaryBackend for Nobody {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
         unreachable!("nobody is asked")
-    }
-
-    fn identity(&self, _: &Request) -> String {
-        String::new()
-    }
-
-    fn aside(&self, wait: &mut dyn FnMut()) {
-        wait();
     }
 }
 
@@ -229,6 +221,6 @@ fn is_partly(back: &str, text: &str, outcome: &Processed) -> bool {
 fn restored(archive: &Path, short: &Path, long: &Path) -> anyhow::Result<()> {
     let word = |flag: &str, path: &Path| format!("{flag}{}", path.display());
     let words = [word("--restore=", archive), word("", short), word("--output=", long)];
-    let arguments: Arguments = understood(&words)?.arguments;
-    engine::restore(archive, &arguments).map(drop)
+    let settings = RestoreSettings::new(&understood(&words)?.arguments).expect("an archive is named");
+    engine::restore(&settings).map(drop)
 }

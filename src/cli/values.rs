@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde_json::{Map, Value};
 
+use crate::compact::{Accept, Emit, OnError};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::size::{Size, whole};
 use crate::rewrite::repair::Repair;
@@ -120,37 +121,6 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is done when the summarizer fails for good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum OnError {
-    /// Exit with 4 or 5 and write nothing.
-    Fail,
-    /// Write the input unchanged.
-    Passthrough,
-    /// Use the embedded summarizer.
-    Extractive,
-    /// Put the text of the error in the summary; the history is lost.
-    Embed,
-}
-
-/// Which summaries are taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Accept {
-    /// Those that are not empty, not cut off by their length limit, and smaller than what they replace.
-    Smaller,
-    /// All.
-    Any,
-}
-
-/// What is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Emit {
-    /// The transcript in its own format.
-    Messages,
-    /// `{"messages": [remove-all, summary, kept…]}`, or null.
-    Update,
-}
-
 /// When something is done that depends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum When {
@@ -247,4 +217,21 @@ values_of! { Thinking:
     Thinking::Auto => "auto", "It is removed where its model is one that binds it to the messages before it";
     Thinking::Keep => "keep", "It stays";
     Thinking::Drop => "drop", "It is removed";
+}
+
+values_of! { OnError:
+    OnError::Fail => "fail", "Exit with 4 or 5 and write nothing";
+    OnError::Passthrough => "passthrough", "Write the input unchanged";
+    OnError::Extractive => "extractive", "Use the embedded summarizer";
+    OnError::Embed => "embed", "Put the text of the error in the summary; the history is lost";
+}
+
+values_of! { Accept:
+    Accept::Smaller => "smaller", "Those that are not empty, not cut off by their length limit, and smaller than what they replace";
+    Accept::Any => "any", "All";
+}
+
+values_of! { Emit:
+    Emit::Messages => "messages", "The transcript in its own format";
+    Emit::Update => "update", "`{\"messages\": [remove-all, summary, kept…]}`, or null";
 }

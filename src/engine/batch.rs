@@ -7,30 +7,32 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, Scope, scope};
 
 use anyhow::Result;
 
-use crate::cli::OnError;
-use crate::engine::inputs::Inputs;
-use crate::engine::journal::Journal;
-use crate::engine::ordered_output::{OrderedOutput, Semaphore, YieldingBackend};
+use crate::compact::{Archived, OnError};
+use crate::events::{Conversation, Event, Listener, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Part};
 use crate::files::input::{self, Input, Lines, Opened, Piece, Reading};
 use crate::interrupt;
-use crate::report::html::Page;
-use crate::report::json::{Conversation, Report, Status};
-use crate::report::progress::{Progress, Totals};
-use crate::report::reporter::Reporter;
-use crate::settings::Settings;
+use crate::llm::cache::Cache;
+use crate::settings::{Action, Settings, Volume};
 use crate::sync::{lock, unpoisoned};
 use crate::wording::readable_source;
 
+use crate::engine::backend::RunBackend;
 use crate::engine::file::{FileStatus, Job};
-use crate::engine::{Archived, Outcome, Rewritten, changes, made, page};
+use crate::engine::inputs::Inputs;
+use crate::engine::journal::Journal;
+use crate::engine::listeners::{Listeners, tell};
+use crate::engine::ordered_output::{OrderedOutput, Semaphore};
+use crate::engine::outcome::{Outcome, Rewritten};
+use crate::engine::page;
+use crate::engine::process::InputTask;
 
 /// Where the result goes of what is not read.
 pub(super) const NOWHERE: &str = "nowhere";
@@ -44,15 +46,23 @@ pub(super) struct Batch<'b> {
     feed: Mutex<Feed<'b>>,
     /// What is to go to standard output, in order.
     turns: OrderedOutput<WorkResult<'b>>,
-    report: Mutex<Report>,
-    /// The page that shows what was done, where there is to be one.
-    page: Mutex<Option<Page>>,
+    /// Where summaries are kept.
+    cache: RunCache,
+    listeners: Listeners,
     totals: Mutex<Totals>,
-    progress: Progress,
     /// What the only input failed with, or why the report is not complete.
     failure: Mutex<Option<anyhow::Error>>,
     /// A breach of a provider's rules was found.
     pub(super) breaches: AtomicBool,
+}
+
+/// Where a run keeps summaries.
+#[derive(Debug, Default)]
+pub(super) struct RunCache {
+    pub(super) cache: Option<Cache>,
+    /// Whether it is for lines of a stream only: what is one conversation is not kept before it is written, since there
+    /// would be nothing to go on with.
+    pub(super) is_for_lines: bool,
 }
 
 /// What is to be done next.
@@ -128,7 +138,12 @@ impl Failed {
 ///
 /// # Errors
 /// What the only input failed with. Where there are several, their errors are said and reported.
-pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>) -> Result<(Exit, Totals)> {
+pub(super) fn run(
+    settings: &Settings,
+    inputs: &Inputs,
+    journal: Option<Journal>,
+    cache: RunCache,
+) -> Result<(Exit, Totals)> {
     let batch = Batch {
         settings,
         inputs,
@@ -136,10 +151,9 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         cores: Semaphore::of_machine(),
         feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
         turns: OrderedOutput::from(0),
-        report: Mutex::new(Report::new(settings.report.as_deref())),
-        page: Mutex::new(page::begun(settings)),
+        cache,
+        listeners: Listeners::new(settings, inputs.entries.len()),
         totals: Mutex::new(Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() }),
-        progress: Progress::begun(settings, inputs.entries.len()),
         failure: Mutex::new(None),
         breaches: AtomicBool::new(false),
     };
@@ -148,14 +162,14 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
         batch.hire(scope, inputs.entries.len());
         batch.work(scope);
     });
-    let Batch { totals, failure, progress, breaches, page, .. } = batch;
+    let Batch { totals, failure, listeners, breaches, .. } = batch;
+    let Listeners { page, progress, .. } = listeners;
     drop(progress);
     let totals = unpoisoned(totals.into_inner());
-    let page = unpoisoned(page.into_inner());
     if let Some(failure) = unpoisoned(failure.into_inner()) {
         return Err(failure);
     }
-    if let Some((page, file)) = page.zip(settings.html.as_deref()) {
+    if let Some((page, file)) = page.zip(settings.output.html.as_deref()) {
         page::write(page, file, inputs)?;
     }
     let exit = match (totals.failed, breaches.into_inner()) {
@@ -169,16 +183,15 @@ pub(super) fn run(settings: &Settings, inputs: &Inputs, journal: Option<Journal>
 impl<'b> Batch<'b> {
     /// Tells of what was found and is not read.
     fn before(&self) -> Result<()> {
-        let reporter = Reporter::new(self.settings);
         for path in &self.inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
-            reporter.became(&name, why);
-            self.report(vec![Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
+            self.tell(Event::Became { source: &name, what: why });
+            self.report(&[Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
         }
         for (name, why) in &self.inputs.unsearched {
-            reporter.input_failed(&format!("{name} cannot be searched: {why}"));
+            self.tell(Event::InputFailed(&format!("{name} cannot be searched: {why}")));
             lock(&self.totals).failed += 1;
-            self.report(vec![Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
+            self.report(&[Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
         }
         Ok(())
     }
@@ -186,7 +199,7 @@ impl<'b> Batch<'b> {
     /// Has others work too, as many as are allowed and wanted.
     fn hire<'s>(&'s self, scope: &'s Scope<'s, '_>, wanted: usize) {
         // What is said of breaches comes in the order of the inputs.
-        let most = if self.settings.check || wanted < 2 { 1 } else { self.settings.jobs() };
+        let most = if self.settings.action == Action::Check || wanted < 2 { 1 } else { self.settings.jobs() };
         let mut feed = lock(&self.feed);
         while feed.workers < most.min(wanted) {
             // Where no thread can be had, those that are there do the work.
@@ -219,14 +232,14 @@ impl<'b> Batch<'b> {
 
     /// Whether lines are worked on several at a time: where nobody else is waited for.
     fn takes_several(&self) -> bool {
-        let Settings { dry_run, preview, check, .. } = *self.settings;
-        self.settings.embedded() || dry_run && !preview || check
+        let only_decides = matches!(self.settings.action, Action::DryRun { preview: false, .. } | Action::Check);
+        self.settings.is_embedded() || only_decides
     }
 
     /// Opens an input, and works on it, unless it is one that others can help with.
     fn open<'s>(&'s self, at: usize, scope: &'s Scope<'s, '_>) {
         let job = Arc::new(Job::new(self.settings, self.inputs, at));
-        let Settings { lines, .. } = *self.settings;
+        let lines = self.settings.input.lines;
         let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.journal.is_some() };
         if self.is_finished(&job) {
             return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Finished));
@@ -246,7 +259,7 @@ impl<'b> Batch<'b> {
             (Ok((Opened::Whole(input), seen)), refused) => {
                 job.opened(input.compression, seen);
                 // What needs nothing is not in anybody's way.
-                let outcome = match refused.filter(|_| changes(&job.settings, &input)) {
+                let outcome = match refused.filter(|_| self.task(&job, &input, &self.backend(None)).changes()) {
                     Some(error) => Err(error),
                     None => self.computed(&job, &input).map_err(|failed| failed.kept_in(&job)),
                 };
@@ -255,7 +268,7 @@ impl<'b> Batch<'b> {
                 self.submit(&job, 0, WorkOutcome::Whole(outcome, input));
             }
             // Whether any line is changed is not known before; at the end nothing is written over.
-            (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.embedded() => {
+            (Ok((Opened::Lines(_), _)), Some(error)) if !self.settings.is_embedded() => {
                 self.submit(&job, 0, WorkOutcome::Ended(FileStatus::of(error, &job)))
             }
             (Ok((Opened::Lines(lines), seen)), _) => {
@@ -271,7 +284,7 @@ impl<'b> Batch<'b> {
 
     fn is_finished(&self, job: &Job<'_>) -> bool {
         let places = job.entry.path.as_ref().zip(job.entry.output.as_ref());
-        let journal = self.journal.as_ref().filter(|_| self.settings.resume);
+        let journal = self.journal.as_ref().filter(|_| self.settings.output.resume);
         journal.zip(places).is_some_and(|(journal, (path, output))| journal.has(path, output))
     }
 
@@ -301,7 +314,7 @@ impl<'b> Batch<'b> {
             job.failed.note(place);
         }
         self.submit(job, place, WorkOutcome::Lines(outcomes, is_last));
-        self.progress.more_bytes(bytes, job.length());
+        self.tell(Event::BytesDone { bytes, all: job.length() });
         buffer
     }
 
@@ -340,27 +353,36 @@ impl<'b> Batch<'b> {
 
     /// A bad line goes on as it is, where that is wanted of what fails.
     fn passed_through(&self, name: &str, line: Cow<'_, [u8]>, failed: Failed) -> Result<Outcome, Failed> {
-        let passes = self.settings.on_error == OnError::Passthrough && !self.settings.only_looks();
+        let passes =
+            self.settings.policy.summary.on_error == OnError::Passthrough && !self.settings.action.only_looks();
         let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
         if !passes || !is_bad {
             return Err(failed);
         }
         let error = failed.error.to_string();
-        Reporter::new(self.settings).input_failed(&format!("{error}; the line is left as it is"));
+        self.tell(Event::InputFailed(&format!("{error}; the line is left as it is")));
         let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
         Ok(Outcome { conversations, made: Rewritten::Bytes(line.into_owned()), ..Outcome::default() })
     }
 
+    /// The summarizer, which keeps its answers in a cache.
+    fn backend<'s>(&'s self, cache: Option<&'s Cache>) -> RunBackend<'s> {
+        let summarizer = &*self.settings.summarizer.backend;
+        RunBackend { summarizer, cores: &self.cores, cache, listener: &self.listeners }
+    }
+
+    fn task<'s>(&'s self, job: &'s Job<'b>, input: &'s Input, backend: &'s RunBackend<'s>) -> InputTask<'s> {
+        let Batch { settings, listeners, inputs, .. } = self;
+        let (policy, page, many) = (&*job.policy, listeners.page.as_ref(), inputs.many);
+        InputTask { input, settings, policy, backend, listener: listeners, page, many }
+    }
+
     /// Makes a result while holding a core, except for the time that a summarizer takes.
     fn computed(&self, job: &Job<'b>, input: &Input) -> Result<Outcome, Failed> {
-        let answers = YieldingBackend { answers: &*self.settings.summarizer, cores: &self.cores };
+        let RunCache { cache, is_for_lines } = &self.cache;
+        let backend = self.backend(cache.as_ref().filter(|_| input.as_lines || !is_for_lines));
         let mut conversations = Vec::new();
-        // What is one conversation is not remembered until it is written: there would be nothing to go on with.
-        let settings = match job.settings.cache_of_lines && !input.as_lines {
-            true => Cow::Owned(Settings { cache: None, ..(*job.settings).clone() }),
-            false => Cow::Borrowed(&*job.settings),
-        };
-        let work = || self.cores.with(|| made(&settings, input, &answers, &mut conversations));
+        let work = || self.cores.with(|| self.task(job, input, &backend).made(&mut conversations));
         // One bad input must not take the others with it, whatever it does.
         let outcome = fault::caught(Part::Input, work).unwrap_or_else(|fault| {
             Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into())
@@ -373,7 +395,7 @@ impl<'b> Batch<'b> {
 
     /// Has what a piece of an input came to dealt with when it is its turn.
     fn submit(&self, job: &Arc<Job<'b>>, place: usize, what: WorkOutcome) {
-        let turns = if self.settings.only_looks() { &self.turns } else { &job.turns };
+        let turns = if self.settings.action.only_looks() { &self.turns } else { &job.turns };
         let is_last = !matches!(what, WorkOutcome::Lines(_, false));
         // What is paid for is not to be more than is waited for.
         let can_be_left = self.takes_several() && what.is_small();
@@ -404,10 +426,9 @@ impl<'b> Batch<'b> {
 
     /// Counts, says and reports what became of an input.
     fn close(&self, job: &Job<'b>, fate: FileStatus) {
-        if let Err(error) = self.report(job.reported(&fate), &job.goes_to(&fate)) {
+        if let Err(error) = self.report(&job.reported(&fate), &job.goes_to(&fate)) {
             lock(&self.failure).get_or_insert(error);
         }
-        let reporter = Reporter::new(self.settings);
         let mut totals = lock(&self.totals);
         totals.join(&job.sums(&fate));
         match &fate {
@@ -418,29 +439,30 @@ impl<'b> Batch<'b> {
             FileStatus::LeftOut(_) => totals.left_out += 1,
             FileStatus::Failed(_) => totals.failed += 1,
         }
-        self.progress.one_more(&totals);
+        self.tell(Event::InputDone(&totals));
         drop(totals);
         match fate {
             FileStatus::Failed(error) if self.inputs.many => {
                 let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
-                if !is_known || self.settings.verbose {
-                    reporter.input_failed(&error.to_string());
+                if !is_known || self.settings.voice.volume == Volume::Verbose {
+                    self.tell(Event::InputFailed(&error.to_string()));
                 }
             }
             FileStatus::Failed(error) => *lock(&self.failure) = Some(error),
-            fate if self.inputs.many => reporter.became(&job.name(), &fate.to_string()),
+            fate if self.inputs.many => {
+                self.tell(Event::Became { source: &job.name(), what: &fate.to_string() });
+            }
             _ => {}
         }
     }
 
-    /// Adds conversations to the report and the page; their result went `to` some place.
-    pub(super) fn report(&self, conversations: Vec<Conversation>, to: &str) -> Result<()> {
-        let reported = lock(&self.report).add(&conversations);
-        if let Some(page) = &mut *lock(&self.page) {
-            page.add(conversations, to);
-            self.settings.least_drawn.store(page.least_drawn(), Ordering::Relaxed);
-        }
-        reported
+    /// Tells what became of conversations, whose result went `to` some place.
+    pub(super) fn report(&self, conversations: &[Conversation], to: &str) -> Result<()> {
+        self.listeners.hear(&Event::Done { conversations, to })
+    }
+
+    fn tell(&self, event: Event<'_>) {
+        tell(&self.listeners, event);
     }
 }
 

@@ -2,20 +2,20 @@
 
 use anyhow::Result;
 
+use crate::compact::{Archived, ChangedConversation, CompactionPolicy, Happening, kept};
+use crate::events::Event;
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::report::reporter::Reporter;
 use crate::rewrite::repair::{Repair, mended, without_way};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
-use crate::settings::Settings;
 use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::wording::readable_source;
 
-use crate::engine::archive::{self, Archived, Changed};
-use crate::engine::{json, read, source_name};
+use crate::engine::process::InputTask;
+use crate::engine::read::{json, read, source_name};
 
 /// Rounds of mending after which what is left cannot be mended. Each kind of breach takes one or two, and a chain in which
 /// one makes the next as many as it is long.
@@ -25,18 +25,18 @@ const ROUNDS: usize = 256;
 ///
 /// # Errors
 /// The input cannot be read.
-pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
+pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
+    let InputTask { input, settings, policy, .. } = *task;
     let source = json(input)?;
-    let document = read(settings, input, &source)?;
-    let reporter = Reporter::new(settings);
+    let document = read(&settings.input, policy, input, &source)?;
     let mut found = false;
     for transcript in &document.transcripts {
-        let thinking = stale_thinking(settings, transcript, None).messages.into_iter();
+        let thinking = stale_thinking(policy, transcript, None).messages.into_iter();
         let thinking = thinking.map(|message| Breach { message, rule: Rule::Thinking, id: None });
         let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).collect();
         breaches.sort_by_key(|breach| breach.message);
         for breach in &breaches {
-            reporter.breach(&source_name(input, transcript), breach);
+            task.tell(Event::Breach { source: &source_name(input, transcript), breach });
             found = true;
         }
     }
@@ -44,18 +44,19 @@ pub(super) fn check(settings: &Settings, input: &Input) -> Result<bool> {
 }
 
 /// The thinking behind what a compaction left, and behind the message of that index, which is another now.
-fn stale_thinking(settings: &Settings, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
-    let compacted = thinking::compacted(transcript, &settings.policy.summary_prefix);
+fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
+    let compacted = thinking::compacted(transcript, &policy.cut.summary_prefix);
     let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
     let messages = transcript.messages.len();
-    thinking::removal(transcript, changed.unwrap_or(messages)..messages, settings.thinking, settings.reader_name())
+    thinking::removal(transcript, changed.unwrap_or(messages)..messages, policy.thinking, policy.reader_name())
 }
 
 /// Mends every breach of an input: its text is then the mended one. Gives what is to be kept of the one before.
 ///
 /// # Errors
 /// The input cannot be read; or a breach is left, since the format has no way to mend it.
-pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Result<Archived> {
+pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Result<Archived> {
+    let InputTask { settings, policy, .. } = *task;
     let mut archived = Archived::default();
     let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
     let mut rounds = 0;
@@ -64,7 +65,7 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
     let mut thinking_looked_at = false;
     let left: usize = loop {
         let source = json(input)?;
-        let document = match read(settings, input, &source) {
+        let document = match read(&settings.input, policy, input, &source) {
             // What was read before and is none now has lost all its messages.
             Err(_) if rounds > 0 => {
                 let source = readable_source(&input.name);
@@ -74,14 +75,15 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             read => read?,
         };
         if rounds == 0 {
-            let reporter = Reporter::new(settings);
-            reporter.repairing(&input.name, breaches_in(&document));
-            if how == Repair::Synthesize {
-                reporter.dropping(&input.name, document.transcripts.iter().map(without_way).sum());
+            let source = &input.name;
+            task.tell(Event::Repairing { source, found: breaches_in(&document) });
+            let calls = document.transcripts.iter().map(without_way).sum();
+            if how == Repair::Synthesize && calls > 0 {
+                task.tell(Event::CallsRemoved { source, calls });
             }
         }
         let found = breaches_in(&document);
-        let of_one = |(transcript, edits)| Changed {
+        let of_one = |(transcript, edits)| ChangedConversation {
             transcript,
             source: source_name(input, transcript),
             edits,
@@ -98,20 +100,22 @@ pub(super) fn repair(settings: &Settings, input: &mut Input, how: Repair) -> Res
             // What was signed for the messages before it is refused once these are mended.
             thinking_looked_at = true;
             let of_one = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
-                let removal = stale_thinking(settings, transcript, *first);
-                Reporter::new(settings).thinking(&source_name(input, transcript), &removal);
+                let removal = stale_thinking(policy, transcript, *first);
+                let (source, what) = (source_name(input, transcript), Happening::Thinking(&removal));
+                task.tell(Event::Compacting { source: &source, what, reader: None });
                 removal.all_edits(transcript)
             };
             edits = document.transcripts.iter().zip(&first_mended).map(of_one).collect();
         }
-        let mut changed: Vec<Changed<'_, '_>> = document.transcripts.iter().zip(edits).map(of_one).collect();
+        let mut changed: Vec<ChangedConversation<'_, '_>> =
+            document.transcripts.iter().zip(edits).map(of_one).collect();
         changed.retain(|one| !one.edits.is_empty());
         if changed.is_empty() || rounds == ROUNDS {
             break found;
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
-        archived.extend(archive::kept(settings, document.source, &edits, changed));
+        archived.extend(kept(policy, document.source, &edits, changed));
         input.text = text;
         rounds += 1;
     };

@@ -11,20 +11,19 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 
+use crate::compact::CompactionPolicy;
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
+use crate::events::{Conversation, Largest, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
 use crate::files::input::Seen;
 use crate::files::links;
 use crate::files::output::{self, Output};
-use crate::report::explain::Largest;
 use crate::report::html;
-use crate::report::json::{Conversation, Status};
-use crate::report::progress::Totals;
-use crate::settings::{Destination, Settings};
+use crate::settings::{Action, Destination, Settings, archive_among};
 use crate::sync::lock;
 
 use crate::engine::batch::{Batch, NOWHERE, WorkResult};
@@ -47,12 +46,11 @@ pub(super) enum FileStatus {
 impl FileStatus {
     /// What an error means for an input.
     pub(super) fn of(error: anyhow::Error, job: &Job<'_>) -> Self {
-        let is_other = error.downcast_ref::<Failure>().is_some_and(|failure| failure.other_file);
-        if !is_other || job.entry.named {
-            return FileStatus::Failed(error);
+        let other = error.downcast_ref::<Failure>().and_then(|failure| failure.other_file.clone());
+        match other.filter(|_| !job.entry.named) {
+            Some(why) => FileStatus::LeftOut(why),
+            None => FileStatus::Failed(error),
         }
-        let (message, name) = (error.to_string(), job.name());
-        FileStatus::LeftOut(message.strip_prefix(&format!("{name} ")).unwrap_or(&message).to_owned())
     }
 }
 
@@ -75,8 +73,9 @@ pub(super) struct Job<'b> {
     pub(super) at: usize,
     pub(super) entry: &'b Entry,
     inputs: &'b Inputs,
-    /// The settings for this input.
-    pub(super) settings: Cow<'b, Settings>,
+    pub(super) settings: &'b Settings,
+    /// What is to become of its conversations.
+    pub(super) policy: Cow<'b, CompactionPolicy>,
     /// What comes of its lines, in order.
     pub(super) turns: OrderedOutput<WorkResult<'b>>,
     /// Its first lines that failed; those behind them are left alone.
@@ -125,12 +124,20 @@ struct State {
 impl<'b> Job<'b> {
     pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, at: usize) -> Self {
         let entry = &inputs.entries[at];
-        let settings = if inputs.many { settings.of_input(entry.path.as_deref()) } else { Cow::Borrowed(settings) };
+        let has_own = inputs.many && settings.policy.archive.is_some() && !settings.output.archive_chosen;
+        let policy = match has_own {
+            // The presets that have an archive without being told have one for each input.
+            true => {
+                let archive = entry.path.as_deref().map(archive_among);
+                Cow::Owned(CompactionPolicy { archive, ..settings.policy.clone() })
+            }
+            false => Cow::Borrowed(&settings.policy),
+        };
         let (failed, state) = (FirstFailed::default(), Mutex::default());
         // Links in a directory are not followed.
         let look = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
         let found = entry.path.as_deref().and_then(|path| look(path).ok());
-        Job { at, entry, inputs, settings, turns: OrderedOutput::from(at), failed, state, found }
+        Job { at, entry, inputs, settings, policy, turns: OrderedOutput::from(at), failed, state, found }
     }
 
     /// Its name, as reports give it.
@@ -152,17 +159,17 @@ impl<'b> Job<'b> {
         if output.is_dir() {
             return Some(output::unwritable(output, &io::Error::other("it is a directory")).into());
         }
-        let Destination::InPlace(Some(suffix)) = &self.settings.destination else { return None };
+        let Destination::InPlace(Some(suffix)) = &self.settings.output.destination else { return None };
         output::check_copy(path, &self.copy(suffix)?).err()
     }
 
     /// Refuses a place for the result, or for an archive that nobody named, which a link inside a folder that is filled
     /// leads to.
     fn refuse_links(&self) -> Result<()> {
-        if let (Destination::Folder(home), Some(place)) = (&self.settings.destination, &self.entry.output) {
+        if let (Destination::Folder(home), Some(place)) = (&self.settings.output.destination, &self.entry.output) {
             links::refuse(home, place).map_err(|error| output::unwritable(place, &error))?;
         }
-        archive::refuse_links(&self.settings)
+        archive::refuse_links(self.settings, &self.policy)
     }
 
     /// The file, and the one that its result goes to.
@@ -182,7 +189,7 @@ impl<'b> Job<'b> {
 
     /// Adds what became of conversations, which is kept where it is to be reported.
     pub(super) fn remember(&self, conversations: Vec<Conversation>) {
-        self.state().add(&self.settings, conversations);
+        self.state().add(self.settings, conversations);
     }
 
     /// Keeps what is known of the file.
@@ -200,9 +207,9 @@ impl<'b> Job<'b> {
         let mut state = self.state();
         batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
-        state.add(&self.settings, outcome.conversations);
+        state.add(self.settings, outcome.conversations);
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
-        archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
+        archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
         if self.is_needed(&state) {
             self.output(&mut state)?.write_parts(outcome.made.pieces(input))?;
         }
@@ -220,9 +227,9 @@ impl<'b> Job<'b> {
             batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
             state.changed |= outcome.changed;
             state.compacted |= outcome.compacted;
-            state.add(&self.settings, outcome.conversations);
-            archive::write(&self.settings, &outcome.archived, self.entry.path.as_deref())?;
-            if self.settings.check {
+            state.add(self.settings, outcome.conversations);
+            archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
+            if self.settings.action == Action::Check {
                 return Ok(true);
             }
             // What is made of lines is a text of its own.
@@ -230,7 +237,7 @@ impl<'b> Job<'b> {
             if self.is_printed() {
                 state.printed = true;
                 state.drawn.clear();
-                batch.report(std::mem::take(&mut state.conversations), &self.goes_to(&FileStatus::Compacted))?;
+                batch.report(&std::mem::take(&mut state.conversations), &self.goes_to(&FileStatus::Compacted))?;
             }
             Ok(read)
         });
@@ -244,25 +251,25 @@ impl<'b> Job<'b> {
 
     /// Whether the result goes to standard output.
     fn is_printed(&self) -> bool {
-        self.settings.dry_run || self.entry.output.is_none()
+        self.settings.action.is_dry_run() || self.entry.output.is_none()
     }
 
     /// Whether a result is to be written that was worked on as one. In place, what needs nothing is left alone; and a
     /// compressed file is copied, since it could be compressed in another way.
     fn is_needed(&self, state: &State) -> bool {
-        let as_it_is = match self.settings.destination {
+        let as_it_is = match self.settings.output.destination {
             Destination::InPlace(_) => true,
             Destination::Folder(_) => state.compression.is_some(),
             _ => false,
         };
-        !self.settings.check && (self.settings.dry_run || state.changed || !as_it_is)
+        self.settings.action != Action::Check && (self.settings.action.is_dry_run() || state.changed || !as_it_is)
     }
 
     fn output<'s>(&self, state: &'s mut State) -> Result<&'s mut Output> {
         let output = match state.output.take() {
             Some(output) => output,
             None => {
-                let compression = match &self.settings.destination {
+                let compression = match &self.settings.output.destination {
                     Destination::File(file) => Compression::of_name(file),
                     _ => state.compression,
                 };
@@ -270,7 +277,8 @@ impl<'b> Job<'b> {
                 if path.is_some() {
                     self.refuse_links()?;
                 }
-                let in_files = matches!(self.settings.destination, Destination::Folder(_) | Destination::InPlace(_));
+                let in_files =
+                    matches!(self.settings.output.destination, Destination::Folder(_) | Destination::InPlace(_));
                 Output::begin(path, compression, self.found.as_ref().filter(|_| in_files))?
             }
         };
@@ -283,11 +291,11 @@ impl<'b> Job<'b> {
         if let Some(failure) = state.failure.take() {
             return Err(if state.printed { broken_off(&failure) } else { failure });
         }
-        if self.settings.only_looks() {
+        if self.settings.action.only_looks() {
             return Ok(state.fate());
         }
         let output = state.output.take();
-        match (&self.settings.destination, self.places()) {
+        match (&self.settings.output.destination, self.places()) {
             (Destination::Folder(_), Some((path, place))) => {
                 // Compressed once more, the same text could be other bytes.
                 let output = output.filter(|_| state.changed || state.compression.is_none());
@@ -336,7 +344,7 @@ impl<'b> Job<'b> {
     ) -> Result<()> {
         let read = state.seen.as_ref().map(Seen::hash).unwrap_or_default();
         let mut written = String::new();
-        let in_place = matches!(self.settings.destination, Destination::InPlace(_));
+        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
         let is_copy = output.is_none();
         let before = |file: &Path| {
             if journal.is_some() {
@@ -360,7 +368,7 @@ impl<'b> Job<'b> {
 
     /// Notes that a file is finished, unless it is to be tried again: its summarizer failed.
     fn note(&self, state: &State, place: &Path, hashes: (&str, &str), journal: Option<&Journal>) -> io::Result<()> {
-        let certain = matches!(self.settings.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
+        let certain = matches!(self.settings.output.destination, Destination::InPlace(_)) && hashes.0 != hashes.1;
         match journal.filter(|_| !state.passed_through) {
             Some(journal) => journal.note(place, hashes, certain),
             None => Ok(()),
@@ -376,10 +384,10 @@ impl<'b> Job<'b> {
 
     /// Where its result goes, for people.
     pub(super) fn goes_to(&self, fate: &FileStatus) -> String {
-        let in_place = matches!(self.settings.destination, Destination::InPlace(_));
+        let in_place = matches!(self.settings.output.destination, Destination::InPlace(_));
         match (&self.entry.output, fate) {
             (_, FileStatus::LeftOut(_) | FileStatus::Failed(_)) => NOWHERE.to_owned(),
-            _ if self.settings.diff => "nowhere: --diff shows what a run would do".to_owned(),
+            _ if self.settings.action == Action::Diff => "nowhere: --diff shows what a run would do".to_owned(),
             (None, _) => "standard output".to_owned(),
             (Some(place), FileStatus::Unchanged | FileStatus::PassedThrough | FileStatus::Finished) if in_place => {
                 format!("{}, as it was", place.display())
@@ -400,9 +408,7 @@ impl<'b> Job<'b> {
                 let mut conversations: Vec<Conversation> =
                     conversations.into_iter().map(|conversation| conversation.not_written(&why)).collect();
                 let several = self.inputs.many || !conversations.is_empty();
-                if several
-                    && !conversations.iter().any(|one| one.error.as_deref().is_some_and(|told| why.contains(told)))
-                {
+                if several && !is_reported(error) {
                     conversations.extend(alone(Status::Failed, why));
                 }
                 conversations
@@ -415,7 +421,7 @@ impl State {
     fn add(&mut self, settings: &Settings, conversations: Vec<Conversation>) {
         self.sums.add(&conversations);
         self.passed_through |= conversations.iter().any(|one| one.error.is_some() && one.status != Status::Compacted);
-        if settings.has_report() {
+        if settings.output.has_report() {
             let from = self.conversations.len();
             self.conversations.extend(conversations);
             self.drawn.extend((from..self.conversations.len()).filter(|&at| self.conversations[at].page.is_some()));
@@ -432,16 +438,22 @@ impl State {
     }
 }
 
+/// Whether the report on a conversation tells an error.
+fn is_reported(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_reported)
+}
+
 /// The error of a stream of which something was written already.
 fn broken_off(failure: &anyhow::Error) -> anyhow::Error {
-    Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is written")).into()
+    let broken = Failure::new(Exit::SomeFailed, format!("{failure}; what came before it is written"));
+    broken.reported(is_reported(failure)).into()
 }
 
 /// Refuses names of inputs that the result would be lost under.
 pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let only = inputs.entries.first().filter(|_| !inputs.many);
-    match (&settings.destination, only) {
-        (Destination::File(file), Some(entry)) if !settings.only_looks() => {
+    match (&settings.output.destination, only) {
+        (Destination::File(file), Some(entry)) if !settings.action.only_looks() => {
             output::check(entry.path.as_deref(), Some(file))
         }
         _ => Ok(()),

@@ -48,36 +48,37 @@ pub struct Inputs {
 /// # Errors
 /// A path is not there; results have no place of their own or would fall on an input. Nothing has been touched then.
 pub fn find(settings: &Settings) -> Result<Inputs> {
-    let looks = settings.only_looks();
-    let in_files = matches!(settings.destination, Destination::Folder(_) | Destination::InPlace(_)) && !looks;
+    let looks = settings.action.only_looks();
+    let in_files = matches!(settings.output.destination, Destination::Folder(_) | Destination::InPlace(_)) && !looks;
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
-    let directory = settings.paths.iter().find(|path| path.is_dir());
-    let mut inputs = Inputs { many: settings.paths.len() > 1 || directory.is_some() || in_files, ..Inputs::default() };
-    if inputs.many && (settings.paths.is_empty() || settings.paths.iter().any(is_stdin)) {
+    let directory = settings.input.paths.iter().find(|path| path.is_dir());
+    let mut inputs =
+        Inputs { many: settings.input.paths.len() > 1 || directory.is_some() || in_files, ..Inputs::default() };
+    if inputs.many && (settings.input.paths.is_empty() || settings.input.paths.iter().any(is_stdin)) {
         return wrong("standard input stands alone, and its result goes to standard output or to --output FILE");
     }
     if inputs.many && !in_files && !looks {
         let what = directory.map_or("several inputs".to_owned(), |path| format!("the directory {}", path.display()));
         return wrong(&format!("{what}: --output-dir DIR or --in-place says where the result of each file goes"));
     }
-    if let Some(missing) = settings.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
+    if let Some(missing) = settings.input.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
         let name = missing.display();
-        let meant = settings.destination == Destination::InPlace(None) && name.to_string().starts_with('.');
+        let meant = settings.output.destination == Destination::InPlace(None) && name.to_string().starts_with('.');
         let hint = if meant { format!("; did you mean --in-place={name}?") } else { String::new() };
         return Err(Failure::unreadable(format!("{name} is not there{hint}")).into());
     }
-    if let Some(odd) = settings.paths.iter().find(|path| in_files && !path.is_dir() && !path.is_file()) {
+    if let Some(odd) = settings.input.paths.iter().find(|path| in_files && !path.is_dir() && !path.is_file()) {
         return wrong(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
     }
-    for path in &settings.paths {
+    for path in &settings.input.paths {
         if path.is_dir() {
             search(path, settings, &mut inputs);
         } else {
             inputs.add(path, Path::new(path.file_name().unwrap_or_default()), true, settings);
         }
     }
-    if settings.paths.is_empty() {
-        let output = file(&settings.destination);
+    if settings.input.paths.is_empty() {
+        let output = file(&settings.output.destination);
         inputs.entries.push(Entry { path: None, output, named: true });
     }
     if in_files {
@@ -90,7 +91,7 @@ pub fn find(settings: &Settings) -> Result<Inputs> {
 /// Adds the files of a directory. Links in it are not followed.
 fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
     let is_own = |name: &str| name == OWN_FOLDER || is_unfinished(name);
-    let in_place = matches!(settings.destination, Destination::InPlace(_));
+    let in_place = matches!(settings.output.destination, Destination::InPlace(_));
     let found = WalkDir::new(root).sort_by_file_name().into_iter();
     for entry in found.filter_entry(|entry| entry.depth() == 0 || !is_own(&entry.file_name().to_string_lossy())) {
         match entry {
@@ -122,7 +123,7 @@ fn is_copy(path: &Path) -> bool {
 impl Inputs {
     /// Adds a file that is called so `below` the directory it was found in.
     fn add(&mut self, path: &Path, below: &Path, named: bool, settings: &Settings) {
-        let output = match &settings.destination {
+        let output = match &settings.output.destination {
             Destination::Folder(folder) => Some(folder.join(below)),
             Destination::InPlace(_) => Some(path.to_owned()),
             destination => file(destination),
@@ -142,8 +143,8 @@ fn file(destination: &Destination) -> Option<PathBuf> {
 /// Refuses outputs that would take the place of an input or of each other.
 fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let roots: Vec<(&PathBuf, PathBuf)> =
-        settings.paths.iter().filter(|path| path.is_dir()).map(|path| (path, real(path))).collect();
-    let folder = match &settings.destination {
+        settings.input.paths.iter().filter(|path| path.is_dir()).map(|path| (path, real(path))).collect();
+    let folder = match &settings.output.destination {
         Destination::Folder(folder) => Some(folder),
         _ => None,
     };
@@ -228,10 +229,10 @@ impl Inputs {
 
 /// Where a run remembers what is finished: in the directory that it writes to, or beside the first file that it replaces.
 fn home(settings: &Settings) -> Option<PathBuf> {
-    match &settings.destination {
+    match &settings.output.destination {
         Destination::Folder(folder) => Some(folder.clone()),
         Destination::InPlace(_) => {
-            let first = settings.paths.first()?;
+            let first = settings.input.paths.first()?;
             Some(if first.is_dir() { first.clone() } else { folder(first).to_owned() })
         }
         _ => None,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 
-use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use crate::sync::{cores_of_machine, lock, unpoisoned};
 
 /// Cores of the machine, of which each that computes holds one.
@@ -27,6 +26,14 @@ impl Semaphore {
     /// Those of the machine, all free.
     pub fn of_machine() -> Self {
         Semaphore { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
+    }
+
+    /// Waits for something without the core that the caller holds.
+    pub fn without<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.give();
+        let done = wait();
+        self.take();
+        done
     }
 
     /// Does something while holding a core.
@@ -68,33 +75,6 @@ impl<'c> Core<'c> {
 impl Drop for Core<'_> {
     fn drop(&mut self) {
         self.0.give();
-    }
-}
-
-/// A summarizer that is waited for without holding a core.
-pub struct YieldingBackend<'a> {
-    /// Whoever answers.
-    pub answers: &'a (dyn SummaryBackend + Sync),
-    /// The cores, of which the caller holds one.
-    pub cores: &'a Semaphore,
-}
-
-impl SummaryBackend for YieldingBackend<'_> {
-    fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
-        self.cores.give();
-        let answer = self.answers.answer(request, bill);
-        self.cores.take();
-        answer
-    }
-
-    fn aside(&self, wait: &mut dyn FnMut()) {
-        self.cores.give();
-        wait();
-        self.cores.take();
-    }
-
-    fn identity(&self, request: &Request) -> String {
-        self.answers.identity(request)
     }
 }
 

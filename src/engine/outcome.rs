@@ -1,9 +1,8 @@
 //! What is made of an input, before it is written.
 
-use crate::report::json::Conversation;
+use crate::compact::Archived;
+use crate::events::Conversation;
 use crate::rewrite::{self, Edit};
-
-use crate::engine::archive::Archived;
 
 /// What is made of an input.
 #[derive(Debug, Default)]

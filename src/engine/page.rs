@@ -5,51 +5,40 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::Result;
 
-use crate::engine::inputs::Inputs;
+use crate::compact::{Compaction, CompactionPolicy, FittedPlan, masked, redactor};
+use crate::events::{Drawn, Fact, FactPlace};
 use crate::exit::Failure;
 use crate::files::output::{self, Output};
 use crate::plan::Plan;
 use crate::report::brief;
 use crate::report::explain::Picture;
-use crate::report::html::{Drawn, Fact, Page, Place, Reader, Shown, picture};
+use crate::report::html::{Page, PageInTheMaking, Reader, Shown, picture};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
 use crate::summary::ledger::{self, Ledger};
-use crate::tokens::Tally;
 use crate::transcript::formats::lone;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 
-use crate::engine::account::Account;
-use crate::engine::conversation::{self, Compaction, Task, masked, redactor};
+use crate::engine::inputs::Inputs;
 
 /// Draws a conversation and what was done to it, by the plan and the counts that it was done by; nothing where it cannot
 /// be shown.
-pub(super) fn drawn(
-    task: Task<'_, '_>,
-    account: &mut Account,
-    done: Option<&Compaction>,
-    planned: &Plan,
-    tally: &Tally<'_, '_>,
-) -> Option<Box<Drawn>> {
-    let Task { settings, transcript, .. } = task;
-    let mut masks = account.redactor.take().or_else(|| settings.redact.then(|| redactor(transcript)));
-    let edits = done.map(|done| done.edits.as_slice()).unwrap_or_default();
-    let plan = match done {
-        Some(done) if done.summary.is_some() => done.plan.clone(),
-        _ => left(planned, account.error.as_deref()),
-    };
+pub(super) fn drawn(policy: &CompactionPolicy, source: &str, done: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
+    let transcript = done.fitted.transcript;
+    let mut masks = done.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
+    let facts = done.facts.take();
     let arena = Arena::default();
     let before = masked(transcript, &[], masks.as_mut(), &arena).ok()?;
-    let after = masked(transcript, edits, masks.as_mut(), &arena).ok()?;
+    let after = masked(transcript, &done.edits, masks.as_mut(), &arena).ok()?;
     // Whatever could not be read again like this is not shown as something else.
     let same = before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
-    let ledger = account.ledger.take();
-    same.then(|| Box::new(of_what_was_done(task, &plan, tally, (before, after), done, ledger)))
+    same.then(|| Arc::new(of_what_was_done(policy, source, done, (before, after), facts)))
 }
 
 /// A conversation before and after some edits, with its secrets masked in both: as `redactor` masked those of its
@@ -60,10 +49,10 @@ pub(super) fn drawn(
 pub(super) fn both_masked<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],
-    redactor: Option<Redactor>,
+    masks: Option<Redactor>,
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
-    let mut masks = redactor.unwrap_or_else(|| conversation::redactor(transcript));
+    let mut masks = masks.unwrap_or_else(|| redactor(transcript));
     let before = masked(transcript, &[], Some(&mut masks), arena)?;
     let after = masked(transcript, edits, Some(&mut masks), arena)?;
     let all = transcript.messages.len();
@@ -86,38 +75,41 @@ fn left(planned: &Plan, error: Option<&str>) -> Plan {
 }
 
 fn of_what_was_done(
-    task: Task<'_, '_>,
-    plan: &Plan,
-    tally: &Tally<'_, '_>,
+    policy: &CompactionPolicy,
+    source: &str,
+    done: &Compaction<'_>,
     (before, after): (&Transcript<'_>, &Transcript<'_>),
-    done: Option<&Compaction>,
-    ledger: Option<Ledger>,
+    facts: Option<Ledger>,
 ) -> Drawn {
-    let Task { settings, source, transcript, .. } = task;
-    let summary = done.and_then(|done| done.summary.as_ref());
-    let archived = done.map(|done| &done.archived);
-    let archive = settings.archive.as_deref().filter(|_| archived.is_some_and(|kept| !kept.sections.is_empty()));
-    let (policy, no_edits) = (&settings.policy, &[][..]);
-    let picture_of = Picture { source, transcript: before, tally, plan, policy, archive, economy: None };
+    let FittedPlan { transcript, tally, .. } = &done.fitted;
+    let plan = match done.summary {
+        Some(_) => done.plan.clone(),
+        None => left(&done.fitted.plan, done.account.error.as_deref()),
+    };
+    let summary = done.summary.as_ref().map(|summary| &summary.placed);
+    let archive = policy.archive.as_deref().filter(|_| !done.archived.sections.is_empty());
+    let no_edits = &[][..];
+    let picture_of =
+        Picture { source, transcript: before, tally, plan: &plan, policy: &policy.cut, archive, economy: None };
     let decision = picture_of.decision();
     Drawn {
-        messages: remaining(transcript, plan, summary, no_edits).len(),
+        messages: remaining(transcript, &plan, summary, no_edits).len(),
         decision,
         picture: picture(&Shown { picture: picture_of, after, anchor: source }),
-        summary: summary.map(|summary| put_in(transcript, settings, summary)).unwrap_or_default(),
-        facts: summary.map(|summary| facts(settings, before, plan, summary, ledger)).unwrap_or_default(),
+        summary: summary.map(|summary| put_in(transcript, policy, summary)).unwrap_or_default(),
+        facts: summary.map(|summary| facts_of(policy, before, &plan, summary, facts)).unwrap_or_default(),
         archive: archive.map(|archive| archive.display().to_string()),
-        files: archived.map_or(0, |kept| kept.files.len()),
+        files: done.archived.files.len(),
     }
 }
 
 /// The messages of a summary; what else it takes is for the program that a session is of.
-fn put_in(transcript: &Transcript<'_>, settings: &Settings, summary: &Placed) -> Vec<(String, String)> {
+fn put_in(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Placed) -> Vec<(String, String)> {
     match summary {
         Placed::Beside(text) => vec![("beside the messages".to_owned(), text.clone())],
         Placed::Messages(entries) => {
             let read = |message: &Message<'_>| {
-                let tokens = settings.counter.count(message);
+                let tokens = policy.counter.count(message);
                 (format!("{}, {tokens} tokens", brief::role(message)), brief::text(message))
             };
             entries.iter().filter_map(|entry| lone(transcript.format, &entry.to_string(), read)).collect()
@@ -127,8 +119,8 @@ fn put_in(transcript: &Transcript<'_>, settings: &Settings, summary: &Placed) ->
 
 /// The facts in what went, the most important first, and which of them the summary has. They are collected where that was
 /// not done.
-fn facts(
-    settings: &Settings,
+fn facts_of(
+    policy: &CompactionPolicy,
     before: &Transcript<'_>,
     plan: &Plan,
     summary: &Placed,
@@ -137,14 +129,14 @@ fn facts(
     let collected = || {
         let indices = plan.summarized();
         let messages: Vec<&Message<'_>> = indices.iter().map(|&index| &before.messages[index]).collect();
-        ledger::collect(&messages, &indices, &settings.policy.summary_prefix)
+        ledger::collect(&messages, &indices, &policy.cut.summary_prefix)
     };
     let ledger = ledger.unwrap_or_else(collected);
-    let texts = put_in(before, settings, summary).into_iter().map(|(_, text)| text);
+    let texts = put_in(before, policy, summary).into_iter().map(|(_, text)| text);
     let summary = texts.collect::<Vec<_>>().join("\n");
     let key = |entry: &ledger::Entry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
     // What is no longer there without the appended facts was one of these.
-    let not_in_words: HashSet<_> = ledger.lacking(&own_words(settings, &summary)).into_iter().map(key).collect();
+    let not_in_words: HashSet<_> = ledger.lacking(&own_words(policy, &summary)).into_iter().map(key).collect();
     let lacking: HashSet<_> = ledger.lacking(&summary).into_iter().map(key).collect();
     let mut entries: Vec<&ledger::Entry> = ledger.entries.iter().collect();
     entries.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.index.cmp(&b.index)));
@@ -156,27 +148,27 @@ fn facts(
         },
         message: Some(entry.index).filter(|_| !entry.earlier),
         place: match (lacking.contains(&key(entry)), not_in_words.contains(&key(entry))) {
-            (true, _) => Place::Gone,
-            (false, true) => Place::Appended,
-            (false, false) => Place::Summary,
+            (true, _) => FactPlace::Gone,
+            (false, true) => FactPlace::Appended,
+            (false, false) => FactPlace::Summary,
         },
     };
     entries.into_iter().map(fact).collect()
 }
 
 /// A summary without the facts that were appended to it. The embedded summarizer writes from the facts, and is lent none.
-fn own_words(settings: &Settings, summary: &str) -> String {
-    if settings.embedded() { summary.to_owned() } else { ledger::without(summary) }
+fn own_words(policy: &CompactionPolicy, summary: &str) -> String {
+    if policy.summary.is_embedded() { summary.to_owned() } else { ledger::without(summary) }
 }
 
 /// The page of a run that begins.
-pub(super) fn begun(settings: &Settings) -> Option<Page> {
-    settings.html.as_ref()?;
-    let reader = settings.reader.and_then(|model| {
+pub(super) fn begun(settings: &Settings) -> Option<PageInTheMaking> {
+    settings.output.html.as_ref()?;
+    let reader = settings.policy.reader.and_then(|model| {
         let price = model.input_price?;
         Some(Reader { name: format!("{}:{}", model.provider, model.name), price })
     });
-    Some(Page::new(reader, settings.only_looks()))
+    Some(PageInTheMaking::new(Page::new(reader, settings.action.only_looks())))
 }
 
 /// Refuses a page that is one of `others`, or that cannot be written, before anything is done or paid for.
@@ -199,11 +191,11 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be written; what was there is as it was.
-pub(super) fn write(page: Page, file: &Path, inputs: &Inputs) -> Result<()> {
+pub(super) fn write(page: PageInTheMaking, file: &Path, inputs: &Inputs) -> Result<()> {
     let files: Vec<&Path> = inputs.files().collect();
     // Until it is done it is its owner's alone, or whose the first of them is.
     let first = files.first().and_then(|first| fs::metadata(first).ok());
     let mut written = Output::begin(Some(file), None, first.as_ref())?;
-    written.write(page.draw().as_bytes())?;
+    written.write(page.finish().as_bytes())?;
     written.end_as_private_as(&files)
 }

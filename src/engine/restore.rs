@@ -8,28 +8,32 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde::Deserialize;
 
-use crate::cli::Arguments;
+use crate::events::Event;
 use crate::exit::{Exit, Failure};
 use crate::files::input;
 use crate::files::{append, output};
 use crate::hash::sha256;
-use crate::report::reporter;
+use crate::report::reporter::Reporter;
 use crate::rewrite::restoring::{self, Record, Refused, without_end};
+use crate::settings::{RestoreSettings, Volume};
 use crate::wording::{readable_source, reason};
 
-/// Puts back what `archive` holds of the text that the arguments name, as often as it was cut, and writes it.
+use crate::engine::listeners::tell;
+
+/// Puts back what an archive holds of a text, as often as it was cut, and writes it.
 ///
 /// # Errors
 /// The archive has nothing of the text, or what it has does not fit. Nothing is written then.
-pub fn restore(archive: &Path, arguments: &Arguments) -> Result<Exit> {
+pub fn restore(settings: &RestoreSettings) -> Result<Exit> {
+    let RestoreSettings { archive, paths, .. } = settings;
     let shown = archive.display();
     let is_named = |path: &&Path| path.as_os_str() != "-";
-    if arguments.paths.len() > 1 {
+    if paths.len() > 1 {
         let message = format!("--restore {shown}: one transcript is put back at a time; name one");
         return Err(Failure::usage(message).into());
     }
-    let path = arguments.paths.first().map(PathBuf::as_path).filter(is_named);
-    let output = arguments.output.as_deref().filter(is_named);
+    let path = paths.first().map(PathBuf::as_path).filter(is_named);
+    let output = settings.output.as_deref().filter(is_named);
     if !append::is_lines(archive) {
         let message =
             format!("--restore {shown}: only an archive whose name ends in .jsonl holds what can be put back");
@@ -49,10 +53,12 @@ pub fn restore(archive: &Path, arguments: &Arguments) -> Result<Exit> {
         return Err(Failure::unreadable(archive.has_nothing_of(&name)).into());
     }
     output::write(&text, output)?;
-    if !arguments.quiet {
+    if settings.volume > Volume::Quiet {
         let all = text.lines().filter(|line| !line.trim().is_empty()).count();
         let damaged = archive.damaged();
-        reporter::restored(archive.path, (lines > 0).then_some((lines, all)), damaged.as_deref());
+        let lines = (lines > 0).then_some((lines, all));
+        let restored = Event::Restored { archive: archive.path, lines, damaged: damaged.as_deref() };
+        tell(&Reporter::new(settings.volume), restored);
     }
     Ok(Exit::Success)
 }

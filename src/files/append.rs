@@ -5,30 +5,16 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
-use serde_json::Value;
-
 use crate::exit::Failure;
 use crate::wording::reason;
+use anyhow::Result;
 
 use crate::files::output;
 
+pub use crate::compact::{Section, is_lines};
+
 /// Why a file cannot be made where another is.
 const TAKEN: &str = "it is there already and holds something else; move it away";
-
-/// What was cut away from one conversation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Section {
-    /// Text for reading.
-    Text(String),
-    /// An object for a line of its own.
-    Record(Value),
-}
-
-/// Whether an archive holds records, a line each, and not text for reading.
-pub fn is_lines(file: &Path) -> bool {
-    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
-}
 
 /// Refuses an archive whose name does not say what it holds, that is one of `others`, or that cannot be written.
 ///

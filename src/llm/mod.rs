@@ -40,6 +40,15 @@ impl Summarizer {
             wire.listen(tell);
         }
     }
+
+    /// What decides an answer besides chance, as a text: who is asked, and all that they are sent.
+    pub fn identity(&self, request: &Request) -> String {
+        match self {
+            Summarizer::Extractive => String::new(),
+            Summarizer::Endpoint(endpoint, _) => format!("POST {}\n{}", endpoint.url(), endpoint.request(request)),
+            Summarizer::Command(line, ..) => format!("sh -c {line:?}\n{}", request.in_one()),
+        }
+    }
 }
 
 impl SummaryBackend for Summarizer {
@@ -57,13 +66,5 @@ impl SummaryBackend for Summarizer {
         };
         bill.add(reply.usage);
         Ok(reply)
-    }
-
-    fn identity(&self, request: &Request) -> String {
-        match self {
-            Summarizer::Extractive => String::new(),
-            Summarizer::Endpoint(endpoint, _) => format!("POST {}\n{}", endpoint.url(), endpoint.request(request)),
-            Summarizer::Command(line, ..) => format!("sh -c {line:?}\n{}", request.in_one()),
-        }
     }
 }

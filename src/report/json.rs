@@ -1,27 +1,27 @@
 //! What is told of a conversation as data: the object of `--dry-run --json`, and that of `--report`.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use anyhow::Result;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::compact::{CompactionPolicy, FittedPlan};
+use crate::events::{Conversation, Event, Listener};
 use crate::exit::Failure;
-use crate::plan::economy::{Billed, Economy};
-use crate::plan::{Plan, total};
+use crate::plan::Plan;
+use crate::plan::economy::Economy;
 use crate::sanitize::sanitize_json;
-use crate::settings::Settings;
-use crate::tokens::Tally;
+use crate::sync::lock;
+use crate::tokens::Counter;
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;
 use crate::wording::reason;
 
 use crate::files::output;
-use crate::report::explain::Saving;
-use crate::report::html::Drawn;
 
 /// The plan for one conversation as `--dry-run --json` prints it. Tokens are counted by `counter`; indices are of the
 /// messages as they stand in the input.
@@ -100,25 +100,20 @@ struct Removed {
 }
 
 impl Removed {
-    fn of(transcript: &Transcript<'_>, plan: &Plan, settings: &Settings) -> Option<Self> {
-        let removal = settings.thinking_removed(transcript, plan);
+    fn of(fitted: &FittedPlan<'_>, counter: Counter) -> Option<Self> {
+        let FittedPlan { transcript, thinking: removal, .. } = fitted;
         (!removal.is_empty()).then(|| Removed {
             messages: removal.messages.len(),
             blocks: removal.blocks,
-            tokens: removal.tokens(transcript, settings.counter),
+            tokens: removal.tokens(transcript, counter),
         })
     }
 }
 
 impl<'r> DryRun<'r> {
     /// Describes a plan.
-    pub fn new(
-        source: &'r str,
-        transcript: &Transcript<'_>,
-        plan: &'r Plan,
-        tally: &Tally<'_, '_>,
-        settings: &Settings,
-    ) -> Self {
+    pub fn new(source: &'r str, fitted: &'r FittedPlan<'_>, policy: &CompactionPolicy) -> Self {
+        let FittedPlan { seen: transcript, plan, tally, .. } = fitted;
         let messages = transcript.messages.len();
         let part = |indices: &[usize], empty: usize| Part {
             from: indices.first().copied().unwrap_or(empty),
@@ -132,8 +127,8 @@ impl<'r> DryRun<'r> {
             format: transcript.format.name(),
             counter: tally.counter().to_string(),
             messages,
-            tokens: total(transcript, tally, &settings.policy),
-            context_window: settings.policy.context_window,
+            tokens: fitted.tokens(policy),
+            context_window: policy.cut.context_window,
             triggered: plan.triggered,
             fired: plan.fired.as_deref().map(clause),
             wanted_cutoff: plan.wanted,
@@ -143,7 +138,7 @@ impl<'r> DryRun<'r> {
             compactions: Compacted::of(transcript, plan),
             summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
             keep: part(&kept, messages),
-            thinking: Removed::of(transcript, plan, settings),
+            thinking: Removed::of(fitted, policy.counter),
             economy: None,
             summary: None,
             reason: plan.reason.as_deref(),
@@ -173,110 +168,6 @@ fn clause(sizes: &[crate::plan::size::Size]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// What became of a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// A summary took the place of its history.
-    Compacted,
-    /// Its history is there as it was.
-    Unchanged,
-    /// There is no result.
-    Failed,
-    /// It was not looked at: it is finished already, or no transcript.
-    Skipped,
-}
-
-/// A conversation as `--report` tells it: the keys of the dry run, and what came of it.
-#[derive(Debug, Clone, Serialize)]
-pub struct Conversation {
-    /// The object of the dry run.
-    #[serde(flatten)]
-    pub plan: Value,
-    /// What became of it.
-    pub status: Status,
-    /// Tokens of the summary message.
-    pub summary_tokens: Option<u64>,
-    /// Tokens of the conversation afterwards, counted as `tokens` are.
-    pub tokens_after: Option<u64>,
-    /// Who wrote the summary, or was asked to.
-    pub provider: Option<String>,
-    /// What the provider counts.
-    pub usage: Option<Billed>,
-    /// Requests that were sent.
-    pub requests: u64,
-    /// How many of them repeated one that failed.
-    pub retries: u64,
-    /// Answers from the cache.
-    pub cached: u64,
-    /// What is saved and what it cost, where a summary took the place of the history.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub economy: Option<Economy>,
-    /// Places where secrets were masked, by what stood there; only with `--redact`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub redacted: Option<BTreeMap<&'static str, u64>>,
-    /// Milliseconds from the reading of it to the end.
-    pub elapsed_ms: u64,
-    /// What went wrong.
-    pub error: Option<String>,
-    /// Tokens that it has less now.
-    #[serde(skip)]
-    pub saved: u64,
-    /// What it loses, where a table is to tell.
-    #[serde(skip)]
-    pub saving: Option<Saving>,
-    /// What a page shows of it, where one is to.
-    #[serde(skip)]
-    pub page: Option<Box<Drawn>>,
-}
-
-impl Conversation {
-    /// Tokens before and after, where there is a result and both are known.
-    pub fn sizes(&self) -> Option<(u64, u64)> {
-        let after = self.tokens_after.filter(|_| self.status != Status::Failed);
-        self.plan.get("tokens").and_then(Value::as_u64).zip(after)
-    }
-
-    /// How many tokens less that is.
-    pub fn lost(&self) -> u64 {
-        self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
-    }
-
-    /// An input that no conversation of became anything.
-    pub fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
-        Conversation {
-            plan: json!({"source": source}),
-            status,
-            summary_tokens: None,
-            tokens_after: None,
-            provider: None,
-            usage: None,
-            requests: 0,
-            retries: 0,
-            cached: 0,
-            economy: None,
-            redacted: None,
-            elapsed_ms: 0,
-            error,
-            saved: 0,
-            saving: None,
-            page: None,
-        }
-    }
-
-    /// The same, if its file could not be written.
-    #[must_use]
-    pub fn not_written(self, why: &str) -> Self {
-        match self.status {
-            Status::Failed => self,
-            _ => {
-                let error = Some(format!("nothing was written: {why}"));
-                Conversation { status: Status::Failed, error, economy: None, ..self }
-            }
-        }
-    }
-}
-
 /// Refuses a report that is one of `others`, or that cannot be written; a report that is there stays as it is.
 ///
 /// # Errors
@@ -297,27 +188,33 @@ pub fn check(file: &Path, others: &[&Path]) -> Result<()> {
 #[derive(Debug)]
 pub struct Report {
     path: Option<PathBuf>,
-    file: Option<File>,
+    file: Mutex<Option<File>>,
 }
 
 impl Report {
     /// A report in a file, which takes the place of what is there when there is something to report.
     pub fn new(path: Option<&Path>) -> Self {
-        Report { path: path.map(Path::to_owned), file: None }
+        Report { path: path.map(Path::to_owned), file: Mutex::default() }
     }
 
     /// Adds conversations as soon as it is known what became of them.
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn add(&mut self, conversations: &[Conversation]) -> Result<()> {
+    fn add(&self, conversations: &[Conversation]) -> Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(()) };
         let lines: String = conversations.iter().map(line).collect();
-        let mut write = || match &mut self.file {
+        let write = || match &mut *lock(&self.file) {
             Some(file) => file.write_all(lines.as_bytes()),
             none => none.insert(File::create(path)?).write_all(lines.as_bytes()),
         };
         Ok(write().map_err(|error| unwritable(path, &error))?)
+    }
+}
+
+impl Listener for Report {
+    fn hear(&self, event: &Event<'_>) -> Result<()> {
+        match event {
+            Event::Done { conversations, .. } => self.add(conversations),
+            _ => Ok(()),
+        }
     }
 }
 

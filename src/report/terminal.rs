@@ -1,12 +1,18 @@
 //! The terminal: how wide it is, whether it has colours, and text that is written to it in one go.
 
 use std::io::{self, Write};
+use std::sync::Mutex;
 
 use anstream::adapter::strip_str;
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 
-use crate::report::progress::beside_the_bar;
+use indicatif::ProgressBar;
+
+use crate::sync::lock;
+
+/// The bar that stands on the terminal.
+static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Columns where there is no terminal.
 const USUAL: usize = 80;
@@ -33,5 +39,18 @@ fn suited(text: String, stream: &impl RawStream) -> String {
     match AutoStream::choice(stream) {
         ColorChoice::Never => strip_str(&text).to_string(),
         _ => text,
+    }
+}
+
+/// Has a bar stand on the terminal, or none. Gives the one that stood there.
+pub(super) fn set_bar(bar: Option<ProgressBar>) -> Option<ProgressBar> {
+    std::mem::replace(&mut *lock(&BAR), bar)
+}
+
+/// Writes to standard error where the bar does not stand in the way.
+pub fn beside_the_bar(write: impl FnOnce()) {
+    match &*lock(&BAR) {
+        Some(bar) => bar.suspend(write),
+        None => write(),
     }
 }

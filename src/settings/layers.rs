@@ -393,16 +393,12 @@ fn shown(text: &str) -> String {
 
 /// An error about a flag that nobody typed, with the place that the flag comes from.
 pub(super) fn with_origin(given: &[SettingValue], error: anyhow::Error) -> anyhow::Error {
-    let text = error.to_string();
-    let about = |given: &&SettingValue| {
-        let rest = text.strip_prefix("--").and_then(|rest| rest.strip_prefix(given.flag.as_str()));
-        rest.is_some_and(|rest| rest.starts_with([' ', ':']))
-    };
-    match given.iter().find(about) {
-        Some(given) => match error.downcast::<Failure>() {
-            Ok(failure) => failure.of(&given.source).into(),
-            Err(error) => error,
+    let of_layer = |flag: &str| given.iter().find(|given| given.flag == flag);
+    match error.downcast::<Failure>() {
+        Ok(failure) => match failure.flag.and_then(of_layer) {
+            Some(given) => failure.of(&given.source).into(),
+            None => failure.into(),
         },
-        None => error,
+        Err(error) => error,
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
         let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
         let diagnostic = diagnostic.meant(nearest(name, names));
         let next = diagnostic.mended(name).map_or("--list formats".to_owned(), |mended| format!("--from {mended}"));
-        let failure = Failure::usage(format!("--from {name}: {diagnostic}")).showing(name, &diagnostic);
+        let failure = Failure::usage(format!("--from {name}: {diagnostic}")).about("from").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     })?;
     Ok(Some(format))
@@ -51,7 +51,7 @@ pub(super) fn find_model(name: &str) -> Result<Model> {
         let diagnostic = Diagnostic::new(why).meant(probably);
         let next =
             diagnostic.mended(name).map_or("--list models".to_owned(), |mended| format!("--for {}", quoted(&mended)));
-        let failure = Failure::usage(format!("--for {name}: {diagnostic}")).showing(name, &diagnostic);
+        let failure = Failure::usage(format!("--for {name}: {diagnostic}")).about("for").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     })?;
     Ok(found)

@@ -3,6 +3,7 @@
 //! A row says what it gives for flags, which other flags override, and what no flag says: how the planner and the prompt
 //! differ from tcompact's own.
 
+use crate::compact::Ways;
 use crate::plan::Rules;
 use crate::plan::size::Size;
 use crate::summary::recipe::Recipe;
@@ -36,25 +37,6 @@ pub enum Depending {
     OnTheWindow,
     /// Half of what triggers is kept.
     OnTheTrigger,
-}
-
-/// What a system does besides cutting and summarizing.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ways {
-    /// It knows `LangChain`'s messages: they must be what `LangChain` converts without an error, and are estimated as it
-    /// does whatever the model's own tokenizer, of which there is only one.
-    pub langchain: bool,
-    /// The estimate's characters a token, whatever the model.
-    pub characters: Option<f64>,
-    /// The estimate counts a list of content as langchain-core 1.2.7 does.
-    pub repr_lists: bool,
-    /// The history goes to a file that the summary names, pictures and other data to files beside it, and what is kept
-    /// must fit the model's input.
-    pub files: bool,
-    /// A summary message has the mark by which `LangChain` knows its own.
-    pub marks: bool,
-    /// A summary is put back in a fence.
-    pub fences: bool,
 }
 
 const PLAIN: Ways =

@@ -55,7 +55,10 @@ pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failu
     let quoted_name = Value::from(name).to_string();
     let start = shown.find(&format!("{quoted_name}:")).unwrap_or(0);
     let diagnostic = Diagnostic::new(format!("{name} cannot be set here: {what}")).at(start..start + quoted_name.len());
-    Err(Failure::usage(format!("--request-json: {diagnostic}")).showing(&shown, &diagnostic).try_next(next))
+    Err(Failure::usage(format!("--request-json: {diagnostic}"))
+        .about("request-json")
+        .showing(&shown, &diagnostic)
+        .try_next(next))
 }
 
 /// The first name at any depth that holds a key.

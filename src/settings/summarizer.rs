@@ -6,6 +6,7 @@ use anyhow::Result;
 use reqwest::Url;
 
 use crate::cli::{Arguments, Facts};
+use crate::compact::{SummarizerKind, SummarizerModel};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -15,12 +16,9 @@ use crate::llm::pace::Pace;
 use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::retry::Patience;
 use crate::llm::secret::Secret;
-use crate::plan::economy::Billed;
-use crate::plan::economy::Prices;
 use crate::settings::layers::SettingValue;
 use crate::settings::request_json;
 use crate::summary::exchange::THOUGHTS;
-use crate::summary::exchange::Usage;
 use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
@@ -37,13 +35,14 @@ pub(super) fn summarizer(
 ) -> Result<Summarizer> {
     let timeout = Duration::from_secs_f64(arguments.timeout);
     let of_endpoint = [
-        ("--base-url", arguments.base_url.is_some()),
-        ("--api-key-env", arguments.api_key_env.is_some()),
-        ("--request-json", arguments.request_json.is_some()),
+        ("base-url", arguments.base_url.is_some()),
+        ("api-key-env", arguments.api_key_env.is_some()),
+        ("request-json", arguments.request_json.is_some()),
     ];
     let of_endpoint = of_endpoint.iter().find_map(|(flag, is_given)| is_given.then_some(flag));
     if let (Some(_), Some(flag)) = (&arguments.summarizer_cmd, of_endpoint) {
-        return Err(Failure::usage(format!("{flag}: --summarizer-cmd asks no address; leave one of them out")).into());
+        let message = format!("--{flag}: --summarizer-cmd asks no address; leave one of them out");
+        return Err(Failure::usage(message).about(flag).into());
     }
     if let Some(command) = &arguments.summarizer_cmd {
         return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(Pace::new)));
@@ -51,10 +50,8 @@ pub(super) fn summarizer(
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
     if name == EXTRACTIVE {
         if let Some(flag) = of_endpoint {
-            return Err(Failure::usage(format!(
-                "{flag}: the embedded summarizer asks nobody; name a model with --model"
-            ))
-            .into());
+            let message = format!("--{flag}: the embedded summarizer asks nobody; name a model with --model");
+            return Err(Failure::usage(message).about(flag).into());
         }
         return Ok(Summarizer::Extractive);
     }
@@ -71,6 +68,15 @@ pub(super) fn summarizer(
     ))
 }
 
+/// Who writes summaries, as far as what is done depends on it.
+pub(super) fn kind(arguments: &Arguments) -> SummarizerKind {
+    match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
+        (Some(_), _) => SummarizerKind::Command,
+        (None, None | Some(EXTRACTIVE)) => SummarizerKind::Embedded,
+        (None, Some(_)) => SummarizerKind::Model,
+    }
+}
+
 /// Who writes summaries, in a word.
 pub(super) fn summarizer_name(arguments: &Arguments) -> String {
     match &arguments.summarizer_cmd {
@@ -82,7 +88,7 @@ pub(super) fn summarizer_name(arguments: &Arguments) -> String {
 /// An address that a path can be put behind, and that holds no secret: it is shown in messages.
 fn base_url(text: &str, model: &str, provider: &Provider) -> Result<String> {
     let wrong = |what: &str| {
-        let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1"));
+        let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1")).about("base-url");
         let address = with_scheme(text, provider).unwrap_or_else(|| "http://localhost:8080/v1".to_owned());
         failure.try_next(format!("tcompact --model {} --base-url {}", quoted(model), quoted(&address)))
     };
@@ -120,7 +126,7 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
         let next = diagnostic
             .mended(name)
             .map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
-        let failure = Failure::usage(format!("--model {name}: {diagnostic}")).showing(name, &diagnostic);
+        let failure = Failure::usage(format!("--model {name}: {diagnostic}")).about("model").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     };
     let (provider, model) = name.split_once(':').unwrap_or((name, ""));
@@ -135,7 +141,8 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
         let meant = nearest(name, [EXTRACTIVE]).map(str::to_owned).or_else(|| with_provider(name));
         return Err(match known {
             Some(_) => {
-                let failure = Failure::usage(format!("--model {name}: {diagnostic}")).showing(name, &diagnostic);
+                let failure =
+                    Failure::usage(format!("--model {name}: {diagnostic}")).about("model").showing(name, &diagnostic);
                 failure.try_next("tcompact --list models")
             }
             None => wrong(diagnostic.meant(meant)),
@@ -196,8 +203,8 @@ pub(super) fn asks(arguments: &Arguments, preview: bool) -> bool {
 }
 
 /// That a model is in no table, whose window is given by nobody either.
-pub(super) fn unknown(name: &str, summarizer: &Summarizer, writer: SummarizerModel) -> Option<String> {
-    let is_unknown = matches!(summarizer, Summarizer::Endpoint(..)) && writer.window.is_none();
+pub(super) fn unknown(name: &str, summarizer: SummarizerKind, writer: SummarizerModel) -> Option<String> {
+    let is_unknown = summarizer == SummarizerKind::Model && writer.window.is_none();
     is_unknown.then(|| {
         format!("{name} is not in the table of models: its context window and prices are unknown; --context-window N gives the window")
     })
@@ -214,63 +221,25 @@ pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
     providers::by_name(name.split_once(':')?.0).map(|provider| provider.name)
 }
 
-/// What is known of the model that summarizes, by tcompact's own recipe.
-#[derive(Debug, Clone, Copy)]
-pub struct SummarizerModel {
-    /// Its context window in tokens, where that is known.
-    pub window: Option<u64>,
-    /// How its tokens are counted, as well as is known.
-    pub counter: Counter,
-    /// The size that it is asked for, in tokens.
-    pub asked_tokens: u64,
-    /// Tokens that it gets for what it thinks before.
-    pub thought_tokens: u64,
-    /// The longest answer that it can write, in tokens, where that is known.
-    pub most_tokens: Option<u64>,
-    /// US dollars that it takes for a million tokens of input and of output, where these are known.
-    pub prices: Option<(f64, f64)>,
-}
-
-impl SummarizerModel {
-    /// What the table has of a model, or else what the flags say; `reader` is how the reader's tokens are counted. A window
-    /// that the user gives is the reader's where they name one, and a command reads what it is given.
-    pub(super) fn new(arguments: &Arguments, model: Option<Model>, reader: Counter) -> Self {
-        let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
-        let window = model.map(|model| model.context_window).or(arguments.context_window.filter(|_| its_own));
-        let most_tokens = model.and_then(|model| model.max_output);
-        // A small window must leave room to read.
-        let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
-        let asked_tokens = arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
-        let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
-        let wants = named.and_then(|(provider, model)| providers::by_name(provider)?.parameters.of(model));
-        let thought_tokens = if wants.is_some_and(|wants| wants.thinks) { THOUGHTS } else { 0 };
-        SummarizerModel {
-            window,
-            counter: model.map_or(reader, |model| model.counter()),
-            asked_tokens,
-            thought_tokens: thought_tokens.min(quarter).min(most_tokens.map_or(u64::MAX, |most| most - asked_tokens)),
-            most_tokens,
-            prices: model.and_then(|model| model.input_price.zip(model.output_price)),
-        }
-    }
-
-    /// The same model, of which its server said how many tokens it reads at once.
-    #[must_use]
-    pub fn within(self, window: u64) -> Self {
-        let quarter = (window / 4).max(1);
-        let (asked_tokens, thought_tokens) = (self.asked_tokens.min(quarter), self.thought_tokens.min(quarter));
-        SummarizerModel { window: Some(window), asked_tokens, thought_tokens, ..self }
-    }
-
-    /// What tokens cost: as the provider says, or by the table.
-    pub fn billed(&self, usage: Usage) -> Billed {
-        let by_table = Prices { writer: self.prices, ..Prices::default() }.of_summary(usage.input, usage.output);
-        Billed {
-            input_tokens: usage.input,
-            output_tokens: usage.output,
-            reasoning_tokens: usage.reasoning,
-            cost_usd: usage.cost.or(by_table),
-        }
+/// What the table has of a model, or else what the flags say; `reader` is how the reader's tokens are counted. A window
+/// that the user gives is the reader's where they name one, and a command reads what it is given.
+pub(super) fn model(arguments: &Arguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
+    let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
+    let window = model.map(|model| model.context_window).or(arguments.context_window.filter(|_| its_own));
+    let most_tokens = model.and_then(|model| model.max_output);
+    // A small window must leave room to read.
+    let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
+    let asked_tokens = arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
+    let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
+    let wants = named.and_then(|(provider, model)| providers::by_name(provider)?.parameters.of(model));
+    let thought_tokens = if wants.is_some_and(|wants| wants.thinks) { THOUGHTS } else { 0 };
+    SummarizerModel {
+        window,
+        counter: model.map_or(reader, |model| model.counter()),
+        asked_tokens,
+        thought_tokens: thought_tokens.min(quarter).min(most_tokens.map_or(u64::MAX, |most| most - asked_tokens)),
+        most_tokens,
+        prices: model.and_then(|model| model.input_price.zip(model.output_price)),
     }
 }
 
@@ -304,7 +273,7 @@ pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> 
         let name = folder.display();
         let message =
             format!("--cache {name} cannot be used: {}; name a directory that can be written to", reason(&error));
-        Failure::unreadable(message)
+        Failure::unreadable(message).about("cache")
     })?;
     Ok(Some(cache))
 }

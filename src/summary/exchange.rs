@@ -124,13 +124,28 @@ pub trait SummaryBackend {
     /// What went wrong, for good.
     fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer>;
 
-    /// What decides an answer besides chance, as a text: who is asked, and all that they are sent.
-    fn identity(&self, request: &Request) -> String;
-
-    /// Waits for something else than an answer.
-    fn aside(&self, wait: &mut dyn FnMut()) {
-        wait();
+    /// What was answered to the same request before, if that `is_usable`; or else what `ask` gets, which is kept for
+    /// another time if it is.
+    ///
+    /// # Errors
+    /// What went wrong, for good.
+    fn remembered(
+        &self,
+        _request: &Request,
+        _is_usable: &dyn Fn(&Reply) -> bool,
+        ask: &mut dyn FnMut() -> Result<Reply, NoAnswer>,
+    ) -> Result<Remembered, NoAnswer> {
+        ask().map(|reply| Remembered { reply, is_kept: false })
     }
+}
+
+/// A reply, and whether it was kept from before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remembered {
+    /// The reply.
+    pub reply: Reply,
+    /// Whether nobody was asked for it.
+    pub is_kept: bool,
 }
 
 impl Request {

@@ -65,7 +65,7 @@ impl<'a> Source<'a> {
     fn of_whole_lines(text: &'a str, mark: usize, wrong: &Wrong) -> Option<Self> {
         let end = text.rfind('\n')? + 1;
         let is_blank = |text: &str| text.trim_ascii().is_empty();
-        if !wrong.is_early_end() || is_blank(&text[end..]) || is_blank(&text[mark..end]) {
+        if !wrong.is_early_end || is_blank(&text[end..]) || is_blank(&text[mark..end]) {
             return None;
         }
         let long = Scan::over(&text[..end], Controls::Refused, mark).ok()?;
@@ -94,16 +94,14 @@ impl<'a> Source<'a> {
 struct Wrong {
     at: usize,
     what: &'static str,
+    /// Whether the text ends where it should go on.
+    is_early_end: bool,
 }
 
 impl Wrong {
-    fn is_early_end(&self) -> bool {
-        self.what.starts_with("EOF")
-    }
-
     /// The same by line and column. What ends too early ends where its last line does.
     fn error(&self, text: &str) -> SyntaxError {
-        let at = if self.is_early_end() { text.trim_ascii_end().len().saturating_sub(1) } else { self.at };
+        let at = if self.is_early_end { text.trim_ascii_end().len().saturating_sub(1) } else { self.at };
         let before = &text.as_bytes()[..at];
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
         let line = memchr::memchr_iter(b'\n', before).count() + 1;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const PURE: [&str; 4] = ["transcript", "tokens", "plan", "rewrite"];
+const PURE: [&str; 6] = ["transcript", "tokens", "plan", "summary", "rewrite", "compact"];
 /// Files, network, processes, clocks, environment, threads and printing.
 const OUTSIDE: [&str; 13] = [
     "std::fs",
@@ -22,8 +22,21 @@ const OUTSIDE: [&str; 13] = [
 ];
 
 /// All rooms, each before those that may import it.
-const ROOMS: [&str; 11] =
-    ["transcript", "tokens", "plan", "summary", "rewrite", "files", "llm", "cli", "settings", "report", "engine"];
+const ROOMS: [&str; 13] = [
+    "transcript",
+    "tokens",
+    "plan",
+    "summary",
+    "rewrite",
+    "compact",
+    "files",
+    "llm",
+    "cli",
+    "settings",
+    "events",
+    "report",
+    "engine",
+];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());

@@ -3,7 +3,7 @@
 //! It is drawn of what the planner decided, and decides nothing. Whoever has no colours can tell all of it by the signs.
 
 mod rows;
-mod savings;
+pub(super) mod savings;
 
 use std::ops::Range;
 use std::path::Path;
@@ -19,8 +19,6 @@ use crate::wording::{counted, readable_source};
 
 use crate::report::brief;
 use crate::report::columns::{Line, fitted, fitted_end, width, wrapped};
-
-pub use savings::{Largest, Saving};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

@@ -1,100 +1,46 @@
 //! The table that a batch is explained by: the conversations that lose most.
 
+use crate::events::{Largest, Saving};
 use crate::report::columns::{Line, fitted_end};
 
 use crate::report::explain::{BOLD, DIM, MessageStatus};
 
-/// Rows of the table.
-const MOST: usize = 10;
-
-/// What a conversation loses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saving {
-    /// Its name.
-    pub source: String,
-    /// Its messages.
-    pub messages: usize,
-    /// Its tokens.
-    pub tokens: u64,
-    /// Tokens that it has less, or those that would be summarized.
-    pub saved: u64,
-}
-
-/// The conversations of a batch that lose most, the most first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Largest {
-    rows: Vec<Saving>,
-    conversations: u64,
-    /// How many lose anything.
-    smaller: u64,
-    saved: u64,
-}
-
-impl Largest {
-    /// Adds a conversation.
-    pub fn add(&mut self, saving: &Saving) {
-        self.conversations += 1;
-        if saving.saved == 0 {
-            return;
-        }
-        self.smaller += 1;
-        self.saved += saving.saved;
-        self.put(saving);
+/// The table in so many columns at most; nothing where no conversation was added. `looked` says that nothing was done.
+pub(crate) fn draw(largest: &Largest, columns: usize, looked: bool) -> String {
+    let mut out = String::new();
+    if largest.conversations == 0 {
+        return out;
     }
-
-    /// Adds the conversations of another batch.
-    pub fn join(&mut self, other: &Largest) {
-        self.conversations += other.conversations;
-        self.smaller += other.smaller;
-        self.saved += other.saved;
-        other.rows.iter().for_each(|row| self.put(row));
+    let lost = if looked { "tokens to be summarized" } else { "tokens saved" };
+    let mut title = Line::default();
+    let of = if largest.conversations == 1 { "conversation" } else { "conversations" };
+    title.add(BOLD, format!("{} {lost} in {} of {} {of}", largest.saved, largest.smaller, largest.conversations));
+    title.end(columns, &mut out);
+    let widest =
+        |cell: fn(&Saving) -> u64| largest.rows.iter().map(|row| cell(row).to_string().len()).max().unwrap_or(0);
+    let (saved, tokens) = (widest(|row| row.saved), widest(|row| row.tokens));
+    let bar = (columns / 5).min(24);
+    for row in &largest.rows {
+        let mut line = Line::default();
+        line.plain(format!("{:>saved$}", row.saved));
+        line.add(DIM, format!(" of {:>tokens$}", row.tokens));
+        let share = row.saved as f64 / row.tokens.max(1) as f64;
+        let cells = ((share * bar as f64).round() as usize).min(bar);
+        line.plain(format!("  {:>3.0}% ", share * 100.0));
+        line.add(MessageStatus::Summarized.style(), MessageStatus::Summarized.sign().repeat(cells));
+        line.add(MessageStatus::Kept.style(), MessageStatus::Kept.sign().repeat(bar - cells));
+        let taken = saved + 4 + tokens + 7 + bar + 2;
+        line.plain(format!("  {}", fitted_end(&row.source, columns.saturating_sub(taken))));
+        line.end(columns, &mut out);
     }
-
-    fn put(&mut self, saving: &Saving) {
-        // Which comes first among equals must not depend on which was done first.
-        let before = |row: &Saving| (saving.saved, &row.source) < (row.saved, &saving.source);
-        let place = self.rows.partition_point(before);
-        self.rows.insert(place, saving.clone());
-        self.rows.truncate(MOST);
+    let others = largest.smaller - largest.rows.len() as u64;
+    if others > 0 {
+        let rest = largest.saved - largest.rows.iter().map(|row| row.saved).sum::<u64>();
+        let mut line = Line::default();
+        line.plain(format!("{rest:>saved$} in {others} more"));
+        line.end(columns, &mut out);
     }
-
-    /// The table in so many columns at most; nothing where no conversation was added. `looked` says that nothing was done.
-    pub fn draw(&self, columns: usize, looked: bool) -> String {
-        let mut out = String::new();
-        if self.conversations == 0 {
-            return out;
-        }
-        let lost = if looked { "tokens to be summarized" } else { "tokens saved" };
-        let mut title = Line::default();
-        let of = if self.conversations == 1 { "conversation" } else { "conversations" };
-        title.add(BOLD, format!("{} {lost} in {} of {} {of}", self.saved, self.smaller, self.conversations));
-        title.end(columns, &mut out);
-        let widest =
-            |cell: fn(&Saving) -> u64| self.rows.iter().map(|row| cell(row).to_string().len()).max().unwrap_or(0);
-        let (saved, tokens) = (widest(|row| row.saved), widest(|row| row.tokens));
-        let bar = (columns / 5).min(24);
-        for row in &self.rows {
-            let mut line = Line::default();
-            line.plain(format!("{:>saved$}", row.saved));
-            line.add(DIM, format!(" of {:>tokens$}", row.tokens));
-            let share = row.saved as f64 / row.tokens.max(1) as f64;
-            let cells = ((share * bar as f64).round() as usize).min(bar);
-            line.plain(format!("  {:>3.0}% ", share * 100.0));
-            line.add(MessageStatus::Summarized.style(), MessageStatus::Summarized.sign().repeat(cells));
-            line.add(MessageStatus::Kept.style(), MessageStatus::Kept.sign().repeat(bar - cells));
-            let taken = saved + 4 + tokens + 7 + bar + 2;
-            line.plain(format!("  {}", fitted_end(&row.source, columns.saturating_sub(taken))));
-            line.end(columns, &mut out);
-        }
-        let others = self.smaller - self.rows.len() as u64;
-        if others > 0 {
-            let rest = self.saved - self.rows.iter().map(|row| row.saved).sum::<u64>();
-            let mut line = Line::default();
-            line.plain(format!("{rest:>saved$} in {others} more"));
-            line.end(columns, &mut out);
-        }
-        out
-    }
+    out
 }
 
 #[cfg(test)]
@@ -116,11 +62,11 @@ mod tests {
 
     #[test]
     fn the_largest_come_first() {
-        assert_eq!(Largest::default().draw(80, true), "");
+        assert_eq!(draw(&Largest::default(), 80, true), "");
         let mut savings: Vec<Saving> = (1..=12).map(|at| saving(&format!("{at}.json"), 1000, at * 10)).collect();
         savings.push(saving("logs/of/a/long/path/with/日本語/session.jsonl:7", 20_000, 18_000));
         savings.push(saving("unchanged.json", 300, 0));
-        let table = largest(&savings).draw(60, false);
+        let table = draw(&largest(&savings), 60, false);
         assert_eq!(
             strip_str(&table).to_string(),
             "\
@@ -138,7 +84,7 @@ mod tests {
    60 in 3 more
 "
         );
-        let nothing = largest(&[saving("unchanged.json", 300, 0)]).draw(60, true);
+        let nothing = draw(&largest(&[saving("unchanged.json", 300, 0)]), 60, true);
         assert_eq!(strip_str(&nothing).to_string(), "0 tokens to be summarized in 0 of 1 conversation\n");
     }
 
@@ -159,7 +105,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_line_is_wider_than_the_terminal(source in "\\PC*", tokens in 0..u64::MAX, columns in 1..200usize) {
-            let table = strip_str(&largest(&[saving(&source, tokens, tokens / 2)]).draw(columns, true)).to_string();
+            let table = strip_str(&draw(&largest(&[saving(&source, tokens, tokens / 2)]), columns, true)).to_string();
             prop_assert!(table.lines().all(|line| crate::report::columns::width(line) <= columns), "{table}");
         }
     }

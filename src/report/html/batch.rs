@@ -1,6 +1,6 @@
 //! Several conversations on a page: their sums, a table of them, and the pictures of those that lose most.
 
-use crate::report::json::Status;
+use crate::events::Status;
 
 use crate::report::html::conversation::{Part, card, dollars, less, money, percent, sizes, told};
 use crate::report::html::escape::{escaped, grouped};

@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::report::json::Status;
+use crate::events::{Drawn, Status};
 
 use crate::report::html::escape::{block, escaped, grouped};
-use crate::report::html::{Drawn, Page, Reader, Row, facts, picture};
+use crate::report::html::{Page, Reader, Row, facts, picture};
 
 /// Characters of a summary, at most.
 const MOST_OF_SUMMARY: usize = 60_000;

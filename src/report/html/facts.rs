@@ -1,7 +1,7 @@
 //! The facts in what went, as a table: what each is, where it was said, and whether the summary has it.
 
+use crate::events::{Fact, FactPlace};
 use crate::report::columns::fitted;
-use crate::summary::ledger::Kind;
 
 use crate::report::html::escape::{escaped, grouped};
 
@@ -10,47 +10,21 @@ const MOST: usize = 200;
 /// Columns of a fact.
 const COLUMNS: usize = 400;
 
-/// A fact of the ledger, and whether it was kept.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
-    /// What it is.
-    pub kind: Kind,
-    /// What it is about, and the fact itself.
-    pub text: String,
-    /// The index of its message, unless an earlier summary carried it on.
-    pub message: Option<usize>,
-    /// Where it is now.
-    pub place: Place,
-}
-
-/// Where a fact is now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In the words of the summary.
-    Summary,
-    /// Appended to the summary, which lacked it.
-    Appended,
-    /// Nowhere.
-    Gone,
-}
-
-impl Place {
-    fn word(self) -> &'static str {
-        match self {
-            Place::Summary => "in the summary",
-            Place::Appended => "appended to it",
-            Place::Gone => "not in it",
-        }
+fn word(place: FactPlace) -> &'static str {
+    match place {
+        FactPlace::Summary => "in the summary",
+        FactPlace::Appended => "appended to it",
+        FactPlace::Gone => "not in it",
     }
 }
 
 /// The table, and how many facts there are of each place. `anchor` gives the anchor of a message that is shown.
 pub(super) fn table(facts: &[Fact], anchor: impl Fn(usize) -> Option<String>) -> String {
-    let of = |place: Place| facts.iter().filter(|fact| fact.place == place).count() as u64;
+    let of = |place: FactPlace| facts.iter().filter(|fact| fact.place == place).count() as u64;
     let counts = [
-        format!("{} in the words of the summary", grouped(of(Place::Summary))),
-        format!("{} appended to it", grouped(of(Place::Appended))),
-        format!("{} not in it", grouped(of(Place::Gone))),
+        format!("{} in the words of the summary", grouped(of(FactPlace::Summary))),
+        format!("{} appended to it", grouped(of(FactPlace::Appended))),
+        format!("{} not in it", grouped(of(FactPlace::Gone))),
     ];
     let found = grouped(facts.len() as u64);
     let mut out = format!("<p>{found} facts were found in what went: {}.</p>\n", counts.join(", "));
@@ -77,7 +51,7 @@ pub(super) fn table(facts: &[Fact], anchor: impl Fn(usize) -> Option<String>) ->
             "<tr><th scope=\"row\">{}</th><td class=\"fact\"><bdi>{}</bdi></td><td class=\"number\">{message}</td><td class=\"place\">{}</td></tr>\n",
             fact.kind.name(),
             escaped(&fitted(&fact.text, COLUMNS)),
-            fact.place.word()
+            word(fact.place)
         ));
     }
     out.push_str("</tbody>\n</table>\n</div>\n");

@@ -14,10 +14,14 @@ mod picture;
 mod tests;
 
 use std::cmp::Reverse;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::report::json::{Conversation, Status};
+use anyhow::Result;
 
-pub use facts::{Fact, Place};
+use crate::events::{Conversation, Event, Listener, Status};
+use crate::sync::{lock, unpoisoned};
+
 pub use picture::{Shown, picture};
 
 use batch::Sums;
@@ -29,25 +33,6 @@ const STYLE: &str = include_str!("style.css");
 pub const MOST_DRAWN: usize = 10;
 /// Rows of the table of a batch.
 const MOST_ROWS: usize = 5_000;
-
-/// What a page shows of a conversation beside its row. It is made while the conversation is there, and goes with its report.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Drawn {
-    /// Messages afterwards.
-    pub messages: usize,
-    /// What was decided, and why.
-    pub decision: String,
-    /// The picture, as markup.
-    pub picture: String,
-    /// What was put in: who speaks, and what is said. Empty where nothing was.
-    pub summary: Vec<(String, String)>,
-    /// The facts in what went, the most important first.
-    pub facts: Vec<Fact>,
-    /// Where what was cut away went.
-    pub archive: Option<String>,
-    /// Files that were written beside an archive.
-    pub files: usize,
-}
 
 /// A model that reads on, and what it costs.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +81,43 @@ impl Row {
     }
 }
 
-/// A page in the making: rows, sums, and the pictures of what loses most, however many conversations there are.
+/// A page in the making, which is told what became of conversations.
+#[derive(Debug)]
+pub struct PageInTheMaking {
+    page: Mutex<Page>,
+    /// Tokens that a conversation must lose, at least, to be drawn: others are that lose more.
+    least_drawn: AtomicU64,
+}
+
+impl PageInTheMaking {
+    /// One of no conversation yet.
+    pub fn new(page: Page) -> Self {
+        PageInTheMaking { page: Mutex::new(page), least_drawn: AtomicU64::new(0) }
+    }
+
+    /// Whether a conversation that loses so many tokens is drawn, as far as that is known.
+    pub fn may_draw(&self, lost: u64) -> bool {
+        lost >= self.least_drawn.load(Ordering::Relaxed)
+    }
+
+    /// The page, once all is told.
+    pub fn finish(self) -> String {
+        unpoisoned(self.page.into_inner()).draw()
+    }
+}
+
+impl Listener for PageInTheMaking {
+    fn hear(&self, event: &Event<'_>) -> Result<()> {
+        if let Event::Done { conversations, to } = event {
+            let mut page = lock(&self.page);
+            page.add(conversations.to_vec(), to);
+            self.least_drawn.store(page.least_drawn(), Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Rows, sums, and the pictures of what loses most, however many conversations there are.
 #[derive(Debug)]
 pub struct Page {
     reader: Option<Reader>,
@@ -142,8 +163,7 @@ impl Page {
         self.drawn = drawn.len();
     }
 
-    /// Tokens that a conversation must lose, at least, to be drawn: others are that lose more.
-    pub fn least_drawn(&self) -> u64 {
+    fn least_drawn(&self) -> u64 {
         self.least_drawn
     }
 

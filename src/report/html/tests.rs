@@ -1,7 +1,10 @@
 //! Pages of rows that nobody ran, and the colours of the style.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
+use crate::events::Drawn;
 use crate::report::html::*;
 
 fn conversation(source: &str, before: u64, after: u64, status: Status) -> Conversation {
@@ -16,7 +19,7 @@ fn conversation(source: &str, before: u64, after: u64, status: Status) -> Conver
         files: 0,
     };
     let told = Conversation::without_plan(source, status, None);
-    Conversation { plan, tokens_after: Some(after), page: Some(Box::new(page)), ..told }
+    Conversation { plan, tokens_after: Some(after), page: Some(Arc::new(page)), ..told }
 }
 
 fn page(conversations: Vec<Conversation>) -> String {

@@ -65,7 +65,11 @@ impl<'t> Scan<'t> {
     }
 
     fn wrong<T>(&self, what: &'static str) -> Result<T, Wrong> {
-        Err(Wrong { at: self.at, what })
+        Err(Wrong { at: self.at, what, is_early_end: false })
+    }
+
+    fn ends_early<T>(&self, what: &'static str) -> Result<T, Wrong> {
+        Err(Wrong { at: self.at, what, is_early_end: true })
     }
 
     fn space(&mut self) {
@@ -88,13 +92,13 @@ impl<'t> Scan<'t> {
                             self.key()?;
                             continue;
                         }
-                        (_, None) => return self.wrong("EOF while parsing a list"),
+                        (_, None) => return self.ends_early("EOF while parsing a list"),
                         _ => continue,
                     }
                 }
                 Some(b'"') => self.string()?,
                 Some(_) => self.scalar()?,
-                None => return self.wrong("EOF while parsing a value"),
+                None => return self.ends_early("EOF while parsing a value"),
             }
             if self.ends()? {
                 return Ok(());
@@ -119,8 +123,8 @@ impl<'t> Scan<'t> {
                     }
                     return Ok(false);
                 }
-                (b'[', None) => return self.wrong("EOF while parsing a list"),
-                (_, None) => return self.wrong("EOF while parsing an object"),
+                (b'[', None) => return self.ends_early("EOF while parsing a list"),
+                (_, None) => return self.ends_early("EOF while parsing an object"),
                 (b'[', _) => return self.wrong("expected `,` or `]`"),
                 _ => return self.wrong("expected `,` or `}`"),
             }
@@ -159,7 +163,7 @@ impl<'t> Scan<'t> {
         match self.byte() {
             Some(b'"') => self.string()?,
             Some(_) => return self.wrong("key must be a string"),
-            None => return self.wrong("EOF while parsing an object"),
+            None => return self.ends_early("EOF while parsing an object"),
         }
         self.space();
         match self.byte() {
@@ -168,7 +172,7 @@ impl<'t> Scan<'t> {
                 Ok(())
             }
             Some(_) => self.wrong("expected `:`"),
-            None => self.wrong("EOF while parsing an object"),
+            None => self.ends_early("EOF while parsing an object"),
         }
     }
 
@@ -187,7 +191,7 @@ impl<'t> Scan<'t> {
                 }
                 Some(_) if self.controls == Controls::Allowed => self.at += 1,
                 Some(_) => return self.wrong("control character (\\u0000-\\u001F) found while parsing a string"),
-                None => return self.wrong("EOF while parsing a string"),
+                None => return self.ends_early("EOF while parsing a string"),
             }
         }
         self.at += 1;
@@ -209,14 +213,14 @@ impl<'t> Scan<'t> {
             }
             Some(b'u') => self.at += 2,
             Some(_) => return self.wrong("invalid escape"),
-            None => return self.wrong("EOF while parsing a string"),
+            None => return self.ends_early("EOF while parsing a string"),
         }
         let digits = self.at;
         while self.at < digits + 4 {
             match self.byte() {
                 Some(digit) if digit.is_ascii_hexdigit() => self.at += 1,
                 Some(_) => return self.wrong("invalid escape"),
-                None => return self.wrong("EOF while parsing a string"),
+                None => return self.ends_early("EOF while parsing a string"),
             }
         }
         Ok(matches!(self.bytes[digits..], [b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..]))
@@ -232,7 +236,7 @@ impl<'t> Scan<'t> {
             None if matches!(rest[0], b'-' | b'0'..=b'9') => self.number()?,
             // What a word begins with is where a file was cut off.
             None if words.iter().any(|word| word.starts_with(rest)) => {
-                return self.wrong("EOF while parsing a value");
+                return self.ends_early("EOF while parsing a value");
             }
             None => return self.wrong("expected value"),
         }
@@ -273,7 +277,7 @@ impl<'t> Scan<'t> {
         match self.byte() {
             Some(b'0'..=b'9') => {}
             Some(_) => return self.wrong("invalid number"),
-            None => return self.wrong("EOF while parsing a value"),
+            None => return self.ends_early("EOF while parsing a value"),
         }
         while let Some(b'0'..=b'9') = self.byte() {
             self.at += 1;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use tcompact::llm::Summarizer;
+use tcompact::compact::SummarizerKind;
 use tcompact::llm::retry::{Failed, Patience};
 use tcompact::plan::size::Size;
 use tcompact::rewrite::arguments::{MARK, Truncation};
@@ -52,10 +52,6 @@ impl SummaryBackend for Script {
             }
         };
         self.patience.persist(attempt, |_, _| {})
-    }
-
-    fn identity(&self, _request: &Request) -> String {
-        unreachable!("recorded cases have no cache")
     }
 }
 
@@ -186,38 +182,38 @@ impl<'a> Case<'a> {
         let resolved = CommandLine::parse(words).map_err(|error| error.to_string())?;
         let resolved = resolved.resolve(&presets::values, |_| None).map_err(|error| error.to_string())?;
         let mut settings = Settings::new(resolved, |_| None).map_err(|error| error.to_string())?;
-        settings.from = formats::by_name(&text(self.json.get("format")).expect("a format"));
+        settings.input.from = formats::by_name(&text(self.json.get("format")).expect("a format"));
         // What no flag can say, since it makes no sense on a command line.
         let none = self.given("trigger").is_none_or(|trigger| clauses(trigger).is_empty());
         if self.system == "deepagents" && none && !self.is_given("deepagents_defaults") {
-            settings.policy.triggers.clear();
+            settings.policy.cut.triggers.clear();
         }
         if self.is_given("force") {
-            settings.policy.triggers.clear();
-            settings.policy.rules.without_trigger = true;
+            settings.policy.cut.triggers.clear();
+            settings.policy.cut.rules.without_trigger = true;
         }
         if self.given("messages_to_keep").is_some_and(|keep| keep.raw() == "0") {
-            settings.policy.keep = Size::Messages(0);
-            settings.policy.rules.last_stays = false;
+            settings.policy.cut.keep = Size::Messages(0);
+            settings.policy.cut.rules.last_stays = false;
         }
         if self.given("max_tokens").is_some_and(|most| most.raw() == "1") {
             // Half of one token is none.
-            settings.policy.keep = Size::Tokens(0);
+            settings.policy.cut.keep = Size::Tokens(0);
         }
         if self.system == "deepagents" && !self.is_given("deepagents_defaults") {
-            settings.truncation = self
+            settings.policy.truncation = self
                 .given("truncate_args_settings")
-                .and_then(|clip| truncation(clip, settings.policy.context_window.is_some()));
+                .and_then(|clip| truncation(clip, settings.policy.cut.context_window.is_some()));
         }
-        settings.archive = settings.archive.map(|_| PathBuf::from(ARCHIVE));
-        settings.policy.provider = Some(match text(self.given("model_kind")).as_deref() {
+        settings.policy.archive = settings.policy.archive.map(|_| PathBuf::from(ARCHIVE));
+        settings.policy.cut.provider = Some(match text(self.given("model_kind")).as_deref() {
             Some("anthropic") => "anthropic",
             _ => "openai",
         });
-        settings.summarizer =
-            Summarizer::Command("is not run".to_owned(), std::time::Duration::from_secs(1), None).into();
+        settings.policy.summary.summarizer = SummarizerKind::Command;
         let prompt = text(self.given("summary_prompt")).unwrap_or("{messages}".to_owned());
-        settings.template = Template::parse(&prompt, settings.recipe.template).map_err(|error| error.to_string())?;
+        settings.policy.summary.template =
+            Template::parse(&prompt, settings.policy.summary.recipe.template).map_err(|error| error.to_string())?;
         Ok(settings)
     }
 
@@ -228,7 +224,7 @@ impl<'a> Case<'a> {
         Script {
             patience: Patience {
                 retries: retries.map_or(3, |(_, retries)| retries.parse().expect("a number")),
-                persistence: settings.recipe.patience,
+                persistence: settings.policy.summary.recipe.patience,
             },
             reply: text(self.given("reply")).unwrap_or("SUMMARY".to_owned()),
             steps: RefCell::new(steps.flatten().collect()),
@@ -251,7 +247,7 @@ impl<'a> Case<'a> {
         if in_state {
             return (format!(r#"{{"messages": {messages}, "summary_text": {}}}"#, quoted(&earlier)), 0);
         }
-        let content = quoted(&format!("{}{earlier}", settings.policy.summary_prefix));
+        let content = quoted(&format!("{}{earlier}", settings.policy.cut.summary_prefix));
         let first = self.json.get("messages").and_then(|messages| messages.items().next());
         let message = match first {
             Some(first) if first.get("data").is_some() => {

@@ -16,22 +16,25 @@ use super::case::{Case, repr, text, whole};
 
 /// Total, trigger and cutoff.
 pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, before: usize, out: &mut String) {
-    let Ok(document) = read(source, settings.from, None) else { return };
+    let Ok(document) = read(source, settings.input.from, None) else { return };
     let transcript = &document.transcripts[0];
-    let tally = Tally::new(settings.counter, &transcript.messages);
+    let tally = Tally::new(settings.policy.counter, &transcript.messages);
     if let Some(expected) = whole(case.expected("total_tokens")) {
-        let found = total(transcript, &tally, &settings.policy);
+        let found = total(transcript, &tally, &settings.policy.cut);
         if found != expected {
             let _ = writeln!(out, "total {found} and not {expected}");
         }
     }
-    let truncated =
-        settings.truncation.as_ref().map(|truncation| truncation.early_edits(transcript, &tally, &settings.policy));
+    let truncated = settings
+        .policy
+        .truncation
+        .as_ref()
+        .map(|truncation| truncation.early_edits(transcript, &tally, &settings.policy.cut));
     let source = tcompact::rewrite::apply(source, &truncated.unwrap_or_default());
-    let document = read(&source, settings.from, None).expect("a transcript");
+    let document = read(&source, settings.input.from, None).expect("a transcript");
     let transcript = &document.transcripts[0];
-    let tally = Tally::new(settings.counter, &transcript.messages);
-    let decided: Plan = plan(transcript, &tally, &settings.policy);
+    let tally = Tally::new(settings.policy.counter, &transcript.messages);
+    let decided: Plan = plan(transcript, &tally, &settings.policy.cut);
     if let Some(expected) = case.expected("triggered") {
         let over = case.is_expected("over_budget");
         let expected = expected.raw() == "true" || case.is_given("force") || over;
@@ -39,7 +42,7 @@ pub(super) fn compare_plan(case: &Case<'_>, settings: &Settings, source: &str, b
             let _ = writeln!(out, "triggered {} and not {expected}", decided.triggered);
         }
     }
-    let forced = Policy { triggers: Vec::new(), budget: None, ..settings.policy.clone() };
+    let forced = Policy { triggers: Vec::new(), budget: None, ..settings.policy.cut.clone() };
     let rules = tcompact::plan::Rules { without_trigger: true, ..forced.rules };
     let forced = plan(transcript, &tally, &Policy { rules, ..forced });
     if let Some(expected) = whole(case.expected("cutoff")) {
@@ -80,8 +83,8 @@ pub(super) fn compare_result(
     let (input, result) = (values(source), values(&made));
     let mut found = result.clone();
     if case.system == "deerflow" {
-        let document = read(&made, settings.from, None).expect("a transcript");
-        let summary = carried(&document.transcripts[0], &settings.policy);
+        let document = read(&made, settings.input.from, None).expect("a transcript");
+        let summary = carried(&document.transcripts[0], &settings.policy.cut);
         let expected = text(case.expected("summary_text")).or(text(case.given("previous_summary")));
         if summary.as_ref().map(|summary| summary.text.to_string()).filter(|text| !text.is_empty())
             != expected.filter(|text| !text.is_empty())

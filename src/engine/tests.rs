@@ -1,13 +1,17 @@
 //! What a fault costs.
 
-use crate::engine::work::*;
-use crate::engine::{Outcome, process};
+use anyhow::Result;
+
+use crate::engine::{Outcome, made};
+use crate::events::Status;
+use crate::exit::{Exit, Failure};
+use crate::fault::Part;
 use crate::fault::tests::while_failing;
 use crate::files::input::Input;
-use crate::report::json::Status;
+use crate::settings::Settings;
 use crate::settings::layers::CommandLine;
 use crate::settings::presets;
-use crate::summary::exchange::Request;
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 
 /// A model that was paid for.
 struct Model;
@@ -17,14 +21,6 @@ impl SummaryBackend for Model {
         bill.requests += 1;
         Ok(Reply { text: "It went well.".to_owned(), ..Reply::default() })
     }
-
-    fn identity(&self, _: &Request) -> String {
-        String::new()
-    }
-
-    fn aside(&self, wait: &mut dyn FnMut()) {
-        wait();
-    }
 }
 
 /// A model that has no answer.
@@ -33,14 +29,6 @@ struct Silent;
 impl SummaryBackend for Silent {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
         Err(NoAnswer::new(FailureKind::Odd, "it has no answer".to_owned()))
-    }
-
-    fn identity(&self, _: &Request) -> String {
-        String::new()
-    }
-
-    fn aside(&self, wait: &mut dyn FnMut()) {
-        wait();
     }
 }
 
@@ -53,8 +41,8 @@ fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String
     let settings = Settings::new(resolved, |_| None).expect("settings");
     let input = Input { name: "-".to_owned(), text: SOURCE.to_owned(), ..Input::default() };
     let mut conversations = Vec::new();
-    let outcome = process(&settings, &input, answers, &mut conversations);
-    let text = outcome.map(|Outcome { made, .. }| made.text(SOURCE));
+    let outcome = made(&settings, &input, answers, &mut conversations);
+    let text = outcome.map(|Outcome { made, .. }: Outcome| made.text(SOURCE));
     (text, conversations.first().map(|conversation| conversation.status))
 }
 

@@ -1,24 +1,20 @@
-//! Asking a summarizer: from the cache where the answer is there, once more where it is not taken, and in parts where the
-//! history is more than can be read at once.
+//! Asking a summarizer: once more where the answer is rejected, and in parts where the history is more than can be read at
+//! once.
 
 use std::borrow::Cow;
 
-use crate::cli::Accept;
 use crate::exit::Exit;
-use crate::llm::cache::Kept;
-use crate::report::reporter::Reporter;
-use crate::settings::summarizer::SummarizerModel;
 use crate::summary::acceptance::Refusal;
-use crate::summary::exchange::FailureKind;
-use crate::summary::exchange::{NoAnswer, Reply, Request};
+use crate::summary::exchange::{NoAnswer, Remembered, Reply, Request};
 use crate::summary::parts::{Measure, shortened, together, whole_lines, within};
 use crate::summary::prompt::{BuiltIn, Template};
 use crate::summary::recipe::Overflow;
 use crate::summary::{fence, prompt};
 use crate::tokens::python;
-use crate::wording::reason;
 
-use crate::engine::work::{NoSummary, Work};
+use crate::compact::happening::Happening;
+use crate::compact::policy::{Accept, SummarizerModel};
+use crate::compact::summarize::{NoSummary, Summarization};
 
 /// Tokens below which a part is not made smaller.
 const SMALLEST_PART: u64 = 64;
@@ -27,28 +23,28 @@ const SMALL_WINDOW: u64 = 4096;
 
 /// How the summarizer is asked: what is known of the model, and the prompt.
 pub(super) struct Terms<'s> {
-    writer: SummarizerModel,
+    model: SummarizerModel,
     template: Cow<'s, Template>,
 }
 
-impl Work<'_, '_> {
+impl Summarization<'_, '_> {
     /// The terms that the settings make, or those for a window that a server named.
     pub(super) fn terms(&self, learned: Option<u64>) -> Terms<'_> {
-        let settings = self.settings;
-        let writer = learned.map_or(settings.writer, |window| settings.writer.within(window));
-        let is_small = writer.window.is_some_and(|window| window <= SMALL_WINDOW);
-        let built_in = match settings.recipe.built_in {
+        let policy = &self.policy.summary;
+        let model = learned.map_or(policy.model, |window| policy.model.within(window));
+        let is_small = model.window.is_some_and(|window| window <= SMALL_WINDOW);
+        let built_in = match policy.recipe.built_in {
             BuiltIn::Own if is_small => Some(BuiltIn::Small),
             // What is asked for must fit the window as well.
             built_in => learned.map(|_| built_in),
         };
         // A system that is known asks as it does.
-        let is_own = settings.recipe.overflow == Overflow::Parts && settings.template_from.is_none();
+        let is_own = policy.recipe.overflow == Overflow::Parts && policy.template_from.is_none();
         let template = match built_in.filter(|_| is_own) {
-            Some(built_in) => Cow::Owned(Template::built_in(built_in, writer.asked_tokens)),
-            None => Cow::Borrowed(&settings.template),
+            Some(built_in) => Cow::Owned(Template::built_in(built_in, model.asked_tokens)),
+            None => Cow::Borrowed(&policy.template),
         };
-        Terms { writer, template }
+        Terms { model, template }
     }
 
     /// Sends a history in the prompt: all that there is to be summarized, or a part. The outer error is for good, whatever
@@ -59,74 +55,42 @@ impl Work<'_, '_> {
         terms: &Terms<'_>,
         for_all: bool,
     ) -> Result<Result<Reply, NoAnswer>, NoSummary> {
-        let settings = self.settings;
+        let policy = &self.policy.summary;
         let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what, kind: None };
         let prompt = terms.template.fill(history).map_err(wrong)?;
-        if settings.recipe.canned.contains(&prompt.as_str()) {
+        if policy.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
         }
-        let SummarizerModel { asked_tokens: limit, thought_tokens: thoughts, .. } = terms.writer;
-        let request = Request { system: settings.recipe.system, prompt, limit, thoughts };
+        let SummarizerModel { asked_tokens: limit, thought_tokens: thoughts, .. } = terms.model;
+        let request = Request { system: policy.recipe.system, prompt, limit, thoughts };
         let is_usable = |reply: &Reply| match self.judged(reply, &terms.template, for_all) {
             Ok(()) => true,
             Err(refusal) => !for_all && refusal.has_begun(),
         };
-        let Some(cache) = &settings.cache else { return Ok(self.corrected(&request, terms, for_all)) };
-        let identity = self.answers.identity(&request);
-        let mut alone = None;
-        self.answers.aside(&mut || alone = Some(cache.alone(&identity)));
-        match cache.get(&identity) {
-            Some(Kept::Reply(reply)) if is_usable(&reply) => {
-                self.bill.borrow_mut().cached += 1;
-                return Ok(Ok(reply));
-            }
-            Some(Kept::TooLong { window }) => {
-                let message = "the history is too long for the model, as --cache has it".to_owned();
-                return Ok(Err(NoAnswer { window, ..NoAnswer::new(FailureKind::TooLong, message) }));
-            }
-            _ => {}
-        }
-        let room = match cache.reserve(&identity, request.limit) {
-            Ok(room) => Some(room),
-            Err(error) if cache.must_keep() => {
-                let why = reason(&error);
-                let message = format!("a summary could not be kept: {why}; make room, and run again with --resume");
-                return Ok(Err(NoAnswer::new(FailureKind::Setup, message)));
-            }
-            Err(error) => {
-                Reporter::new(settings).not_cached(&error);
-                None
-            }
-        };
-        let answer = self.corrected(&request, terms, for_all);
-        let kept = match &answer {
-            Ok(reply) if is_usable(reply) => Some(Kept::Reply(reply.clone())),
-            Err(none) if none.too_long() => Some(Kept::TooLong { window: none.window }),
-            _ => None,
-        };
-        if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
-            Reporter::new(settings).not_cached(&error);
-        }
-        Ok(answer)
+        let mut ask = || self.corrected(&request, terms, for_all);
+        Ok(self.backend.remembered(&request, &is_usable, &mut ask).map(|Remembered { reply, is_kept }| {
+            self.bill.borrow_mut().cached += u64::from(is_kept);
+            reply
+        }))
     }
 
     /// The answer to a request; where it is not taken, that to the same request and what was wrong.
     fn corrected(&self, request: &Request, terms: &Terms<'_>, for_all: bool) -> Result<Reply, NoAnswer> {
-        let settings = self.settings;
+        let policy = &self.policy.summary;
         let answer = |request: &Request| {
-            let reply = self.answers.answer(request, &mut self.bill.borrow_mut())?;
-            let text = if settings.recipe.unwraps { fence::unwrapped(&reply.text) } else { &reply.text };
+            let reply = self.backend.answer(request, &mut self.bill.borrow_mut())?;
+            let text = if policy.recipe.unwraps { fence::unwrapped(&reply.text) } else { &reply.text };
             Ok(Reply { text: self.masked(text.to_owned()), ..reply })
         };
         let reply = answer(request)?;
         let Err(refusal) = self.judged(&reply, &terms.template, for_all) else { return Ok(reply) };
-        if settings.accept == Accept::Any {
+        if policy.accept == Accept::Any {
             // It is refused by the rules of a system that does not ask again.
             return Ok(reply);
         }
-        Reporter::new(settings).asked_again(self.source, &refusal);
+        self.tell(Happening::AskedAgain(&refusal));
         let (said, thoughts) = refusal.correction(request.limit);
-        let most = terms.writer.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
+        let most = terms.model.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
         let thoughts = thoughts.max(request.thoughts).min(most);
         let prompt = format!("{}\n\n{said}", request.prompt);
         answer(&Request { prompt, thoughts, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
@@ -150,10 +114,11 @@ impl Work<'_, '_> {
             let Part { history, groups } = self.part(notes.as_deref(), rest, room);
             let for_all = groups == rest.len();
             if !for_all {
-                Reporter::new(self.settings).part(self.source, indices.len(), rest[..groups].concat().len());
+                let part = rest[..groups].concat().len();
+                self.tell(Happening::Part { messages: indices.len(), part });
             }
             match self.ask(&history, &terms, for_all)? {
-                Err(none) if none.too_long() => match none.window.filter(|_| terms.writer.window != none.window) {
+                Err(none) if none.too_long() => match none.window.filter(|_| terms.model.window != none.window) {
                     Some(window) => {
                         terms = self.terms(Some(window));
                         room = self.room(&terms)?;
@@ -175,7 +140,7 @@ impl Work<'_, '_> {
                         // A whole summary that is cut off is refused; notes stand beside others.
                         Err(refusal) if refusal.has_begun() => {
                             if !std::mem::replace(&mut is_cut_off, true) {
-                                Reporter::new(self.settings).notes_cut_off(self.source);
+                                self.tell(Happening::NotesCutOff);
                             }
                             whole_lines(text).to_owned()
                         }
@@ -193,7 +158,7 @@ impl Work<'_, '_> {
         let messages = self.messages(indices);
         let history = terms.template.fill(&prompt::history(messages)).unwrap_or_default();
         // What is estimated may be a quarter more.
-        let tokens = self.measure().tokens(&history) * 5 / 4 + terms.writer.asked_tokens;
+        let tokens = self.measure().tokens(&history) * 5 / 4 + terms.model.asked_tokens;
         let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
         let failed = NoSummary::from(refusal);
         let message = format!(
@@ -231,16 +196,16 @@ impl Work<'_, '_> {
     }
 
     fn measure(&self) -> Measure {
-        Measure { counter: self.settings.writer.counter }
+        Measure { counter: self.policy.summary.model.counter }
     }
 
     /// Tokens that a part may have, where the summarizer's window is known.
     fn room(&self, terms: &Terms<'_>) -> Result<Option<u64>, NoSummary> {
-        let SummarizerModel { window: Some(window), asked_tokens, thought_tokens, .. } = terms.writer else {
+        let SummarizerModel { window: Some(window), asked_tokens, thought_tokens, .. } = terms.model else {
             return Ok(None);
         };
         let around = terms.template.fill("").unwrap_or_default();
-        let around = [self.settings.recipe.system.unwrap_or_default(), &around].concat();
+        let around = [self.policy.summary.recipe.system.unwrap_or_default(), &around].concat();
         match self.measure().room(window, asked_tokens + thought_tokens, &around) {
             room if room < SMALLEST_PART => Err(no_room(window)),
             room => Ok(Some(room)),

@@ -1,23 +1,19 @@
-//! The summary of one conversation: what is sent, who answers, whether the answer is taken, and what is done where there
-//! is none.
+//! The third step: the summary of one conversation. What is sent, who answers, whether the answer is accepted, and what is
+//! done where there is none.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 
 use anyhow::Result;
 
-use crate::cli::{Accept, OnError};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Fault, Part};
-use crate::plan::Plan;
-use crate::plan::carried::{self, Carried};
-use crate::report::reporter::Reporter;
+use crate::plan::carried::{self, Carried, carried};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Placed};
-use crate::settings::Settings;
 use crate::summary::acceptance::{self, Refusal};
-use crate::summary::exchange::FailureKind;
-use crate::summary::exchange::{Bill, NoAnswer, Reply, SummaryBackend};
+use crate::summary::buffer::Buffer;
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, SummaryBackend};
 use crate::summary::ledger::{self, Ledger};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
@@ -26,37 +22,171 @@ use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
 use crate::summary::{extractive, fence, prompt, trim, truncate_middle};
 use crate::tokens::{Counter, Tally, python};
 use crate::transcript::formats::{Format, SummaryMessage, lone};
-use crate::transcript::{Message, Transcript};
+use crate::transcript::view::Arena;
+use crate::transcript::{Message, Role, Transcript};
 use crate::wording::readable_source;
 
-use crate::engine::archive::Place;
+use crate::compact::Compactor;
+use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, is_lines, record};
+use crate::compact::fit::FittedPlan;
+use crate::compact::happening::Happening;
+use crate::compact::masking::{edited, redactor};
+use crate::compact::offload;
+use crate::compact::policy::{Accept, CompactionPolicy, OnError, SummaryPolicy};
 
 /// What it takes to summarize one conversation.
-pub(super) struct Work<'w, 'a> {
-    pub(super) settings: &'w Settings,
+pub(super) struct Summarization<'w, 't> {
+    pub(super) policy: &'w CompactionPolicy,
     /// The name of the conversation.
-    pub(super) source: &'w str,
-    pub(super) answers: &'w dyn SummaryBackend,
-    /// The conversation that the result is made of.
-    pub(super) transcript: &'w Transcript<'a>,
-    pub(super) plan: &'w Plan,
+    source: &'w str,
+    pub(super) backend: &'w dyn SummaryBackend,
+    listen: &'w dyn Fn(&str, Happening<'_>),
+    /// What was decided on the conversation that the result is made of.
+    fitted: &'w FittedPlan<'t>,
     /// The same conversation as it is summarized: what is too large to be shown may be replaced in it.
-    pub(super) history: &'w Transcript<'a>,
+    pub(super) history: &'w Transcript<'w>,
     /// The same with the secrets that are masked in it.
-    pub(super) unmasked: &'w Transcript<'a>,
-    pub(super) tally: &'w Tally<'w, 'a>,
+    unmasked: &'w Transcript<'w>,
+    tally: Tally<'w, 'w>,
     /// Indices of the messages that are summarized.
-    pub(super) summarized: Vec<usize>,
+    summarized: Vec<usize>,
     /// An earlier summary that is carried on.
-    pub(super) earlier: Option<&'w Carried<'a>>,
+    earlier: Option<Carried<'w>>,
     /// Where what is cut away goes.
-    pub(super) archive: Option<&'w Place>,
+    archive: Option<&'w ArchivePlace>,
     /// What masks secrets, where they are to be.
-    pub(super) redactor: Option<&'w RefCell<Redactor>>,
+    redactor: Option<&'w RefCell<Redactor>>,
     /// What it took so far.
     pub(super) bill: RefCell<Bill>,
-    /// The facts beside a model's summary, where they were collected.
-    pub(super) ledger: RefCell<Option<Ledger>>,
+    /// The facts that were collected, where they were.
+    ledger: RefCell<Option<Ledger>>,
+    /// Whether the embedded summarizer's facts are kept, for whoever shows them.
+    keeps_facts: bool,
+}
+
+/// A summary that was accepted, and where it goes.
+pub struct Summary {
+    /// What it says, without the words around it.
+    pub text: String,
+    /// Who wrote it.
+    pub by: SummarySource,
+    /// Tokens of its message.
+    pub tokens: u64,
+    /// Tokens that this is less than what it replaces.
+    pub saved: u64,
+    /// Its message, or the text beside the messages.
+    pub placed: Placed,
+}
+
+/// What came of asking for a summary.
+#[derive(Default)]
+pub(super) struct Attempt {
+    /// The summary; none where the conversation stays as it is.
+    pub(super) summary: Option<Summary>,
+    /// What is to be kept of what it replaces.
+    pub(super) archived: Archived,
+    /// What was asked for.
+    pub(super) bill: Bill,
+    /// What masked secrets, by the same placeholders for whatever is still to be shown.
+    pub(super) redactor: Option<Redactor>,
+    /// The facts in what goes, where they were collected of the history as it is.
+    pub(super) facts: Option<Ledger>,
+    /// What went wrong, whatever was done about it.
+    pub(super) error: Option<String>,
+    /// Why there is no result.
+    pub(super) failure: Option<anyhow::Error>,
+}
+
+/// Has a summary written of what a plan cuts away.
+pub(super) fn summarize(compactor: &Compactor<'_>, source: &str, fitted: &FittedPlan<'_>) -> Attempt {
+    let Compactor { policy, .. } = *compactor;
+    let redactor = policy.redact.then(|| RefCell::new(redactor(fitted.transcript)));
+    let mut attempt = Attempt::default();
+    if let Err(failure) = attempted(compactor, source, fitted, redactor.as_ref(), &mut attempt) {
+        attempt.failure = Some(failure);
+    }
+    attempt.redactor = redactor.map(RefCell::into_inner);
+    if let Some(redactor) = &attempt.redactor {
+        (compactor.listen)(source, Happening::Redacted(redactor.counts()));
+    }
+    attempt
+}
+
+fn attempted(
+    compactor: &Compactor<'_>,
+    source: &str,
+    fitted: &FittedPlan<'_>,
+    redactor: Option<&RefCell<Redactor>>,
+    attempt: &mut Attempt,
+) -> Result<()> {
+    let Compactor { policy, backend, listen, keeps_facts, .. } = *compactor;
+    let FittedPlan { transcript, seen, plan, late_edits, .. } = fitted;
+    let archive = archive::place(policy, transcript);
+    let summarized = plan.summarized();
+    let (moved, files) = offload::media(policy, seen, &summarized, archive.as_ref());
+    let arena = Arena::default();
+    // Arguments are cut early or late, and media move only where they are cut early.
+    let unmasked = match late_edits.is_empty() {
+        true => edited(seen, &moved, &arena)?,
+        false => edited(transcript, late_edits, &arena)?,
+    };
+    let masks = redactor.map(|masks| masks.borrow_mut().edits(unmasked, &summarized)).unwrap_or_default();
+    let history = edited(unmasked, &masks, &arena)?;
+    let summarization = Summarization {
+        policy,
+        source,
+        backend,
+        listen,
+        fitted,
+        history,
+        unmasked,
+        tally: Tally::new(policy.counter, &history.messages),
+        summarized,
+        earlier: carried(transcript, &policy.cut).map(|earlier| without_secrets(earlier, redactor)),
+        archive: archive.as_ref(),
+        redactor,
+        bill: RefCell::default(),
+        ledger: RefCell::default(),
+        keeps_facts,
+    };
+    let reply = summarization.summary().and_then(|reply| summarization.accepted(&reply));
+    attempt.bill = *summarization.bill.borrow();
+    let accepted = match reply {
+        Ok(accepted) => Some(accepted),
+        Err(failed) => {
+            attempt.error = Some(failed.message.clone());
+            summarization.instead(&failed)?
+        }
+    };
+    let Some(Accepted { text, by }) = accepted else { return Ok(()) };
+    let text = if by == SummarySource::Summarizer { summarization.with_facts(text) } else { text };
+    // Facts of a history that is shown otherwise to the summarizer are other facts.
+    let as_it_is = moved.is_empty() && late_edits.is_empty();
+    attempt.facts = summarization.ledger.take().filter(|_| as_it_is && keeps_facts);
+    attempt.archived = summarization.archived();
+    attempt.archived.files.extend(files);
+    let tokens = summarization.message_tokens(&text);
+    let saved = summarization.replaced_tokens().saturating_sub(tokens);
+    summarization.tell(Happening::Summarized {
+        messages: summarization.summarized.len(),
+        tokens,
+        billed: attempt.bill.usage.map(|usage| policy.summary.model.billed(usage)),
+        cached: attempt.bill.cached > 0,
+    });
+    let placed = summarization.placed(&text);
+    attempt.summary = Some(Summary { text, by, tokens, saved, placed });
+    Ok(())
+}
+
+/// An earlier summary with its secrets masked.
+fn without_secrets<'a>(earlier: Carried<'a>, redactor: Option<&RefCell<Redactor>>) -> Carried<'a> {
+    match redactor {
+        Some(redactor) => {
+            let text = redactor.borrow_mut().mask(&earlier.text).into_owned();
+            Carried { text: text.into(), ..earlier }
+        }
+        None => earlier,
+    }
 }
 
 /// Why there is no summary.
@@ -75,7 +205,7 @@ pub(super) struct Accepted {
 
 /// Who wrote a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SummarySource {
+pub enum SummarySource {
     /// Whom the settings name.
     Summarizer,
     /// The embedded summarizer, in the place of another.
@@ -102,16 +232,21 @@ impl From<Refusal> for NoSummary {
     }
 }
 
-impl Work<'_, '_> {
+impl Summarization<'_, '_> {
+    /// Tells what happens.
+    pub(super) fn tell(&self, what: Happening<'_>) {
+        (self.listen)(self.source, what);
+    }
+
     /// Has the summarizer write a summary.
-    pub(super) fn summary(&self, source: &str) -> Result<Reply, NoSummary> {
-        let settings = self.settings;
+    fn summary(&self) -> Result<Reply, NoSummary> {
+        let policy = &self.policy.summary;
         let shorter = Shorter::default();
         let sent = self.sent(&shorter);
-        let text = match (self.embedded(), settings.recipe.nothing_left) {
-            (true, Some(canned)) if sent.is_empty() && settings.recipe.trim == Trim::LangChain => Err(canned),
+        let text = match (self.embedded(), policy.recipe.nothing_left) {
+            (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
             (true, _) => return self.extractive(&sent),
-            (false, _) if settings.recipe.overflow == Overflow::Parts && !sent.is_empty() => {
+            (false, _) if policy.recipe.overflow == Overflow::Parts && !sent.is_empty() => {
                 return self.in_parts(self.last_messages());
             }
             (false, canned) => self.text(&sent).ok_or(canned.unwrap_or_default()),
@@ -119,14 +254,14 @@ impl Work<'_, '_> {
         let text = match text {
             Ok(text) => text,
             Err(canned) => {
-                Reporter::new(settings).nothing_sent(source, canned);
+                self.tell(Happening::NothingSent(canned));
                 return Ok(Reply { text: canned.to_owned(), ..Reply::default() });
             }
         };
         let terms = self.terms(None);
         match self.ask(&text, &terms, true)? {
-            Err(none) if none.too_long() && settings.recipe.overflow == Overflow::Middle => {
-                match truncate_middle::cut_out(&text, settings.counter, settings.summarizer_window) {
+            Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
+                match truncate_middle::cut_out(&text, self.policy.counter, policy.window) {
                     Some(shorter) => Ok(self.ask(&shorter, &terms, true)??),
                     None => Err(none.into()),
                 }
@@ -136,15 +271,16 @@ impl Work<'_, '_> {
     }
 
     fn embedded(&self) -> bool {
-        self.settings.embedded()
+        self.policy.summary.is_embedded()
     }
 
     /// What is put in the place of a summary that there is none of: `--on-error`, or nothing.
-    pub(super) fn instead(&self, source: &str, failed: &NoSummary) -> Result<Option<Accepted>> {
-        let reporter = Reporter::new(self.settings);
+    fn instead(&self, failed: &NoSummary) -> Result<Option<Accepted>> {
+        let policy = &self.policy.summary;
+        let source = self.source;
         if self.embedded() && failed.exit != Exit::SummarizerFailed {
             // That is no error of anybody's: some histories have nothing to say.
-            reporter.left(source, &failed.message);
+            self.left(&failed.message);
             return Ok(None);
         }
         // A prompt that cannot be filled is the user's to mend, whatever happens to a summarizer that fails.
@@ -169,7 +305,7 @@ impl Work<'_, '_> {
         let fail = || {
             Failure::new(failed.exit, format!("{}: {message}", readable_source(source))).try_next(next).known(is_known)
         };
-        match self.settings.on_error {
+        match policy.on_error {
             OnError::Embed => {}
             OnError::Fail => return Err(fail().into()),
             _ if wrong_prompt => return Err(fail().into()),
@@ -177,13 +313,12 @@ impl Work<'_, '_> {
             OnError::Extractive if self.embedded() => return Err(fail().into()),
             _ => {}
         }
-        if !is_known || self.settings.verbose {
-            reporter.failed(source, &message, self.settings.on_error);
-        }
-        match self.settings.on_error {
+        let archived = self.policy.archive.is_some();
+        self.tell(Happening::Failed { message: &message, instead: policy.on_error, archived, is_known });
+        match policy.on_error {
             OnError::Fail | OnError::Passthrough => Ok(None),
             OnError::Embed => {
-                let text = self.masked(format!("{}{}", self.settings.recipe.error, failed.message));
+                let text = self.masked(format!("{}{}", policy.recipe.error, failed.message));
                 Ok(Some(Accepted { text, by: SummarySource::Nobody }))
             }
             OnError::Extractive => {
@@ -196,7 +331,7 @@ impl Work<'_, '_> {
                         return Err(fail.try_next(next).into());
                     }
                     Err(failed) => {
-                        reporter.left(source, &failed.message);
+                        self.left(&failed.message);
                         None
                     }
                 })
@@ -204,28 +339,32 @@ impl Work<'_, '_> {
         }
     }
 
-    /// A reply, if it is taken.
-    pub(super) fn accepted(&self, reply: &Reply) -> Result<Accepted, NoSummary> {
-        self.judged(reply, &self.settings.template, true).map_err(NoSummary::from)?;
-        let text = if self.settings.recipe.strips { python::strip(&reply.text) } else { &reply.text };
+    fn left(&self, why: &str) {
+        self.tell(Happening::Left { why, unexpected: self.policy.summary.accept == Accept::Any });
+    }
+
+    /// A reply, if it is accepted.
+    fn accepted(&self, reply: &Reply) -> Result<Accepted, NoSummary> {
+        self.judged(reply, &self.policy.summary.template, true).map_err(NoSummary::from)?;
+        let text = if self.policy.summary.recipe.strips { python::strip(&reply.text) } else { &reply.text };
         Ok(Accepted { text: self.masked(text.to_owned()), by: SummarySource::Summarizer })
     }
 
     /// A model's summary with the facts that it lacks, as far as these may go and save something all the same. It was
     /// paid for: a fault costs only the facts.
     pub(super) fn with_facts(&self, summary: String) -> String {
-        if self.settings.ledger == 0 || self.embedded() {
+        if self.policy.summary.ledger == 0 || self.embedded() {
             return summary;
         }
         fault::caught(Part::Ledger, || self.beside_facts(&summary)).unwrap_or_else(|fault| {
-            Reporter::new(self.settings).without_ledger(self.source, &fault);
+            self.tell(Happening::WithoutLedger(&fault));
             summary
         })
     }
 
     fn beside_facts(&self, summary: &str) -> String {
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
-        let ledger = ledger::collect(&messages, &self.summarized, &self.settings.policy.summary_prefix);
+        let ledger = ledger::collect(&messages, &self.summarized, &self.policy.cut.summary_prefix);
         let summary = self.with_lacking(ledger::beside_another(summary), &ledger);
         self.ledger.replace(Some(ledger));
         summary
@@ -234,14 +373,14 @@ impl Work<'_, '_> {
     fn with_lacking(&self, summary: String, ledger: &Ledger) -> String {
         let lacking = ledger.lacking(&summary);
         let spare = self.replaced_tokens().saturating_sub(self.message_tokens(&summary)).saturating_sub(1);
-        let mut limit = self.settings.ledger.min(spare);
+        let mut limit = self.policy.summary.ledger.min(spare);
         while limit > 0 {
-            let section = Ledger::section(&lacking, self.settings.counter, limit);
+            let section = Ledger::section(&lacking, self.policy.counter, limit);
             if section.is_empty() {
                 break;
             }
             let whole = format!("{summary}\n\n{section}");
-            if self.settings.accept == Accept::Any || self.message_tokens(&whole) < self.replaced_tokens() {
+            if self.policy.summary.accept == Accept::Any || self.message_tokens(&whole) < self.replaced_tokens() {
                 return whole;
             }
             // Escapes and seams can cost a few tokens more than the parts do.
@@ -261,10 +400,10 @@ impl Work<'_, '_> {
     /// Whether a reply is taken: for the summary, or for the notes on a part of the history.
     pub(super) fn judged(&self, reply: &Reply, template: &Template, for_all: bool) -> Result<(), Refusal> {
         let stripped = python::strip(&reply.text);
-        if stripped.is_empty() && self.settings.recipe.blank_fails {
+        if stripped.is_empty() && self.policy.summary.recipe.blank_fails {
             return Err(Refusal::Empty);
         }
-        if self.settings.accept == Accept::Any {
+        if self.policy.summary.accept == Accept::Any {
             return Ok(());
         }
         // What no model wrote talks to nobody and repeats no prompt.
@@ -274,7 +413,7 @@ impl Work<'_, '_> {
         if !for_all {
             return Ok(());
         }
-        let text = if self.settings.recipe.strips { stripped } else { &reply.text };
+        let text = if self.policy.summary.recipe.strips { stripped } else { &reply.text };
         acceptance::judge_size(self.message_tokens(text), self.replaced_tokens())
     }
 
@@ -284,22 +423,22 @@ impl Work<'_, '_> {
 
     /// The last of the messages, as many as the summarizer is sent where they are sent whole.
     fn last_messages(&self) -> &[usize] {
-        match self.settings.trim_tokens {
-            Some(limit) => trim::last_within(&self.summarized, self.tally, limit),
+        match self.policy.summary.trim_tokens {
+            Some(limit) => trim::last_within(&self.summarized, &self.tally, limit),
             None => &self.summarized,
         }
     }
 
     /// The messages that the summarizer is sent; the oldest may be a `shorter` one.
     fn sent<'s>(&'s self, shorter: &'s Shorter<'s>) -> Vec<&'s Message<'s>> {
-        let Settings { recipe, trim_tokens, counter, policy, .. } = self.settings;
+        let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
         let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).collect() };
         if recipe.trim == Trim::Own {
             return self.messages(self.last_messages()).collect();
         }
         let counted: Vec<(u64, &Message<'_>)> =
             self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
-        let counting = Counting { counter: *counter, scales: policy.scales(self.tally) };
+        let counting = Counting { counter: self.policy.counter, scales: self.policy.cut.scales(&self.tally) };
         let trimmed = trim_messages(&counted, limit, counting, shorter);
         match (recipe.trim, counted.last()) {
             (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![last],
@@ -309,17 +448,18 @@ impl Work<'_, '_> {
 
     /// What is sent, written down; nothing where nothing is left of it.
     fn text(&self, sent: &[&Message<'_>]) -> Option<String> {
-        let Settings { recipe, trim_tokens, counter, .. } = self.settings;
+        let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
+        let counter = self.policy.counter;
         let write = || recipe.buffer.write(sent.iter().copied());
         match (recipe.trim, trim_tokens, self.summarized.last()) {
             // Even the last message is too large: its end is better than nothing.
             (Trim::Own, Some(limit), Some(&last)) if sent.is_empty() => {
-                let end = |text: &str| trim::end_within(text, *counter, *limit).to_owned();
+                let end = |text: &str| trim::end_within(text, counter, *limit).to_owned();
                 Some(prompt::end_of(&self.history.messages[last], end))
             }
             (Trim::Sections, limit, _) => {
-                let earlier = self.earlier.map(|earlier| &*earlier.text);
-                sections(&write(), earlier, limit.unwrap_or(u64::MAX), *counter)
+                let earlier = self.earlier.as_ref().map(|earlier| &*earlier.text);
+                sections(&write(), earlier, limit.unwrap_or(u64::MAX), counter)
             }
             _ => (!sent.is_empty()).then(write),
         }
@@ -334,21 +474,21 @@ impl Work<'_, '_> {
     }
 
     fn extracted(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
-        let settings = self.settings;
-        let prefix = &settings.policy.summary_prefix;
-        let text = self.earlier.map(|earlier| format!("{prefix}{}", earlier.text));
-        let earlier = self.earlier.zip(text.as_deref()).map(|(earlier, text)| carried::message(text, earlier.json));
+        let prefix = &self.policy.cut.summary_prefix;
+        let text = self.earlier.as_ref().map(|earlier| format!("{prefix}{}", earlier.text));
+        let earlier =
+            self.earlier.as_ref().zip(text.as_deref()).map(|(earlier, text)| carried::message(text, earlier.json));
         let last = self.summarized.last().map(|&last| &self.history.messages[last]);
         let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent.iter().copied()).collect();
         messages.extend(last.filter(|_| sent.is_empty()));
         let replaced = self.replaced_tokens();
         let tokens = |text: &str| self.message_tokens(text);
-        let mut limit = settings.summary_tokens.min(replaced.saturating_sub(tokens("") + 1)).max(1);
+        let mut limit = self.policy.summary.tokens.min(replaced.saturating_sub(tokens("") + 1)).max(1);
         let mut kept = Ledger::default();
         // Only a page shows it, by the indices of the messages.
-        let keeps = settings.html.is_some() && earlier.is_none() && sent.len() == self.summarized.len();
+        let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
         let ledger = keeps.then_some(&mut kept);
-        let mut text = extractive::summarize_keeping(&messages, prefix, settings.counter, limit, ledger);
+        let mut text = extractive::summarize_keeping(&messages, prefix, self.policy.counter, limit, ledger);
         if keeps {
             let place = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
             kept.entries.iter_mut().for_each(|entry| entry.index = place(entry.index));
@@ -357,7 +497,7 @@ impl Work<'_, '_> {
         // Escapes and merges at the seams can cost a token or two more than the parts do.
         while tokens(&text) >= replaced && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - replaced + 1).max(1);
-            text = extractive::summarize(&messages, prefix, settings.counter, limit);
+            text = extractive::summarize(&messages, prefix, self.policy.counter, limit);
         }
         if tokens(&text) >= replaced {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
@@ -372,40 +512,65 @@ impl Work<'_, '_> {
 
     /// Tokens of what a summary takes the place of.
     pub(super) fn replaced_tokens(&self) -> u64 {
-        self.tally.sum(&self.plan.superseded())
+        self.tally.sum(&self.fitted.plan.superseded())
     }
 
     /// Tokens of the message that a summary makes.
     pub(super) fn message_tokens(&self, text: &str) -> u64 {
-        message_tokens(self.transcript.format, self.settings.counter, &self.message(text))
+        message_tokens(self.fitted.transcript.format, self.policy.counter, &self.message(text))
     }
 
     /// The summary message, as the format writes it.
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
-        let content = introduced(self.settings, self.archive, text);
+        let content = introduced(self.policy, self.archive, text);
         let summary = SummaryMessage {
             text: &content,
-            role: self.settings.summary_role,
-            name: self.settings.policy.rules.carries.then_some(carried::NAME),
-            marked: self.settings.ways.marks,
+            role: self.policy.summary.role,
+            name: self.policy.cut.rules.carries.then_some(carried::NAME),
+            marked: self.policy.ways.marks,
         };
-        rewrite::summary_message(self.transcript, self.plan, &summary)
+        rewrite::summary_message(self.fitted.transcript, &self.fitted.plan, &summary)
     }
 
     /// The summary where it is put.
-    pub(super) fn placed(&self, text: String) -> Placed {
-        if self.settings.policy.rules.carries && carried::place(self.transcript).is_some() {
-            let named = self.archive.map(|place| place.introduce("", &text));
-            return Placed::Beside(named.unwrap_or(text));
+    fn placed(&self, text: &str) -> Placed {
+        if self.policy.cut.rules.carries && carried::place(self.fitted.transcript).is_some() {
+            let named = self.archive.map(|place| place.introduce("", text));
+            return Placed::Beside(named.unwrap_or_else(|| text.to_owned()));
         }
-        Placed::Messages(self.message(&text))
+        Placed::Messages(self.message(text))
+    }
+
+    /// What of this conversation is to be kept elsewhere.
+    fn archived(&self) -> Archived {
+        let Some(place) = self.archive else { return Archived::default() };
+        let transcript = self.fitted.transcript;
+        let removed = self.fitted.plan.removed();
+        let section = if is_lines(&place.file) {
+            Section::Record(record(transcript, self.source, &removed))
+        } else if self.policy.ways.files {
+            let messages = removed.iter().map(|&index| &self.unmasked.messages[index]);
+            let messages = messages.filter(|message| !is_earlier_summary(message));
+            Section::Text(self.policy.summary.recipe.buffer.write(messages))
+        } else {
+            let messages = removed.iter().map(|&index| &transcript.messages[index]);
+            Section::Text(format!("From {}:\n\n{}", self.source, Buffer::Own.write(messages)))
+        };
+        Archived { sections: vec![section], files: Vec::new() }
     }
 }
 
+/// Whether a message is the summary of what `DeepAgents` has in its archive already.
+fn is_earlier_summary(message: &Message<'_>) -> bool {
+    let marked = message.additional("lc_source").and_then(|source| source.text());
+    let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(WRAPPED));
+    message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
+}
+
 /// The text of a summary message: the summary in its fence, where it has one, with what stands before and after it.
-pub(super) fn introduced(settings: &Settings, archive: Option<&Place>, summary: &str) -> String {
-    let fenced = if settings.ways.fences { Cow::Owned(fence::closed(summary)) } else { Cow::Borrowed(summary) };
-    let prefix = &settings.policy.summary_prefix;
+pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlace>, summary: &str) -> String {
+    let fenced = if policy.ways.fences { Cow::Owned(fence::closed(summary)) } else { Cow::Borrowed(summary) };
+    let prefix = &policy.cut.summary_prefix;
     match archive {
         Some(place) => place.introduce(prefix, &fenced),
         None => format!("{prefix}{fenced}"),
@@ -417,6 +582,3 @@ pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[s
     let of_one = |entry: &serde_json::Value| lone(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }
-
-#[cfg(test)]
-mod tests;

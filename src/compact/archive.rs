@@ -1,0 +1,152 @@
+//! What is cut away, kept elsewhere: the records of an archive, and how the summary names it. Who writes it is no matter
+//! here.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::plan::carried::ARCHIVED;
+use crate::rewrite::restoring::{Change, ways_back};
+use crate::rewrite::{Edit, apply};
+use crate::transcript::Transcript;
+
+use crate::compact::policy::{CompactionPolicy, Emit};
+
+/// Folders of files beside an archive.
+pub(super) const MEDIA: &str = "media";
+pub(super) const RESULTS: &str = "large_tool_results";
+/// The folder in which `DeepAgents` keeps its histories.
+const HISTORIES: &str = "conversation_history";
+
+/// What a summary begins with that `DeepAgents` wraps.
+pub(super) const WRAPPED: &str = "You are in the middle of a conversation that has been summarized.";
+
+/// What was cut away from one conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Section {
+    /// Text for reading.
+    Text(String),
+    /// An object for a line of its own.
+    Record(Value),
+}
+
+/// Whether an archive holds records, a line each, and not text for reading.
+pub fn is_lines(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
+}
+
+/// Where an archive is.
+#[derive(Debug, Clone)]
+pub(super) struct ArchivePlace {
+    /// The file.
+    pub(super) file: PathBuf,
+    /// Whether the summary is wrapped as `DeepAgents` wraps it.
+    wraps: bool,
+    /// The line of the conversation, where its source holds one a line.
+    line: Option<usize>,
+}
+
+/// What is to be kept elsewhere.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Archived {
+    /// Histories, for the end of the archive.
+    pub sections: Vec<Section>,
+    /// Whole files beside it: where, and what is in them.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Archived {
+    /// Adds what another has.
+    pub fn extend(&mut self, other: Archived) {
+        self.sections.extend(other.sections);
+        self.files.extend(other.files);
+    }
+}
+
+/// A conversation that was changed, and what of it is to be kept elsewhere.
+pub struct ChangedConversation<'t, 'a> {
+    /// As it was.
+    pub transcript: &'t Transcript<'a>,
+    /// Its name.
+    pub source: String,
+    /// The edits, in order.
+    pub edits: Vec<Edit>,
+    /// Indices of the messages that its record holds, where there is one.
+    pub removed: Vec<usize>,
+    /// What else is to be kept.
+    pub archived: Archived,
+}
+
+/// What is to be kept elsewhere of the changes that all these `edits` make to `source`. Records tell the way back; where
+/// the output is no transcript, there is none.
+pub fn kept(
+    policy: &CompactionPolicy,
+    source: &str,
+    edits: &[Edit],
+    changed: Vec<ChangedConversation<'_, '_>>,
+) -> Archived {
+    let records = policy.archive.as_deref().is_some_and(is_lines);
+    let mut kept = Archived::default();
+    if !records || policy.emit == Emit::Update {
+        changed.into_iter().for_each(|one| kept.extend(one.archived));
+        return kept;
+    }
+    let (mut changes, mut sections) = (Vec::new(), Vec::new());
+    for ChangedConversation { transcript, source, edits, removed, archived } in changed {
+        changes.push(Change::new(transcript, edits, &removed));
+        let own = archived.sections.into_iter().next();
+        sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &[]))));
+        kept.files.extend(archived.files);
+    }
+    for (mut section, way) in sections.into_iter().zip(ways_back(source, &apply(source, edits), &changes)) {
+        // Strings and numbers do not fail to serialize.
+        let way = serde_json::to_value(way).unwrap_or_default();
+        if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
+            record.extend(way);
+        }
+        kept.sections.push(section);
+    }
+    kept
+}
+
+/// The record of the messages with some indices.
+pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize]) -> Value {
+    let messages = indices.iter().map(|&index| transcript.messages[index].json.raw());
+    json!({
+        "source": source,
+        "format": transcript.format.name(),
+        "indices": indices,
+        "messages": messages.collect::<Vec<_>>(),
+    })
+}
+
+impl ArchivePlace {
+    /// The folder beside the archive that files of a kind go to, as `DeepAgents` lays them out: media beside its
+    /// histories, results of tools beside the folder of these. Ids of calls are only good within a conversation, so each
+    /// line of a file has a folder of its own.
+    pub(super) fn folder(&self, name: &str) -> PathBuf {
+        let histories = self.file.parent().unwrap_or(Path::new(""));
+        if name == MEDIA {
+            return histories.join(name);
+        }
+        let root = if histories.ends_with(HISTORIES) { histories.parent().unwrap_or(histories) } else { histories };
+        let folder = root.join(name);
+        self.line.map_or(folder.clone(), |line| folder.join(format!("line-{line}")))
+    }
+
+    /// The text of a summary message that names the archive.
+    pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
+        let file = self.file.display();
+        if self.wraps {
+            return format!(
+                "{WRAPPED}\n\nThe full conversation history has been saved to {file} should you need to refer back to it for details.\n\nA condensed summary follows:\n\n<summary>\n{summary}\n</summary>"
+            );
+        }
+        format!("{prefix}{summary}{}{file}{}", ARCHIVED.0, ARCHIVED.1)
+    }
+}
+
+/// Where the archive of a conversation is.
+pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
+    policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.ways.files, line: transcript.line })
+}

@@ -1,0 +1,74 @@
+//! The first step: whether a conversation is compacted, and where `--keep` cuts it.
+
+use anyhow::Result;
+
+use crate::plan::{Plan, Policy, Rules, plan};
+use crate::rewrite::Edit;
+use crate::tokens::Tally;
+use crate::transcript::Transcript;
+use crate::transcript::formats::{Place, SummaryMessage};
+use crate::transcript::view::Arena;
+
+use crate::compact::archive::{self, ArchivePlace};
+use crate::compact::masking::edited;
+use crate::compact::policy::{Accept, CompactionPolicy};
+use crate::compact::summarize::{introduced, message_tokens};
+
+/// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
+const SMALLEST_SUMMARY: &str = ".";
+
+/// What is decided on a conversation.
+pub struct Decision<'t> {
+    /// The conversation that the result is made of.
+    pub transcript: &'t Transcript<'t>,
+    /// The conversation that was decided on: with the edits that are made before anything is counted.
+    pub seen: &'t Transcript<'t>,
+    /// These edits, in order.
+    pub edits: Vec<Edit>,
+    /// The sizes of its messages.
+    pub tally: Tally<'t, 't>,
+    /// Whether and where it is cut.
+    pub plan: Plan,
+}
+
+/// Decides on a conversation.
+///
+/// # Errors
+/// With its arguments cut it is no conversation.
+pub fn decide<'t>(
+    transcript: &'t Transcript<'t>,
+    policy: &CompactionPolicy,
+    arena: &'t Arena<'t>,
+) -> Result<Decision<'t>> {
+    let edits = early_edits(transcript, policy);
+    let seen = edited(transcript, &edits, arena)?;
+    let tally = Tally::new(policy.counter, &seen.messages);
+    let plan = match policy.disabled.clone() {
+        None => plan(seen, &tally, &cut_policy(seen, policy)),
+        Some(reason) => Plan::of_nothing(reason),
+    };
+    Ok(Decision { transcript, seen, edits, tally, plan })
+}
+
+/// The arguments that are cut before anything is decided.
+fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Edit> {
+    let truncation = policy.truncation.as_ref().filter(|_| policy.disabled.is_none());
+    let tally = Tally::new(policy.counter, &transcript.messages);
+    truncation.map(|cut| cut.early_edits(transcript, &tally, &policy.cut)).unwrap_or_default()
+}
+
+/// The planner's rules for a conversation.
+fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy {
+    // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
+    let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
+    let smallest_summary = if policy.summary.accept == Accept::Smaller || embedded {
+        let place: Option<ArchivePlace> = archive::place(policy, transcript);
+        let text = introduced(policy, place.as_ref(), SMALLEST_SUMMARY);
+        let summary = SummaryMessage { text: &text, role: policy.summary.role, name: None, marked: true };
+        let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new });
+        message_tokens(transcript.format, policy.counter, &entries)
+    } else {
+        0
+    };
+    Policy { smallest_summary, ..policy.cut.clone() }
+}

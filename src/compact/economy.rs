@@ -1,0 +1,58 @@
+//! What a compaction of a conversation is worth: estimated before there is a summary, and by what it took afterwards.
+
+use crate::plan::economy::{Economy, Prices};
+use crate::summary::exchange::Bill;
+use crate::tokens::models::PRICES_OF;
+
+use crate::compact::fit::FittedPlan;
+use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+
+/// What it would be worth, if anything would be summarized. The summary is taken to be as large as `--summary-tokens`
+/// asks for, but no larger than what it replaces; and to be asked for once, in a prompt with all of the history.
+pub fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<Economy> {
+    let FittedPlan { plan, tally, .. } = fitted;
+    if plan.cutoff == 0 {
+        return None;
+    }
+    let summary_policy = &policy.summary;
+    let model = &summary_policy.model;
+    let replaced = tally.sum(&plan.superseded());
+    let summary = model.asked_tokens.min(replaced);
+    let prompt = || {
+        let history = tally.sum(&plan.summarized()).min(summary_policy.trim_tokens.unwrap_or(u64::MAX));
+        let around = summary_policy.template.fill("").unwrap_or_default();
+        let system = summary_policy.recipe.system.unwrap_or_default();
+        history.saturating_add(model.counter.count_text(&around) + model.counter.count_text(system))
+    };
+    let cost = match summary_policy.summarizer {
+        SummarizerKind::Embedded => Some(0.0),
+        SummarizerKind::Command => None,
+        SummarizerKind::Model => prices(policy).writer.and_then(|_| prices(policy).of_summary(prompt(), summary)),
+    };
+    let before = fitted.tokens(policy);
+    Some(of(policy, before, before.saturating_sub(replaced).saturating_add(summary), cost))
+}
+
+/// What it was worth: of `before` tokens `after` are left, whatever made them fewer, and the summary was billed.
+pub fn actual(policy: &CompactionPolicy, before: u64, after: u64, bill: &Bill) -> Economy {
+    let asked = bill.requests > 0;
+    let cost = match policy.summary.summarizer {
+        // What a command does is not known, nor what it costs.
+        SummarizerKind::Command if asked => None,
+        SummarizerKind::Model if asked => bill.usage.and_then(|usage| policy.summary.model.billed(usage).cost_usd),
+        _ => Some(0.0),
+    };
+    of(policy, before, after, cost)
+}
+
+fn of(policy: &CompactionPolicy, before: u64, after: u64, cost: Option<f64>) -> Economy {
+    let prices = prices(policy);
+    let economy = Economy::new(before, after, cost, prices);
+    let uses = prices.reader.is_some() || prices.writer.is_some() && cost.is_some_and(|cost| cost > 0.0);
+    if uses { economy.with_prices_of(PRICES_OF) } else { economy }
+}
+
+fn prices(policy: &CompactionPolicy) -> Prices {
+    let reader = policy.reader.as_ref().map(Prices::of_reader).unwrap_or_default();
+    Prices { writer: policy.summary.model.prices, ..reader }
+}

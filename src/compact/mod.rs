@@ -1,0 +1,235 @@
+//! One conversation's way: decide, fit, summarize, rewrite. Each step is a function of what the one before it gives, and
+//! the last gives a [`Compaction`], which holds all that is known. Whatever is shown or written is drawn from that.
+//!
+//! Several steps look at the conversation with some of its messages shortened. Those edits are made on a view; the result
+//! is always made of the source, with the edits that fall into what stays.
+//!
+//! What is not here: where conversations come from and results go, who answers a summarizer's requests, and who is told.
+
+mod archive;
+mod ask;
+mod decide;
+pub mod economy;
+mod fit;
+mod happening;
+mod masking;
+mod offload;
+mod policy;
+mod summarize;
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use crate::plan::Plan;
+use crate::plan::economy::Economy;
+use crate::rewrite::redaction::Redactor;
+use crate::rewrite::{self, Edit, reasoning, thinking};
+use crate::summary::exchange::{Bill, SummaryBackend};
+use crate::summary::ledger::Ledger;
+use crate::transcript::Transcript;
+use crate::transcript::view::Arena;
+
+pub use archive::{Archived, ChangedConversation, Section, is_lines, kept};
+pub use decide::{Decision, decide};
+pub use fit::{FittedPlan, fit};
+pub use happening::Happening;
+pub use masking::{masked, redactor};
+pub use offload::{Files, certain_files};
+pub use policy::{Accept, CompactionPolicy, Emit, OnError, SummarizerKind, SummarizerModel, SummaryPolicy, Ways};
+pub use summarize::{Summary, SummarySource};
+
+use summarize::{Attempt, summarize};
+
+/// What it takes to compact conversations.
+#[derive(Clone, Copy)]
+pub struct Compactor<'c> {
+    /// What is to become of them.
+    pub policy: &'c CompactionPolicy,
+    /// Who writes summaries, unless the policy names the embedded summarizer.
+    pub backend: &'c dyn SummaryBackend,
+    /// Who is told what happens, with the name of the conversation.
+    pub listen: &'c dyn Fn(&str, Happening<'_>),
+    /// Whether it is counted what a compaction saves.
+    pub counts: bool,
+    /// Whether the facts are kept that the embedded summarizer writes from.
+    pub keeps_facts: bool,
+}
+
+/// What was done to a conversation, or would be.
+pub struct Compaction<'t> {
+    /// What was to be done.
+    pub fitted: FittedPlan<'t>,
+    /// Where it was cut, with the messages of which nothing is left.
+    pub plan: Plan,
+    /// What took the place of its history, where that went.
+    pub summary: Option<Summary>,
+    /// What else is changed, in what stays; in order.
+    pub edits: Vec<Edit>,
+    /// What is to be kept elsewhere.
+    pub archived: Archived,
+    /// What it took, and what it saves.
+    pub account: Account,
+    /// What masked the secrets of its history, by the same placeholders for whatever is still to be shown.
+    pub redactor: Option<Redactor>,
+    /// The facts in what went, where they were collected of the history as it is.
+    pub facts: Option<Ledger>,
+    /// Why there is no result.
+    pub failure: Option<anyhow::Error>,
+}
+
+/// What a compaction took, and what it saves.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// What was asked for.
+    pub bill: Bill,
+    /// Tokens of the whole, where they are counted.
+    pub tokens_before: Option<u64>,
+    /// Tokens of what is left, where they are counted and anything was changed.
+    pub tokens_after: Option<u64>,
+    /// What is saved, and what it cost.
+    pub economy: Option<Economy>,
+    /// Places where secrets were masked, where they are to be.
+    pub redacted: Option<BTreeMap<&'static str, u64>>,
+    /// What went wrong, whatever was done about it.
+    pub error: Option<String>,
+}
+
+impl Account {
+    /// Tokens that the whole conversation has less.
+    pub fn lost(&self) -> u64 {
+        self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
+    }
+}
+
+impl Compaction<'_> {
+    /// Whether anything is another than before.
+    pub fn is_change(&self) -> bool {
+        self.summary.is_some() || !self.edits.is_empty()
+    }
+}
+
+impl Compactor<'_> {
+    /// What is to be done with a conversation.
+    ///
+    /// # Errors
+    /// With its arguments cut it is no conversation.
+    pub fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
+        Ok(fit(decide(transcript, self.policy, arena)?, self.policy))
+    }
+
+    /// Does it: has the summary written, and makes the edits.
+    pub fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
+        let attempt = if fitted.plan.cutoff > 0 { summarize(self, source, &fitted) } else { Attempt::default() };
+        self.rewrite(source, fitted, attempt)
+    }
+
+    /// The compaction that a plan comes to which is not carried out.
+    pub fn refused<'t>(&self, fitted: FittedPlan<'t>, failure: anyhow::Error) -> Compaction<'t> {
+        self.rewrite("", fitted, Attempt { failure: Some(failure), ..Attempt::default() })
+    }
+
+    /// The last step: the edits, and the account of it all.
+    fn rewrite<'t>(&self, source: &str, fitted: FittedPlan<'t>, attempt: Attempt) -> Compaction<'t> {
+        let Attempt { summary, archived, bill, redactor, facts, error, failure } = attempt;
+        let account = Account {
+            bill,
+            tokens_before: self.counts.then(|| fitted.tokens(self.policy)),
+            redacted: redactor.as_ref().map(|redactor| redactor.counts().clone()),
+            error,
+            ..Account::default()
+        };
+        let plan = fitted.plan.clone();
+        let edits = Vec::new();
+        let mut done = Compaction { fitted, plan, summary, edits, archived, account, redactor, facts, failure };
+        if done.failure.is_none()
+            && let Err(failure) = self.edit(source, &mut done)
+        {
+            done.failure = Some(failure);
+        }
+        self.settle(source, &mut done);
+        done
+    }
+
+    fn edit(&self, source: &str, done: &mut Compaction<'_>) -> Result<()> {
+        match (&done.summary, done.plan.cutoff) {
+            (Some(_), _) => {
+                self.edit_what_stays(source, done);
+                offload::fit_results(self.policy, source, done)
+            }
+            (None, 0) => {
+                self.shorten(source, done);
+                if done.plan.triggered {
+                    offload::fit_results(self.policy, source, done)?;
+                }
+                let (arguments, results) = (!done.fitted.edits.is_empty(), !done.archived.files.is_empty());
+                self.tell(source, Happening::NotSummarized { arguments, results });
+                Ok(())
+            }
+            // There is no summary, and the history stays as it is.
+            (None, _) => Ok(()),
+        }
+    }
+
+    /// Edits a conversation of which nothing is summarized; thinking behind the first of its edits may go.
+    fn shorten(&self, source: &str, done: &mut Compaction<'_>) {
+        let transcript = done.fitted.transcript;
+        done.edits.clone_from(&done.fitted.edits);
+        let messages = transcript.messages.len();
+        let behind = done.edits.first().map_or(messages, |edit| thinking::message_at(transcript, edit) + 1);
+        let reader = self.policy.reader_name();
+        let removal = thinking::removal(transcript, behind..messages, self.policy.thinking, reader);
+        self.tell(source, Happening::Thinking(&removal));
+        done.plan.emptied.clone_from(&removal.emptied);
+        done.edits.extend(removal.all_edits(transcript));
+        rewrite::sort(&mut done.edits);
+    }
+
+    /// Edits the messages that stay beside a summary.
+    fn edit_what_stays(&self, source: &str, done: &mut Compaction<'_>) {
+        let FittedPlan { transcript, edits, late_edits, thinking, .. } = &done.fitted;
+        let edits = edits.iter().chain(late_edits).filter(|edit| stays(transcript, &done.plan, edit));
+        done.edits = edits.cloned().collect();
+        self.tell(source, Happening::Thinking(thinking));
+        // DeepAgents removes what it knows to be bound, whatever the model.
+        let is_unbound = self.policy.ways.files && thinking.is_empty();
+        let removed = if is_unbound { reasoning::unbound(transcript, &done.plan) } else { thinking.edits.clone() };
+        done.edits.extend(removed);
+        rewrite::sort(&mut done.edits);
+        done.plan.emptied.clone_from(&thinking.emptied);
+    }
+
+    /// Accounts for what was done: tokens, money, and what went wrong.
+    fn settle(&self, source: &str, done: &mut Compaction<'_>) {
+        match &done.failure {
+            Some(failure) => done.account.error = Some(failure.to_string()),
+            None if self.counts && done.is_change() => {
+                done.account.tokens_after = Some(offload::left(self.policy, done));
+            }
+            None => {}
+        }
+        let Compaction { account, redactor: masks, fitted, .. } = done;
+        if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), done.summary.is_some())
+        {
+            let economy = economy::actual(self.policy, before, after, &account.bill);
+            self.tell(source, Happening::Economy(&economy));
+            account.economy = Some(economy);
+        }
+        if let Some(error) = account.error.take_if(|_| self.policy.redact) {
+            // What a server or a command says in an error can be of the conversation.
+            let masks = masks.get_or_insert_with(|| redactor(fitted.transcript));
+            account.error = Some(masks.mask(&error).into_owned());
+        }
+    }
+
+    fn tell(&self, source: &str, what: Happening<'_>) {
+        (self.listen)(source, what);
+    }
+}
+
+/// Whether an edit falls into a message that stays.
+fn stays(transcript: &Transcript<'_>, plan: &Plan, edit: &Edit) -> bool {
+    let after = transcript.messages.partition_point(|message| message.span().start <= edit.range.start);
+    let index = after.saturating_sub(1);
+    index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok()
+}

@@ -1,0 +1,185 @@
+//! All that decides what becomes of a conversation: where it is cut, how it is counted, and how a summary is asked for.
+
+use std::path::PathBuf;
+
+use crate::plan::Policy;
+use crate::plan::economy::{Billed, Prices};
+use crate::rewrite::arguments::Truncation;
+use crate::rewrite::thinking::Thinking;
+use crate::summary::exchange::Usage;
+use crate::summary::prompt::Template;
+use crate::summary::recipe::Recipe;
+use crate::tokens::Counter;
+use crate::tokens::models::Model;
+use crate::transcript::formats::SummaryRole;
+
+/// What is to become of conversations.
+#[derive(Debug, Clone)]
+pub struct CompactionPolicy {
+    /// Where they are cut. The smallest size of a summary depends on the format, and is found for each.
+    pub cut: Policy,
+    /// How tokens are counted.
+    pub counter: Counter,
+    /// The model that will read the result, where it is named.
+    pub reader: Option<Model>,
+    /// How old arguments of tools are cut.
+    pub truncation: Option<Truncation>,
+    /// What becomes of signed thinking behind history that has changed.
+    pub thinking: Thinking,
+    /// How a summary is written.
+    pub summary: SummaryPolicy,
+    /// Whether secrets are masked.
+    pub redact: bool,
+    /// Where what is cut away goes.
+    pub archive: Option<PathBuf>,
+    /// What a known system does besides.
+    pub ways: Ways,
+    /// What is written.
+    pub emit: Emit,
+    /// Why nothing is to be done, where that is so.
+    pub disabled: Option<String>,
+}
+
+impl CompactionPolicy {
+    /// The name of the model that reads on, where the user says so.
+    pub fn reader_name(&self) -> Option<&'static str> {
+        self.reader.map(|model| model.name)
+    }
+}
+
+/// How a summary is written.
+#[derive(Debug, Clone)]
+pub struct SummaryPolicy {
+    /// Who writes it.
+    pub summarizer: SummarizerKind,
+    /// What they are called in a report.
+    pub name: String,
+    /// What is known of the model that summarizes.
+    pub model: SummarizerModel,
+    /// The context window of the model that summarizes, in tokens, where it is known; else the reader's.
+    pub window: Option<u64>,
+    /// How it is asked for.
+    pub recipe: Recipe,
+    /// The prompt.
+    pub template: Template,
+    /// What the user gave it with, if it is not the built-in one.
+    pub template_from: Option<&'static str>,
+    /// How much of the end of the history the summarizer is sent, in tokens.
+    pub trim_tokens: Option<u64>,
+    /// Its size, in tokens.
+    pub tokens: u64,
+    /// The role of its message.
+    pub role: SummaryRole,
+    /// Tokens that facts may have which are appended to a model's summary.
+    pub ledger: u64,
+    /// Which summaries are accepted.
+    pub accept: Accept,
+    /// What is done where there is none.
+    pub on_error: OnError,
+}
+
+impl SummaryPolicy {
+    /// Whether the embedded summarizer writes.
+    pub fn is_embedded(&self) -> bool {
+        self.summarizer == SummarizerKind::Embedded
+    }
+}
+
+/// Who writes summaries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummarizerKind {
+    /// The embedded summarizer.
+    Embedded,
+    /// A model behind an API.
+    Model,
+    /// A command, of which nothing is known.
+    Command,
+}
+
+/// What is done when the summarizer fails for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// The conversation fails.
+    Fail,
+    /// It stays unchanged.
+    Passthrough,
+    /// The embedded summarizer is used.
+    Extractive,
+    /// The text of the error takes the place of the summary; the history is lost.
+    Embed,
+}
+
+/// Which summaries are accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accept {
+    /// Those that are not empty, not cut off by their length limit, and smaller than what they replace.
+    Smaller,
+    /// All.
+    Any,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emit {
+    /// The transcript in its own format.
+    Messages,
+    /// The update of a `LangGraph` state.
+    Update,
+}
+
+/// What a system does besides cutting and summarizing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ways {
+    /// It knows `LangChain`'s messages: they must be what `LangChain` converts without an error, and are estimated as it
+    /// does whatever the model's own tokenizer, of which there is only one.
+    pub langchain: bool,
+    /// The estimate's characters a token, whatever the model.
+    pub characters: Option<f64>,
+    /// The estimate counts a list of content as langchain-core 1.2.7 does.
+    pub repr_lists: bool,
+    /// The history goes to a file that the summary names, pictures and other data to files beside it, and what is kept
+    /// must fit the model's input.
+    pub files: bool,
+    /// A summary message has the mark by which `LangChain` knows its own.
+    pub marks: bool,
+    /// A summary is put back in a fence.
+    pub fences: bool,
+}
+
+/// What is known of the model that summarizes, by tcompact's own recipe.
+#[derive(Debug, Clone, Copy)]
+pub struct SummarizerModel {
+    /// Its context window in tokens, where that is known.
+    pub window: Option<u64>,
+    /// How its tokens are counted, as well as is known.
+    pub counter: Counter,
+    /// The size that it is asked for, in tokens.
+    pub asked_tokens: u64,
+    /// Tokens that it gets for what it thinks before.
+    pub thought_tokens: u64,
+    /// The longest answer that it can write, in tokens, where that is known.
+    pub most_tokens: Option<u64>,
+    /// US dollars that it takes for a million tokens of input and of output, where these are known.
+    pub prices: Option<(f64, f64)>,
+}
+
+impl SummarizerModel {
+    /// The same model, of which its server said how many tokens it reads at once.
+    #[must_use]
+    pub fn within(self, window: u64) -> Self {
+        let quarter = (window / 4).max(1);
+        let (asked_tokens, thought_tokens) = (self.asked_tokens.min(quarter), self.thought_tokens.min(quarter));
+        SummarizerModel { window: Some(window), asked_tokens, thought_tokens, ..self }
+    }
+
+    /// What tokens cost: as the provider says, or by the table.
+    pub fn billed(&self, usage: Usage) -> Billed {
+        let by_table = Prices { writer: self.prices, ..Prices::default() }.of_summary(usage.input, usage.output);
+        Billed {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            reasoning_tokens: usage.reasoning,
+            cost_usd: usage.cost.or(by_table),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The summarizer of a run: no core is held while it is waited for, and what it has written is kept where the user wants
+//! that.
+
+use crate::events::{Event, Listener};
+use crate::llm::Summarizer;
+use crate::llm::cache::{Cache, Kept};
+use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Remembered, Reply, Request, SummaryBackend};
+use crate::wording::reason;
+
+use crate::engine::listeners::tell;
+use crate::engine::ordered_output::Semaphore;
+
+/// A summarizer as the workers of a run ask it.
+pub(super) struct RunBackend<'a> {
+    /// Whoever answers.
+    pub(super) summarizer: &'a Summarizer,
+    /// The cores, of which the caller holds one.
+    pub(super) cores: &'a Semaphore,
+    /// Where answers are kept.
+    pub(super) cache: Option<&'a Cache>,
+    pub(super) listener: &'a dyn Listener,
+}
+
+impl SummaryBackend for RunBackend<'_> {
+    fn answer(&self, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
+        self.cores.without(|| self.summarizer.answer(request, bill))
+    }
+
+    fn remembered(
+        &self,
+        request: &Request,
+        is_usable: &dyn Fn(&Reply) -> bool,
+        ask: &mut dyn FnMut() -> Result<Reply, NoAnswer>,
+    ) -> Result<Remembered, NoAnswer> {
+        let asked = |reply| Remembered { reply, is_kept: false };
+        let Some(cache) = self.cache else { return ask().map(asked) };
+        let identity = self.summarizer.identity(request);
+        let _alone = self.cores.without(|| cache.alone(&identity));
+        match cache.get(&identity) {
+            Some(Kept::Reply(reply)) if is_usable(&reply) => return Ok(Remembered { reply, is_kept: true }),
+            Some(Kept::TooLong { window }) => {
+                let message = "the history is too long for the model, as --cache has it".to_owned();
+                return Err(NoAnswer { window, ..NoAnswer::new(FailureKind::TooLong, message) });
+            }
+            _ => {}
+        }
+        let room = match cache.reserve(&identity, request.limit) {
+            Ok(room) => Some(room),
+            Err(error) if cache.must_keep() => {
+                let why = reason(&error);
+                let message = format!("a summary could not be kept: {why}; make room, and run again with --resume");
+                return Err(NoAnswer::new(FailureKind::Setup, message));
+            }
+            Err(error) => {
+                tell(self.listener, Event::NotCached(&error));
+                None
+            }
+        };
+        let answer = ask();
+        let kept = match &answer {
+            Ok(reply) if is_usable(reply) => Some(Kept::Reply(reply.clone())),
+            Err(none) if none.too_long() => Some(Kept::TooLong { window: none.window }),
+            _ => None,
+        };
+        if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
+            tell(self.listener, Event::NotCached(&error));
+        }
+        answer.map(asked)
+    }
+}

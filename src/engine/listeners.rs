@@ -1,0 +1,49 @@
+//! Who listens to a run: lines on standard error, the report, the page and the progress bar.
+
+use anyhow::Result;
+
+use crate::events::{Event, Listener};
+use crate::report::html::PageInTheMaking;
+use crate::report::json::Report;
+use crate::report::progress::Progress;
+use crate::report::reporter::Reporter;
+use crate::settings::Settings;
+
+use crate::engine::page;
+
+/// All who listen to a run.
+pub(super) struct Listeners {
+    pub(super) reporter: Reporter,
+    pub(super) report: Report,
+    /// The page that shows what was done, where there is to be one.
+    pub(super) page: Option<PageInTheMaking>,
+    pub(super) progress: Progress,
+}
+
+impl Listeners {
+    /// Those that the settings want, for a run over so many inputs.
+    pub(super) fn new(settings: &Settings, inputs: usize) -> Self {
+        Listeners {
+            reporter: Reporter::new(settings.voice.volume),
+            report: Report::new(settings.output.report.as_deref()),
+            page: page::begun(settings),
+            progress: Progress::new(settings, inputs),
+        }
+    }
+}
+
+impl Listener for Listeners {
+    fn hear(&self, event: &Event<'_>) -> Result<()> {
+        let others: [Option<&dyn Listener>; 3] =
+            [Some(&self.reporter), Some(&self.progress), self.page.as_ref().map(|page| page as &dyn Listener)];
+        // A report that cannot be written keeps nobody else from what happens.
+        let reported = self.report.hear(event);
+        others.into_iter().flatten().try_for_each(|listener| listener.hear(event)).and(reported)
+    }
+}
+
+/// Tells what happens, where nobody can fail to take notice.
+pub(super) fn tell(listener: &dyn Listener, event: Event<'_>) {
+    // Only what is done is written to where that can fail.
+    let _ = listener.hear(&event);
+}

@@ -1,0 +1,411 @@
+//! What is made of one input, before it is written: each of its conversations goes its way (`crate::compact`), and what
+//! comes of it is told, counted and put together.
+
+use std::borrow::Cow;
+use std::mem;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::compact::{
+    Archived, ChangedConversation, Compaction, CompactionPolicy, Compactor, Emit, FittedPlan, Happening, certain_files,
+    economy, kept,
+};
+use crate::events::{Conversation, Drawn, Event, Listener, Saving, Status};
+use crate::exit::Failure;
+use crate::fault::{self, Part};
+use crate::files::append;
+use crate::files::input::Input;
+use crate::plan::economy::Economy;
+use crate::report::diff::Diff;
+use crate::report::html::PageInTheMaking;
+use crate::report::json::DryRun;
+use crate::report::terminal;
+use crate::rewrite::{self, Edit};
+use crate::sanitize::sanitize_line;
+use crate::settings::{Action, Explain, Settings, Volume};
+use crate::summary::exchange::SummaryBackend;
+use crate::transcript::framing::Document;
+use crate::transcript::view::Arena;
+use crate::transcript::{Transcript, coercion};
+use crate::wording::readable_source;
+
+use crate::engine::account::reported;
+use crate::engine::listeners::tell;
+use crate::engine::outcome::{Outcome, Rewritten};
+use crate::engine::read::{json, read, source_name};
+use crate::engine::{archive, check, page};
+
+/// An input to be worked on, and all that decides what is made of it.
+#[derive(Clone, Copy)]
+pub(super) struct InputTask<'r> {
+    pub(super) input: &'r Input,
+    pub(super) settings: &'r Settings,
+    /// What is to become of its conversations.
+    pub(super) policy: &'r CompactionPolicy,
+    /// Who writes summaries, unless the policy names the embedded summarizer.
+    pub(super) backend: &'r dyn SummaryBackend,
+    pub(super) listener: &'r dyn Listener,
+    /// The page that shows what was done, where there is to be one.
+    pub(super) page: Option<&'r PageInTheMaking>,
+    /// Whether there is or could be more than one input, so that each is named.
+    pub(super) many: bool,
+}
+
+impl<'r> InputTask<'r> {
+    /// An input by itself.
+    pub(super) fn alone(
+        settings: &'r Settings,
+        input: &'r Input,
+        backend: &'r dyn SummaryBackend,
+        listener: &'r dyn Listener,
+    ) -> Self {
+        InputTask { input, settings, policy: &settings.policy, backend, listener, page: None, many: false }
+    }
+}
+
+impl InputTask<'_> {
+    /// What is made of the input, or of lines of one: of what is repaired, where that is wanted. What became of each
+    /// conversation is added to `conversations`, also where another fails.
+    ///
+    /// # Errors
+    /// It cannot be read or repaired, or there is no summary and the settings do not say what to put in its place.
+    pub(super) fn made(&self, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
+        if self.settings.action == Action::Check {
+            return Ok(Outcome { breaches: check::check(self)?, ..Outcome::default() });
+        }
+        let mut archived = Archived::default();
+        let mut whole = Cow::Borrowed(self.input);
+        if let Some(how) = self.settings.repair {
+            archived = check::repair(self, whole.to_mut(), how)?;
+        }
+        let task = InputTask { input: &whole, ..*self };
+        let may_archive = !self.settings.output.archive_chosen && self.policy.archive.is_some();
+        if may_archive && self.settings.action != Action::Diff && task.cuts()? {
+            archive::check(self.settings, self.policy, &[])?;
+        }
+        let mut outcome = task.process(conversations)?;
+        archived.extend(mem::take(&mut outcome.archived));
+        // When it is written, what was repaired is no longer there, and lines are not either.
+        if matches!(whole, Cow::Owned(_)) || self.input.as_lines {
+            outcome.made = Rewritten::Text(mem::take(&mut outcome.made).text(&whole.text));
+        }
+        Ok(Outcome { changed: outcome.made.changes(&self.input.text), archived, ..outcome })
+    }
+
+    /// Whether anything in the input would be changed, as far as that is known before.
+    pub(super) fn changes(&self) -> bool {
+        self.settings.repair.is_some() || self.policy.truncation.is_some() || self.cuts().unwrap_or(true)
+    }
+
+    /// Whether anything in the input would be cut.
+    fn cuts(&self) -> Result<bool> {
+        let source = json(self.input)?;
+        let document = read(&self.settings.input, self.policy, self.input, &source)?;
+        let cuts = |transcript| {
+            let arena = Arena::default();
+            let plan = self.compactor(&|_, _| ()).plan(transcript, &arena);
+            plan.is_ok_and(|fitted| fitted.plan.cutoff > 0)
+        };
+        Ok(document.transcripts.iter().any(cuts))
+    }
+
+    /// Makes the result of the input; writes nothing.
+    ///
+    /// # Errors
+    /// The input cannot be read, or there is no summary and the settings do not say what to put in its place.
+    pub(super) fn process(&self, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
+        let source = json(self.input)?;
+        let document = read(&self.settings.input, self.policy, self.input, &source)?;
+        self.check_messages(&document)?;
+        if let Some(line) = document.broken_off {
+            self.tell(Event::BrokenOff { source: &self.input.name, line });
+        }
+        match self.settings.action {
+            Action::DryRun { json, preview } => self.dry_run(&document, (json, preview), conversations),
+            Action::Diff => self.diff(&document, conversations),
+            Action::Compact | Action::Check => self.compact(&document, conversations),
+        }
+    }
+
+    /// Compacts each conversation.
+    fn compact(&self, document: &Document<'_>, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
+        let mut changed: Vec<ChangedConversation<'_, '_>> = Vec::new();
+        let (mut updates, mut compacted) = (String::new(), false);
+        for transcript in &document.transcripts {
+            let arena = Arena::default();
+            let source = source_name(self.input, transcript);
+            let done = self.compacted(document, &source, transcript, &arena, conversations)?;
+            if !done.is_change() {
+                updates.push_str(&rewrite::no_update());
+                continue;
+            }
+            let Compaction { plan, summary, edits, archived, .. } = done;
+            let placed = summary.as_ref().map(|summary| &summary.placed);
+            compacted |= placed.is_some();
+            if self.policy.emit == Emit::Update {
+                updates.push_str(&rewrite::update(transcript, &plan, placed, &edits));
+            }
+            let placed = placed.map(|placed| rewrite::placed(transcript, &plan, placed)).unwrap_or_default();
+            let edits = placed.into_iter().chain(edits).collect();
+            changed.push(ChangedConversation { transcript, source, edits, removed: plan.removed(), archived });
+        }
+        let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
+        rewrite::sort(&mut edits);
+        let archived = kept(self.policy, document.source, &edits, changed);
+        let made = match self.policy.emit {
+            Emit::Messages => Rewritten::Edited(edits),
+            Emit::Update => Rewritten::Text(updates),
+        };
+        Ok(Outcome { made, compacted, archived, ..Outcome::default() })
+    }
+
+    /// Draws what compacting each conversation takes away and puts in.
+    fn diff(&self, document: &Document<'_>, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
+        let (mut diffs, mut compacted) = (String::new(), false);
+        for transcript in &document.transcripts {
+            let arena = Arena::default();
+            let source = source_name(self.input, transcript);
+            let mut done = self.compacted(document, &source, transcript, &arena, conversations)?;
+            if !done.is_change() {
+                continue;
+            }
+            let masks = done.redactor.take();
+            let Compaction { plan, summary, edits, .. } = &done;
+            let summary = summary.as_ref().map(|summary| &summary.placed);
+            compacted |= summary.is_some();
+            let masked = self.policy.redact.then(|| page::both_masked(transcript, edits, masks, &arena)).transpose()?;
+            let (source, counter) = (source.as_str(), self.policy.counter);
+            diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits }.draw());
+        }
+        Ok(Outcome { made: Rewritten::Text(terminal::printed(diffs)), compacted, ..Outcome::default() })
+    }
+
+    /// Prints where each conversation would be cut, and shows the summary where that is wanted.
+    fn dry_run(
+        &self,
+        document: &Document<'_>,
+        (json, preview): (bool, bool),
+        conversations: &mut Vec<Conversation>,
+    ) -> Result<Outcome> {
+        let (mut text, mut compacted) = (String::new(), false);
+        for transcript in &document.transcripts {
+            let arena = Arena::default();
+            let source = source_name(self.input, transcript);
+            let fitted = self.compactor(&|_, _| ()).plan(transcript, &arena)?;
+            compacted |= fitted.plan.cutoff > 0;
+            let explain = self.explain(document);
+            let estimate = json || self.settings.voice.volume == Volume::Verbose || explain.is_some();
+            let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
+            self.tell_of_dry_run(&source, &fitted, worth.as_ref());
+            if explain.is_some() {
+                let mut row = Conversation::without_plan(&source, Status::Unchanged, None);
+                row.saving = self.drawn(explain, &source, &fitted, worth.as_ref());
+                conversations.push(row);
+            }
+            self.check_state(&source, &fitted)?;
+            let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| match json {
+                true => DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line(),
+                false if self.many => format!("{}\t{}\n", sanitize_line(&source), fitted.plan.cutoff),
+                false => format!("{}\n", fitted.plan.cutoff),
+            };
+            if !preview {
+                text.push_str(&line(&fitted, worth, None));
+                continue;
+            }
+            let done = self.previewed(&source, fitted)?;
+            let summary = done.summary.as_ref().map(|summary| summary.text.as_str());
+            if let Some(summary) = summary {
+                worth = done.account.economy.or(worth);
+                self.tell(Event::Previewed { source: &source, summary });
+            }
+            text.push_str(&line(&done.fitted, worth, summary));
+        }
+        Ok(Outcome { made: Rewritten::Text(text), compacted, ..Outcome::default() })
+    }
+
+    fn tell_of_dry_run(&self, source: &str, fitted: &FittedPlan<'_>, worth: Option<&Economy>) {
+        let reader = self.policy.reader_name();
+        self.tell(Event::Planned { source, plan: fitted, policy: self.policy });
+        if let Some(economy) = worth {
+            self.tell(Event::Estimated { source, economy, reader });
+        }
+        self.tell(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
+        self.tell(Event::Compacting { source, what: Happening::Thinking(&fitted.thinking), reader });
+    }
+
+    /// What a real run would make of a conversation; nothing else is made of it.
+    fn previewed<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Result<Compaction<'t>> {
+        let reader = self.policy.reader_name();
+        let is_cut = fitted.plan.cutoff > 0;
+        let listen = |source: &str, what: Happening<'_>| {
+            // What is planned was told already.
+            if !(is_cut && matches!(what, Happening::Thinking(_))) {
+                self.tell(Event::Compacting { source, what, reader });
+            }
+        };
+        if is_cut {
+            append::check_files(&certain_files(self.policy, &fitted))?;
+        }
+        let mut done = self.compactor(&listen).carry_out(source, fitted);
+        done.failure.take().map_or(Ok(done), Err)
+    }
+
+    /// One conversation's way, and what is told of it.
+    fn compacted<'t>(
+        &self,
+        document: &Document<'_>,
+        source: &str,
+        transcript: &'t Transcript<'t>,
+        arena: &'t Arena<'t>,
+        conversations: &mut Vec<Conversation>,
+    ) -> Result<Compaction<'t>> {
+        let began = Instant::now();
+        let reader = self.policy.reader_name();
+        let listen = |source: &str, what: Happening<'_>| self.tell(Event::Compacting { source, what, reader });
+        let compactor = self.compactor(&listen);
+        let fitted = compactor.plan(transcript, arena).inspect_err(|error| {
+            conversations.push(Conversation::without_plan(source, Status::Failed, Some(error.to_string())));
+        })?;
+        self.tell(Event::Planned { source, plan: &fitted, policy: self.policy });
+        if let Some(reason) = fitted.plan.reason.as_deref().filter(|_| fitted.plan.refused) {
+            self.tell(Event::Refused { source, reason });
+        }
+        let explain = self.explain(document);
+        let worth = explain.and_then(|_| economy::estimated(&fitted, self.policy));
+        let saving = self.drawn(explain, source, &fitted, worth.as_ref());
+        let mut done = match self.check_plan(source, &fitted) {
+            Ok(()) => compactor.carry_out(source, fitted),
+            Err(error) => compactor.refused(fitted, error),
+        };
+        let page = self.page_of(source, &mut done);
+        let told = reported(self.settings, self.policy, source, &done, began.elapsed());
+        let saving = saving.map(|one| Saving { saved: told.saved, ..one });
+        conversations.push(Conversation { saving, page, ..told });
+        match done.failure.take().map(anyhow::Error::downcast::<Failure>) {
+            None => Ok(done),
+            Some(Ok(failure)) => Err(failure.reported(true).into()),
+            Some(Err(error)) => Err(error),
+        }
+    }
+
+    /// Has a conversation drawn, or gives what a table shows of it.
+    fn drawn(
+        &self,
+        explain: Option<Explain>,
+        source: &str,
+        plan: &FittedPlan<'_>,
+        economy: Option<&Economy>,
+    ) -> Option<Saving> {
+        match explain? {
+            Explain::Picture => {
+                self.tell(Event::Explained { source, plan, policy: self.policy, economy });
+                None
+            }
+            Explain::Table => Some(Saving {
+                source: readable_source(source).into_owned(),
+                messages: plan.seen.messages.len(),
+                tokens: plan.tokens(self.policy),
+                saved: plan.tally.sum(&plan.plan.summarized()),
+            }),
+        }
+    }
+
+    /// Refuses before a summary is paid for what could not be written or emitted afterwards.
+    fn check_plan(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
+        if fitted.plan.cutoff == 0 {
+            return Ok(());
+        }
+        self.tell(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
+        append::check_files(&certain_files(self.policy, fitted))?;
+        self.check_state(source, fitted)
+    }
+
+    /// What a page shows of a conversation, where it shows it.
+    fn page_of(&self, source: &str, done: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
+        self.page.filter(|page| done.failure.is_none() && page.may_draw(done.account.lost()))?;
+        // A page is worth no result: a fault costs only what it would show.
+        fault::caught(Part::Page, || page::drawn(self.policy, source, done)).unwrap_or_else(|fault| {
+            self.tell(Event::NotDrawn { source, fault: &fault });
+            None
+        })
+    }
+
+    fn compactor<'c>(&'c self, listen: &'c dyn Fn(&str, Happening<'_>)) -> Compactor<'c> {
+        let InputTask { settings, policy, backend, .. } = *self;
+        let (counts, keeps_facts) = (settings.needs_costs(), settings.output.html.is_some());
+        Compactor { policy, backend, listen, counts, keeps_facts }
+    }
+
+    pub(super) fn tell(&self, event: Event<'_>) {
+        tell(self.listener, event);
+    }
+
+    /// How a conversation of a document is drawn, if it is.
+    fn explain(&self, document: &Document<'_>) -> Option<Explain> {
+        let several = self.many || self.input.as_lines || document.transcripts.len() > 1;
+        self.settings.voice.explain.then_some(if several { Explain::Table } else { Explain::Picture })
+    }
+
+    /// Refuses what the format cannot hold and, in the presets of `LangChain`, what `LangChain` does not take.
+    fn check_messages(&self, document: &Document<'_>) -> Result<()> {
+        check_role(self.policy, document)?;
+        check_emit(self.policy, document)?;
+        if !self.policy.ways.langchain {
+            return Ok(());
+        }
+        for transcript in &document.transcripts {
+            let refused = transcript.messages.iter().enumerate().find_map(|(index, message)| {
+                coercion::refusal(transcript.format.name(), message).map(|why| (index, why))
+            });
+            if let Some((index, why)) = refused {
+                let source = readable_source(&self.input.name);
+                let message = format!("{source}: message {index} {why}; without --preset it is read all the same");
+                return Err(Failure::unreadable(message).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to make an update of messages that no `LangGraph` state takes, before a summary is paid for.
+    fn check_state(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
+        let refused = || rewrite::refused_by_state(fitted.seen, &fitted.plan);
+        let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
+        let Some((index, why)) = refused else { return Ok(()) };
+        let advice = "no LangGraph state takes it; leave --emit update out";
+        let message = format!("{}: message {index} {why}, so that {advice}", readable_source(source));
+        Err(Failure::unreadable(message).into())
+    }
+}
+
+fn check_role(policy: &CompactionPolicy, document: &Document<'_>) -> Result<()> {
+    let role = policy.summary.role;
+    match document.transcripts.iter().find(|transcript| !transcript.format.summary_roles().contains(&role)) {
+        None => Ok(()),
+        Some(transcript) => {
+            let roles: Vec<&str> = transcript.format.summary_roles().iter().map(|role| role.name()).collect();
+            Err(Failure::usage(format!(
+                "--summary-role {}: a summary in the format {} can only be of role {}; give --summary-role {}",
+                role.name(),
+                transcript.format.name(),
+                roles.join(" or "),
+                roles[0]
+            ))
+            .into())
+        }
+    }
+}
+
+/// Refuses the update of a state in a format that no `LangGraph` state has.
+fn check_emit(policy: &CompactionPolicy, document: &Document<'_>) -> Result<()> {
+    let without = |transcript: &&Transcript<'_>| transcript.format.remove_all().is_none();
+    match document.transcripts.iter().find(without).filter(|_| policy.emit == Emit::Update) {
+        None => Ok(()),
+        Some(transcript) => Err(Failure::usage(format!(
+            "--emit update: a LangGraph state holds no messages of the format {}; leave it out",
+            transcript.format.name()
+        ))
+        .into()),
+    }
+}

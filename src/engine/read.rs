@@ -1,0 +1,62 @@
+//! The conversations of an input, and why there are none.
+
+use anyhow::Result;
+
+use crate::compact::CompactionPolicy;
+use crate::exit::Failure;
+use crate::files::input::{self, Input};
+use crate::plan::mark_summaries;
+use crate::rewrite::thinking;
+use crate::settings::InputSettings;
+use crate::transcript::Transcript;
+use crate::transcript::framing::{self, Document, Lines, ReadError};
+use crate::transcript::source::Source;
+use crate::wording::readable_source;
+
+/// The JSON that an input is.
+pub(super) fn json(input: &Input) -> Result<Source<'_>> {
+    Ok(Source::of(&input.text).map_err(|error| unreadable(input, error.into()))?)
+}
+
+/// The conversations in the JSON of an input.
+pub(super) fn read<'a>(
+    settings: &InputSettings,
+    policy: &CompactionPolicy,
+    input: &Input,
+    source: &'a Source<'a>,
+) -> Result<Document<'a>> {
+    let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
+    let mut document = framing::read(source, settings.from, lines).map_err(|error| unreadable(input, error))?;
+    framing::check_foreign(&document).map_err(|error| unreadable(input, error))?;
+    for transcript in &mut document.transcripts {
+        transcript.line = transcript.line.map(|line| line + input.lines_before);
+        mark_summaries(transcript, &policy.cut);
+        thinking::release(transcript, policy.thinking, policy.reader_name());
+    }
+    Ok(document)
+}
+
+fn unreadable(input: &Input, error: ReadError) -> Failure {
+    let other_file = match &error {
+        ReadError::Empty | ReadError::NoTranscript { .. } => true,
+        ReadError::Syntax(_) => !input::is_json_by_name(&input.name),
+        ReadError::Foreign { .. } | ReadError::Ambiguous { .. } => false,
+    };
+    let next = match &error {
+        ReadError::Ambiguous { .. } => Some("--from FORMAT, one of these"),
+        ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
+        _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd"),
+    };
+    let why = error.after(input.lines_before).to_string();
+    let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));
+    let failure = failure.of_other_file(other_file.then_some(why));
+    next.into_iter().fold(failure, Failure::try_next)
+}
+
+/// The name of a conversation: its source, and its line where the source holds one a line.
+pub(super) fn source_name(input: &Input, transcript: &Transcript<'_>) -> String {
+    match transcript.line {
+        Some(line) => format!("{}:{line}", input.name),
+        None => input.name.clone(),
+    }
+}

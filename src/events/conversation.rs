@@ -1,0 +1,170 @@
+//! What became of a conversation, as plain data: it is known where the conversation is at hand, and told in its turn.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::plan::economy::{Billed, Economy};
+use crate::summary::ledger::Kind;
+
+/// What became of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// A summary took the place of its history.
+    Compacted,
+    /// Its history is there as it was.
+    Unchanged,
+    /// There is no result.
+    Failed,
+    /// It was not looked at: it is finished already, or no transcript.
+    Skipped,
+}
+
+/// A conversation as `--report` tells it: the keys of the dry run, and what came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Conversation {
+    /// The object of the dry run.
+    #[serde(flatten)]
+    pub plan: Value,
+    /// What became of it.
+    pub status: Status,
+    /// Tokens of the summary message.
+    pub summary_tokens: Option<u64>,
+    /// Tokens of the conversation afterwards, counted as `tokens` are.
+    pub tokens_after: Option<u64>,
+    /// Who wrote the summary, or was asked to.
+    pub provider: Option<String>,
+    /// What the provider counts.
+    pub usage: Option<Billed>,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// How many of them repeated one that failed.
+    pub retries: u64,
+    /// Answers from the cache.
+    pub cached: u64,
+    /// What is saved and what it cost, where a summary took the place of the history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub economy: Option<Economy>,
+    /// Places where secrets were masked, by what stood there; only with `--redact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<BTreeMap<&'static str, u64>>,
+    /// Milliseconds from the reading of it to the end.
+    pub elapsed_ms: u64,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// Tokens that it has less now.
+    #[serde(skip)]
+    pub saved: u64,
+    /// What it loses, where a table is to tell.
+    #[serde(skip)]
+    pub saving: Option<Saving>,
+    /// What a page shows of it, where one is to.
+    #[serde(skip)]
+    pub page: Option<Arc<Drawn>>,
+}
+
+impl Conversation {
+    /// Tokens before and after, where there is a result and both are known.
+    pub fn sizes(&self) -> Option<(u64, u64)> {
+        let after = self.tokens_after.filter(|_| self.status != Status::Failed);
+        self.plan.get("tokens").and_then(Value::as_u64).zip(after)
+    }
+
+    /// How many tokens less that is.
+    pub fn lost(&self) -> u64 {
+        self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
+    }
+
+    /// An input that no conversation of became anything.
+    pub fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
+        Conversation {
+            plan: json!({"source": source}),
+            status,
+            summary_tokens: None,
+            tokens_after: None,
+            provider: None,
+            usage: None,
+            requests: 0,
+            retries: 0,
+            cached: 0,
+            economy: None,
+            redacted: None,
+            elapsed_ms: 0,
+            error,
+            saved: 0,
+            saving: None,
+            page: None,
+        }
+    }
+
+    /// The same, if its file could not be written.
+    #[must_use]
+    pub fn not_written(self, why: &str) -> Self {
+        match self.status {
+            Status::Failed => self,
+            _ => {
+                let error = Some(format!("nothing was written: {why}"));
+                Conversation { status: Status::Failed, error, economy: None, ..self }
+            }
+        }
+    }
+}
+
+/// What a conversation loses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saving {
+    /// Its name.
+    pub source: String,
+    /// Its messages.
+    pub messages: usize,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Tokens that it has less, or those that would be summarized.
+    pub saved: u64,
+}
+
+/// What a page shows of a conversation beside its row. It is made while the conversation is there, and goes with its report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawn {
+    /// Messages afterwards.
+    pub messages: usize,
+    /// What was decided, and why.
+    pub decision: String,
+    /// The picture, as markup.
+    pub picture: String,
+    /// What was put in: who speaks, and what is said. Empty where nothing was.
+    pub summary: Vec<(String, String)>,
+    /// The facts in what went, the most important first.
+    pub facts: Vec<Fact>,
+    /// Where what was cut away went.
+    pub archive: Option<String>,
+    /// Files that were written beside an archive.
+    pub files: usize,
+}
+
+/// A fact of the ledger, and whether it was kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// What it is.
+    pub kind: Kind,
+    /// What it is about, and the fact itself.
+    pub text: String,
+    /// The index of its message, unless an earlier summary carried it on.
+    pub message: Option<usize>,
+    /// Where it is now.
+    pub place: FactPlace,
+}
+
+/// Where a fact is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FactPlace {
+    /// In the words of the summary.
+    Summary,
+    /// Appended to the summary, which lacked it.
+    Appended,
+    /// Nowhere.
+    Gone,
+}

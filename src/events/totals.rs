@@ -1,0 +1,136 @@
+//! What came of the inputs of a run together.
+
+use crate::wording::counted;
+
+use crate::events::{Conversation, Saving, Status};
+
+/// Conversations that are told of by themselves.
+const MOST: usize = 10;
+
+/// What came of the inputs of a run.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Totals {
+    /// Files in which something was compacted.
+    pub compacted: u64,
+    /// Files that are as they were.
+    pub unchanged: u64,
+    /// Files without a result.
+    pub failed: u64,
+    /// Files that an earlier run has finished.
+    pub finished: u64,
+    /// Files that are as they were since their summarizer failed.
+    pub passed_through: u64,
+    /// What was found and is no transcript.
+    pub left_out: u64,
+    /// Tokens that are no longer there.
+    pub saved: u64,
+    /// Requests that were sent.
+    pub requests: u64,
+    /// Answers from the cache.
+    pub cached: u64,
+    /// US dollars, as far as they are known.
+    pub cost: f64,
+    /// The conversations that lose most, where that is to be told.
+    pub largest: Largest,
+}
+
+impl Totals {
+    /// Adds what conversations took and saved.
+    pub fn add(&mut self, conversations: &[Conversation]) {
+        for conversation in conversations {
+            self.requests += conversation.requests;
+            self.cached += conversation.cached;
+            self.cost += conversation.usage.and_then(|usage| usage.cost_usd).unwrap_or(0.0);
+            if conversation.status == Status::Compacted {
+                self.saved += conversation.saved;
+            }
+            if let Some(saving) = conversation.saving.as_ref().filter(|_| conversation.status != Status::Failed) {
+                self.largest.add(saving);
+            }
+        }
+    }
+
+    /// Adds what another has.
+    pub fn join(&mut self, other: &Totals) {
+        self.saved += other.saved;
+        self.requests += other.requests;
+        self.cached += other.cached;
+        self.cost += other.cost;
+        self.largest.join(&other.largest);
+    }
+
+    /// What was saved and what it cost.
+    pub fn gain(&self) -> String {
+        let mut gain = format!("{} tokens saved", self.saved);
+        if self.requests > 0 || self.cached > 0 {
+            gain.push_str(&format!(", {}", counted(self.requests, "request")));
+        }
+        if self.cached > 0 {
+            gain.push_str(&format!(", {} from the cache", counted(self.cached, "answer")));
+        }
+        if self.cost > 0.0 {
+            gain.push_str(&format!(", ${:.4}", self.cost));
+        }
+        gain
+    }
+
+    /// All of it in a sentence.
+    pub fn sentence(&self) -> String {
+        let counts = [
+            (self.compacted, "compacted"),
+            (self.unchanged, "unchanged"),
+            (self.passed_through, "left as they are, since their summarizer failed"),
+            (self.finished, "finished by an earlier run"),
+            (self.failed, "failed"),
+            (self.left_out, "left out (no transcripts, links or copies)"),
+        ];
+        let told: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
+        let files = counted(files, "file");
+        let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+        format!("{files}{told}; {}", self.gain())
+    }
+}
+
+/// The conversations of a batch that lose most, the most first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Largest {
+    /// Of these, a few.
+    pub rows: Vec<Saving>,
+    /// How many there are.
+    pub conversations: u64,
+    /// How many lose anything.
+    pub smaller: u64,
+    /// Tokens that all of them lose.
+    pub saved: u64,
+}
+
+impl Largest {
+    /// Adds a conversation.
+    pub fn add(&mut self, saving: &Saving) {
+        self.conversations += 1;
+        if saving.saved == 0 {
+            return;
+        }
+        self.smaller += 1;
+        self.saved += saving.saved;
+        self.put(saving);
+    }
+
+    /// Adds the conversations of another batch.
+    pub fn join(&mut self, other: &Largest) {
+        self.conversations += other.conversations;
+        self.smaller += other.smaller;
+        self.saved += other.saved;
+        other.rows.iter().for_each(|row| self.put(row));
+    }
+
+    fn put(&mut self, saving: &Saving) {
+        // Which comes first among equals must not depend on which was done first.
+        let before = |row: &Saving| (saving.saved, &row.source) < (row.saved, &saving.source);
+        let place = self.rows.partition_point(before);
+        self.rows.insert(place, saving.clone());
+        self.rows.truncate(MOST);
+    }
+}

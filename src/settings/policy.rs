@@ -1,0 +1,188 @@
+//! What is to become of conversations, as flags, presets and the table of models have it.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::Result;
+
+use crate::cli::Arguments;
+use crate::compact::{CompactionPolicy, SummaryPolicy, Ways};
+use crate::exit::Failure;
+use crate::plan::pins::Pin;
+use crate::plan::size::Size;
+use crate::plan::{self, Policy};
+use crate::rewrite::arguments::Truncation;
+use crate::summary::prompt::Template;
+use crate::summary::recipe::{Recipe, Trim};
+use crate::tokens::Counter;
+use crate::tokens::models::{self, Model};
+use crate::wording::reason;
+
+use crate::settings::names::find_model;
+use crate::settings::presets::{self, Preset};
+use crate::settings::summarizer::{in_table, kind, ledger, model, summarizer_name, writer_provider};
+
+/// The policy that some arguments make beside those of a preset.
+///
+/// # Errors
+/// The first value that cannot be used, by its flag.
+pub(super) fn policy(
+    arguments: &Arguments,
+    preset: &Preset,
+    summary_prompt: Option<(String, String)>,
+) -> Result<CompactionPolicy> {
+    let reader = arguments.for_model.as_deref().map(find_model).transpose()?;
+    let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)).ok());
+    // The systems of the presets know one model, which reads on and summarizes.
+    let known = reader.or(writer.filter(|_| preset.ways.langchain));
+    let context_window = arguments.context_window.or(known.map(|model| model.context_window));
+    let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
+    check_fractions(&triggers, arguments.keep, context_window)?;
+    check_pins(&arguments.pins)?;
+    // In the presets of LangChain it means a fixed summary, without a request.
+    if arguments.trim_tokens.0 == Some(0) && preset.recipe.trim == Trim::Own {
+        let why = "--trim-tokens 0: the summarizer would be sent nothing; give 1 or more, or none";
+        return Err(Failure::usage(why).about("trim-tokens").into());
+    }
+    let counter = counter(arguments.counter, known, preset);
+    let model = model(arguments, writer, counter);
+    let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe)?;
+    let archive = arguments.archive.clone();
+    Ok(CompactionPolicy {
+        cut: Policy {
+            triggers,
+            budget: context_window.filter(|_| preset.ways.files).map(presets::input_budget),
+            keep: arguments.keep,
+            pins: arguments.pins.clone(),
+            pairs: arguments.pairs,
+            context_window,
+            overhead_tokens: arguments.overhead_tokens,
+            summary_prefix: prefix(arguments.summary_prefix.clone()),
+            smallest_summary: 0,
+            rules: preset.rules,
+            provider: known.map(|model| model.provider).or_else(|| writer_provider(arguments)),
+        },
+        counter,
+        reader,
+        truncation: truncation(arguments.truncate_args, preset, context_window),
+        thinking: arguments.thinking,
+        summary: SummaryPolicy {
+            summarizer: kind(arguments),
+            name: summarizer_name(arguments),
+            model,
+            window: arguments.context_window.or(writer.map(|writer| writer.context_window)).or(context_window),
+            recipe: preset.recipe,
+            template,
+            template_from,
+            trim_tokens: arguments.trim_tokens.0,
+            tokens: arguments.summary_tokens,
+            role: arguments.summary_role,
+            ledger: ledger(arguments.ledger, model.asked_tokens),
+            accept: arguments.accept,
+            on_error: arguments.on_error,
+        },
+        redact: arguments.redact,
+        archive: archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(arguments)))),
+        // Who writes the words around a summary writes all of them.
+        ways: Ways { fences: preset.ways.fences && arguments.summary_prefix == plan::SUMMARY_PREFIX, ..preset.ways },
+        emit: arguments.emit,
+        disabled: None,
+    })
+}
+
+/// How tokens are counted: as the user says, or as the model that reads on counts.
+fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Counter {
+    let estimate = || match preset.ways.characters {
+        Some(characters) => Counter::Approx(characters),
+        None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
+    };
+    let told = || model.map_or(Counter::DEFAULT, |model| model.counter());
+    match given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { told() }) {
+        Counter::Approx(characters) if preset.ways.repr_lists => Counter::ApproxRepr(characters),
+        counter => counter,
+    }
+}
+
+/// When arguments of tools are cut. `DeepAgents` has its own sizes for that and looks at two tools only.
+fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Option<Truncation> {
+    let longest = usize::try_from(longest?).unwrap_or(usize::MAX);
+    if !preset.ways.files {
+        return Some(Truncation::before_the_cut(longest));
+    }
+    let sizes = match context_window {
+        Some(_) => (Size::Fraction(0.85), Size::Fraction(0.1)),
+        None => (Size::Messages(20), Size::Messages(20)),
+    };
+    Some(Truncation { tools: presets::WRITING_TOOLS, sizes: Some(sizes), ..Truncation::before_the_cut(longest) })
+}
+
+fn first_path(arguments: &Arguments) -> Option<&Path> {
+    arguments.paths.first().map(PathBuf::as_path)
+}
+
+/// Where `DeepAgents` would keep the history of a conversation, seen from the folder it works in.
+fn archive_of(path: Option<&Path>) -> PathBuf {
+    let name = path.and_then(Path::file_stem).filter(|stem| *stem != "-").unwrap_or("session".as_ref());
+    let mut file = name.to_owned();
+    file.push(".md");
+    Path::new("conversation_history").join(file)
+}
+
+/// The same for one of several inputs, whose names need not differ but for their folders.
+pub fn archive_among(path: &Path) -> PathBuf {
+    let folders = path.parent().into_iter().flat_map(Path::components);
+    let named: PathBuf = folders.filter(|part| matches!(part, Component::Normal(_))).collect();
+    let file = archive_of(Some(path));
+    file.parent().unwrap_or(Path::new("")).join(named).join(file.file_name().unwrap_or_default())
+}
+
+fn check_fractions(triggers: &[Vec<Size>], keep: Size, context_window: Option<u64>) -> Result<()> {
+    let of_trigger = triggers.iter().flatten().map(|size| ("trigger", *size));
+    let fraction = of_trigger.chain([("keep", keep)]).find(|(_, size)| matches!(size, Size::Fraction(_)));
+    match (fraction, context_window) {
+        (Some((flag, size)), None) => Err(Failure::usage(format!(
+            "--{flag} {size}: the context window is not known; name the model with --for or give --context-window"
+        ))
+        .about(flag)
+        .try_next(format!("tcompact --{flag} {size} --for gpt-4o"))
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+fn check_pins(pins: &[Pin]) -> Result<()> {
+    if pins.len() > 1 && pins.iter().any(|pin| matches!(pin, Pin::None)) {
+        return Err(Failure::usage("--pin none: it stands alone; leave it out or leave out the other --pin")
+            .about("pin")
+            .into());
+    }
+    Ok(())
+}
+
+/// The prefix with the blank line after it, unless it brings its own end.
+fn prefix(text: String) -> String {
+    if text.is_empty() || text.ends_with(char::is_whitespace) { text } else { text + "\n\n" }
+}
+
+/// The prompt's template, and what gave it.
+fn template(
+    arguments: &Arguments,
+    asked_tokens: u64,
+    summary_prompt: Option<(String, String)>,
+    recipe: &Recipe,
+) -> Result<(Template, Option<&'static str>)> {
+    if let Some((text, name)) = summary_prompt {
+        let template = Template::parse(&text, recipe.template);
+        return Ok((template.map_err(|what| Failure::usage(format!("{name} {what}")))?, Some("summary_prompt")));
+    }
+    let Some(path) = &arguments.prompt_file else {
+        return Ok((Template::built_in(recipe.built_in, asked_tokens), None));
+    };
+    let text = fs::read_to_string(path).map_err(|error| {
+        let message = format!("--prompt-file {} cannot be read: {}", path.display(), reason(&error));
+        Failure::usage(message).about("prompt-file")
+    })?;
+    let template = Template::parse(text.trim_start_matches('\u{feff}'), recipe.template)
+        .map_err(|what| Failure::usage(format!("--prompt-file {} {what}", path.display())).about("prompt-file"))?;
+    Ok((template, Some("--prompt-file")))
+}
