@@ -14,7 +14,7 @@ use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
 use crate::llm::adapt::{Change, Learned, Lesson, MOST_CHANGES};
-use crate::llm::complaint::parameter::{Complaint, complaint, is_given};
+use crate::llm::complaint::parameter::{Complaint, Wrong, complaint, is_given};
 use crate::llm::complaint::{asked_wait, kind, kind_of_answer, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::pace::Pace;
@@ -124,14 +124,19 @@ impl Wire {
                 None => {}
             }
             let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
+            let with = |why: String| {
+                let message = format!("{}; {why}", failed.message.trim_end_matches('.'));
+                Failed { message, ..failed.clone() }
+            };
             if is_given(complaint.path, &endpoint.request_json) {
-                let said = failed.message.trim_end_matches('.');
-                let message = format!("{said}; {} is what --request-json puts there", complaint.path);
-                return Err(Failed { message, ..failed });
+                return Err(with(format!("{} is what --request-json puts there", complaint.path)));
             }
             match self.learned.learn(endpoint, request, complaint, &body, &known) {
                 Lesson::New(change) => self.happens(Between::Change(&failed.message, &change)),
                 Lesson::Known => {}
+                Lesson::Nothing if complaint.what == Wrong::TooLarge => {
+                    return Err(with("--summary-tokens N asks for fewer".to_owned()));
+                }
                 Lesson::Nothing => return Err(failed),
             }
             changed += 1;
