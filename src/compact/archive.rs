@@ -7,13 +7,16 @@ use serde_json::{Value, json};
 
 use crate::plan::carried::ARCHIVED;
 use crate::rewrite::restoring::{Change, ways_back};
-use crate::rewrite::{Edit, apply};
+use crate::rewrite::{Edit, apply, media};
 use crate::transcript::Transcript;
 
 use crate::compact::policy::{CompactionPolicy, Emit};
 
+/// Whole files: where, and what is in them.
+pub type Files = Vec<(PathBuf, Vec<u8>)>;
+
 /// Folders of files beside an archive.
-pub(super) const MEDIA: &str = "media";
+const MEDIA: &str = "media";
 pub(super) const RESULTS: &str = "large_tool_results";
 /// The folder in which `DeepAgents` keeps its histories.
 const HISTORIES: &str = "conversation_history";
@@ -52,7 +55,7 @@ pub struct Archived {
     /// Histories, for the end of the archive.
     pub sections: Vec<Section>,
     /// Whole files beside it: where, and what is in them.
-    pub files: Vec<(PathBuf, Vec<u8>)>,
+    pub files: Files,
 }
 
 impl Archived {
@@ -149,4 +152,23 @@ impl ArchivePlace {
 /// Where the archive of a conversation is.
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
     policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.ways.files, line: transcript.line })
+}
+
+/// The edits that move data out of some messages, and the files it goes to, as `DeepAgents` does before it summarizes.
+pub(super) fn media_moved_out(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    indices: &[usize],
+    archive: Option<&ArchivePlace>,
+) -> (Vec<Edit>, Files) {
+    let Some(folder) = archive.filter(|_| policy.ways.files).map(|place| place.folder(MEDIA)) else {
+        return Default::default();
+    };
+    let (moved, files) = media::moved_out(transcript, indices, &shown(&folder));
+    (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
+}
+
+/// A path as messages name it.
+pub(super) fn shown(path: &Path) -> String {
+    path.display().to_string()
 }

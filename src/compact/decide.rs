@@ -11,8 +11,8 @@ use crate::transcript::view::Arena;
 
 use crate::compact::archive::{self, ArchivePlace};
 use crate::compact::masking::edited;
+use crate::compact::message::{introduced, message_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy};
-use crate::compact::summarize::{introduced, message_tokens};
 
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
 const SMALLEST_SUMMARY: &str = ".";

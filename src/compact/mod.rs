@@ -8,108 +8,41 @@
 
 mod archive;
 mod ask;
+mod compaction;
+mod context;
 mod decide;
 pub mod economy;
 mod fit;
 mod happening;
 mod masking;
+mod message;
 mod offload;
 mod policy;
 mod summarize;
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 
 use crate::plan::Plan;
-use crate::plan::economy::Economy;
-use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Edit, reasoning, thinking};
-use crate::summary::exchange::{Bill, SummaryBackend};
-use crate::summary::ledger::Ledger;
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
-pub use archive::{Archived, ChangedConversation, Section, is_lines, kept};
+pub use archive::{Archived, ChangedConversation, Files, Section, is_lines, kept};
+pub use compaction::{Account, Compaction};
+pub use context::CompactionContext;
 pub use decide::{Decision, decide};
 pub use fit::{FittedPlan, fit};
 pub use happening::Happening;
 pub use masking::{masked, redactor};
-pub use offload::{Files, certain_files};
-pub use policy::{Accept, CompactionPolicy, Emit, OnError, SummarizerKind, SummarizerModel, SummaryPolicy, Ways};
+pub use offload::certain_files;
+pub use policy::{
+    Accept, CompactionPolicy, EXTRACTIVE, Emit, OnError, SummarizerKind, SummarizerModel, SummaryPolicy, Ways,
+};
 pub use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};
 
-/// What it takes to compact conversations.
-#[derive(Clone, Copy)]
-pub struct Compactor<'c> {
-    /// What is to become of them.
-    pub policy: &'c CompactionPolicy,
-    /// Who writes summaries, unless the policy names the embedded summarizer.
-    pub backend: &'c dyn SummaryBackend,
-    /// Who is told what happens, with the name of the conversation.
-    pub listen: &'c dyn Fn(&str, Happening<'_>),
-    /// Whether it is counted what a compaction saves.
-    pub counts: bool,
-    /// Whether the facts are kept that the embedded summarizer writes from.
-    pub keeps_facts: bool,
-}
-
-/// What was done to a conversation, or would be.
-pub struct Compaction<'t> {
-    /// What was to be done.
-    pub fitted: FittedPlan<'t>,
-    /// Where it was cut, with the messages of which nothing is left.
-    pub plan: Plan,
-    /// What took the place of its history, where that went.
-    pub summary: Option<Summary>,
-    /// What else is changed, in what stays; in order.
-    pub edits: Vec<Edit>,
-    /// What is to be kept elsewhere.
-    pub archived: Archived,
-    /// What it took, and what it saves.
-    pub account: Account,
-    /// What masked the secrets of its history, by the same placeholders for whatever is still to be shown.
-    pub redactor: Option<Redactor>,
-    /// The facts in what went, where they were collected of the history as it is.
-    pub facts: Option<Ledger>,
-    /// Why there is no result.
-    pub failure: Option<anyhow::Error>,
-}
-
-/// What a compaction took, and what it saves.
-#[derive(Debug, Default)]
-pub struct Account {
-    /// What was asked for.
-    pub bill: Bill,
-    /// Tokens of the whole, where they are counted.
-    pub tokens_before: Option<u64>,
-    /// Tokens of what is left, where they are counted and anything was changed.
-    pub tokens_after: Option<u64>,
-    /// What is saved, and what it cost.
-    pub economy: Option<Economy>,
-    /// Places where secrets were masked, where they are to be.
-    pub redacted: Option<BTreeMap<&'static str, u64>>,
-    /// What went wrong, whatever was done about it.
-    pub error: Option<String>,
-}
-
-impl Account {
-    /// Tokens that the whole conversation has less.
-    pub fn lost(&self) -> u64 {
-        self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
-    }
-}
-
-impl Compaction<'_> {
-    /// Whether anything is another than before.
-    pub fn is_change(&self) -> bool {
-        self.summary.is_some() || !self.edits.is_empty()
-    }
-}
-
-impl Compactor<'_> {
+impl CompactionContext<'_> {
     /// What is to be done with a conversation.
     ///
     /// # Errors
@@ -220,10 +153,6 @@ impl Compactor<'_> {
             let masks = masks.get_or_insert_with(|| redactor(fitted.transcript));
             account.error = Some(masks.mask(&error).into_owned());
         }
-    }
-
-    fn tell(&self, source: &str, what: Happening<'_>) {
-        (self.listen)(source, what);
     }
 }
 

@@ -85,6 +85,9 @@ impl SummaryPolicy {
     }
 }
 
+/// The name of the embedded summarizer.
+pub const EXTRACTIVE: &str = "extractive";
+
 /// Who writes summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummarizerKind {

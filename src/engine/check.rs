@@ -14,8 +14,8 @@ use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::wording::readable_source;
 
-use crate::engine::process::InputTask;
 use crate::engine::read::{json, read, source_name};
+use crate::engine::task::InputTask;
 
 /// Rounds of mending after which what is left cannot be mended. Each kind of breach takes one or two, and a chain in which
 /// one makes the next as many as it is long.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use reqwest::Url;
 
 use crate::cli::{Arguments, Facts};
-use crate::compact::{SummarizerKind, SummarizerModel};
+use crate::compact::{EXTRACTIVE, SummarizerKind, SummarizerModel};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -16,16 +16,13 @@ use crate::llm::pace::Pace;
 use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::retry::Patience;
 use crate::llm::secret::Secret;
-use crate::settings::layers::SettingValue;
 use crate::settings::request_json;
+use crate::settings::value::SettingValue;
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::wording::reason;
-
-/// The name of the embedded summarizer.
-pub(super) const EXTRACTIVE: &str = "extractive";
 
 pub(super) fn summarizer(
     arguments: &Arguments,
