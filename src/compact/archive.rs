@@ -10,7 +10,7 @@ use crate::rewrite::restoring::{Change, ways_back};
 use crate::rewrite::{Edit, apply, media};
 use crate::transcript::Transcript;
 
-use crate::compact::policy::{CompactionPolicy, Emit};
+use crate::compact::policy::CompactionPolicy;
 
 /// Whole files: where, and what is in them.
 pub type Files = Vec<(PathBuf, Vec<u8>)>;
@@ -31,11 +31,6 @@ pub enum Section {
     Text(String),
     /// An object for a line of its own.
     Record(Value),
-}
-
-/// Whether an archive holds records, a line each, and not text for reading.
-pub fn is_lines(file: &Path) -> bool {
-    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
 }
 
 /// Where an archive is.
@@ -80,17 +75,11 @@ pub struct ChangedConversation<'t, 'a> {
     pub archived: Archived,
 }
 
-/// What is to be kept elsewhere of the changes that all these `edits` make to `source`. Records tell the way back; where
-/// the output is no transcript, there is none.
-pub fn kept(
-    policy: &CompactionPolicy,
-    source: &str,
-    edits: &[Edit],
-    changed: Vec<ChangedConversation<'_, '_>>,
-) -> Archived {
-    let records = policy.archive.as_deref().is_some_and(is_lines);
+/// What is to be kept elsewhere of the changes that all these `edits` make to `source`, with records that tell the way back
+/// where these are wanted.
+pub fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
     let mut kept = Archived::default();
-    if !records || policy.emit == Emit::Update {
+    if !records {
         changed.into_iter().for_each(|one| kept.extend(one.archived));
         return kept;
     }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
-use crate::rewrite::Edit;
 use crate::rewrite::redaction::Redactor;
+use crate::rewrite::{self, Edit};
 use crate::summary::exchange::Bill;
 use crate::summary::ledger::Ledger;
+use crate::transcript::Transcript;
 
-use crate::compact::archive::Archived;
+use crate::compact::archive::{Archived, ChangedConversation};
 use crate::compact::fit::FittedPlan;
 use crate::compact::summarize::Summary;
 
@@ -63,5 +64,15 @@ impl Compaction<'_> {
     /// Whether anything is another than before.
     pub fn is_change(&self) -> bool {
         self.summary.is_some() || !self.edits.is_empty()
+    }
+}
+
+impl<'t, 'a> ChangedConversation<'t, 'a> {
+    /// A conversation of this name that was changed by a compaction.
+    pub fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
+        let Compaction { plan, summary, edits, archived, .. } = done;
+        let placed = summary.map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
+        let edits = placed.into_iter().flatten().chain(edits).collect();
+        ChangedConversation { transcript, source, edits, removed: plan.removed(), archived }
     }
 }

@@ -9,6 +9,7 @@
 mod archive;
 mod ask;
 mod compaction;
+mod compactor;
 mod context;
 mod decide;
 pub mod economy;
@@ -18,6 +19,7 @@ mod masking;
 mod message;
 mod offload;
 mod policy;
+mod reading;
 mod summarize;
 
 use anyhow::Result;
@@ -27,8 +29,9 @@ use crate::rewrite::{self, Edit, reasoning, thinking};
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
-pub use archive::{Archived, ChangedConversation, Files, Section, is_lines, kept};
+pub use archive::{Archived, ChangedConversation, Files, Section, kept};
 pub use compaction::{Account, Compaction};
+pub use compactor::{CompactedText, Compactor, restore};
 pub use context::CompactionContext;
 pub use decide::{Decision, decide};
 pub use fit::{FittedPlan, fit};
@@ -36,8 +39,9 @@ pub use happening::Happening;
 pub use masking::{masked, redactor};
 pub use offload::certain_files;
 pub use policy::{
-    Accept, CompactionPolicy, EXTRACTIVE, Emit, OnError, SummarizerKind, SummarizerModel, SummaryPolicy, Ways,
+    Accept, CompactionPolicy, EXTRACTIVE, Emit, OnError, SummarizerKind, SummarizerModel, SummaryPolicy, Ways, is_lines,
 };
+pub use reading::read;
 pub use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};

@@ -25,13 +25,13 @@ use crate::transcript::view::Arena;
 use crate::transcript::{Message, Role, Transcript};
 use crate::wording::readable_source;
 
-use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, is_lines, record};
+use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, record};
 use crate::compact::context::CompactionContext;
 use crate::compact::fit::FittedPlan;
 use crate::compact::happening::Happening;
 use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens};
-use crate::compact::policy::{Accept, CompactionPolicy, OnError, SummaryPolicy};
+use crate::compact::policy::{Accept, CompactionPolicy, OnError, SummaryPolicy, is_lines};
 
 /// What it takes to summarize one conversation.
 pub(super) struct Summarization<'w, 't> {

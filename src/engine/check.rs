@@ -115,7 +115,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
-        archived.extend(kept(policy, document.source, &edits, changed));
+        archived.extend(kept(policy.has_records(), document.source, &edits, changed));
         input.text = text;
         rounds += 1;
     };

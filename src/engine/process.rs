@@ -110,19 +110,17 @@ impl InputTask<'_> {
                 updates.push_str(&rewrite::no_update());
                 continue;
             }
-            let Compaction { plan, summary, edits, archived, .. } = done;
-            let placed = summary.as_ref().map(|summary| &summary.placed);
-            compacted |= placed.is_some();
+            compacted |= done.summary.is_some();
             if self.policy.emit == Emit::Update {
-                updates.push_str(&rewrite::update(transcript, &plan, placed, &edits));
+                let Compaction { plan, summary, edits, .. } = &done;
+                let placed = summary.as_ref().map(|summary| &summary.placed);
+                updates.push_str(&rewrite::update(transcript, plan, placed, edits));
             }
-            let placed = placed.map(|placed| rewrite::placed(transcript, &plan, placed)).unwrap_or_default();
-            let edits = placed.into_iter().chain(edits).collect();
-            changed.push(ChangedConversation { transcript, source, edits, removed: plan.removed(), archived });
+            changed.push(ChangedConversation::new(transcript, source, done));
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = kept(self.policy, document.source, &edits, changed);
+        let archived = kept(self.policy.has_records(), document.source, &edits, changed);
         let made = match self.policy.emit {
             Emit::Messages => Rewritten::Edited(edits),
             Emit::Update => Rewritten::Text(updates),
