@@ -44,7 +44,7 @@ use crate::rewrite::{self, Edit, thinking};
 use crate::sanitize::sanitize_line;
 use crate::settings::{Destination, Explain, Settings};
 use crate::summary::exchange::SummaryBackend;
-use crate::transcript::formats::{Place, SummaryMessage};
+use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::framing::{self, Document, Lines, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
@@ -470,7 +470,8 @@ fn policy(settings: &Settings, transcript: &Transcript<'_>) -> Policy {
         let place = archive::place(settings, transcript);
         let text = introduced(settings, place.as_ref(), SMALLEST_SUMMARY);
         let summary = SummaryMessage { text: &text, role: settings.summary_role, name: None, marked: true };
-        let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new });
+        let entries =
+            transcript.format.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new });
         message_tokens(transcript.format, settings.counter, &entries)
     } else {
         0
