@@ -289,7 +289,7 @@ pub fn process(
     let source = json(input)?;
     let document = read(settings, input, &source)?;
     check_messages(settings, &input.name, &document)?;
-    document.broken_off.into_iter().for_each(|line| Reporter::new(settings).broken_off(&input.name, line));
+    document.incomplete_line.into_iter().for_each(|line| Reporter::new(settings).broken_off(&input.name, line));
     match settings.dry_run {
         true => dry_run(settings, input, &document, answers, conversations),
         false => compact(settings, input, &document, answers, conversations),

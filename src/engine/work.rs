@@ -25,7 +25,7 @@ use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
 use crate::summary::{extractive, fence, prompt, trim, truncate_middle};
 use crate::tokens::{Counter, Tally, python};
-use crate::transcript::formats::{Format, SummaryMessage, lone};
+use crate::transcript::formats::{Format, SummaryMessage, read_entry};
 use crate::transcript::{Message, Transcript};
 use crate::wording::readable_source;
 
@@ -414,7 +414,7 @@ pub(super) fn introduced(settings: &Settings, archive: Option<&Place>, summary: 
 
 /// Tokens of entries that are not part of a transcript yet; those that are no messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
-    let of_one = |entry: &serde_json::Value| lone(format, &entry.to_string(), |message| counter.count(message));
+    let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }
 
