@@ -29,15 +29,17 @@ pub use brief::BRIEF;
 pub use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
 use values::{number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
 
+/// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.
 const EXAMPLES: &str = "\
 Examples:
   cat chat.json | tcompact --keep messages:20 > short.json
-  tcompact --trigger tokens:4000 --trigger messages:50 --model openai:gpt-4o-mini chat.jsonl > short.jsonl
+  tcompact --trigger tokens:8k --trigger messages:50 chat.json > short.json
   cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
-  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json | jq .cutoff
-  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json  # shows the summary
-  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json    # when it pays
-  tcompact --explain --diff --color always chat.json | less -R   # where, and what
+  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json
+  tcompact -m openai:gpt-4o-mini -o short.json chat.json
+  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json
+  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json
+  tcompact --explain --diff --color always chat.json | less -R
   tcompact --archive gone.jsonl -o short.json chat.json
   tcompact --restore gone.jsonl short.json > as-it-was.json
   tcompact --jobs 16 --resume --output-dir compacted/ logs/";
@@ -169,15 +171,14 @@ pub struct Arguments {
     #[arg(long = "prune", value_name = "RULE", help_heading = "Rules")]
     pub prune: Vec<Choice>,
 
-    /// Tools whose calls and results --prune leaves alone.
+    /// Tools whose calls and results --prune does not change.
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', help_heading = "Rules")]
     pub prune_except: Vec<String>,
 
-    /// The result has at most this size (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first, and
-    /// summarized where that is not enough. What --keep keeps stays, but for results that are cut where nothing else helps;
-    /// without --keep, as much of the end stays as takes half of the size
-    /// [default: fraction:0.5 where the window is known and none of --keep, --fit and --trigger is given, with
-    /// --trigger fraction:0.85].
+    /// The size that the result has at most (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first,
+    /// and summarized where that is not enough. Without --keep, the end that stays takes at most half of it
+    /// [default: fraction:0.5, and --trigger fraction:0.85, where the window is known and none of --keep, --fit and
+    /// --trigger is given].
     #[arg(long, value_name = "SIZE", value_parser = size_in_tokens, allow_negative_numbers = true, help_heading = "Rules")]
     pub fit: Option<Size>,
 

@@ -16,6 +16,7 @@ mod page;
 mod process;
 mod read;
 mod restore;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -47,7 +48,7 @@ use batch::RunCache;
 use inputs::Inputs;
 use journal::Journal;
 use listeners::tell;
-use process::InputTask;
+use task::InputTask;
 
 /// Does what the user wants.
 ///

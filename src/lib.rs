@@ -9,44 +9,8 @@
 //!
 //! # In other programs
 //!
-//! Everything the program decides can be decided without it. This is a compaction from end to end; nothing is read, written
-//! or asked for but the text.
-//!
-//! ```
-//! use tcompact::plan::{Policy, SUMMARY_PREFIX, plan, size::Size};
-//! use tcompact::rewrite::{apply, splice, summary_message};
-//! use tcompact::summary::extractive::summarize;
-//! use tcompact::tokens::{Counter, Tally};
-//! use tcompact::transcript::formats::{SummaryMessage, SummaryRole};
-//! use tcompact::transcript::{Message, framing, source::Source};
-//!
-//! let text = r#"[
-//!   {"role": "user", "content": "Which file has the bug?"},
-//!   {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
-//!   {"role": "tool", "tool_call_id": "a", "content": "src/parse.rs"},
-//!   {"role": "assistant", "content": "src/parse.rs has it."},
-//!   {"role": "user", "content": "Fix it, please."}
-//! ]"#;
-//! let source = Source::of(text).expect("JSON");
-//! let document = framing::read(&source, None, None).expect("a format that is known");
-//! let transcript = &document.transcripts[0];
-//! assert_eq!(transcript.format.name(), "openai-chat");
-//!
-//! // Where it would be cut: the last three messages begin with a result, so its call stays with it.
-//! let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
-//! let plan = plan(transcript, &tally, &Policy::keeping(Size::Messages(3)));
-//! assert_eq!((plan.wanted, plan.cutoff), (2, 1));
-//!
-//! // What is put there. Any text will do; this one is written without a model.
-//! let gone: Vec<&Message<'_>> = plan.summarized().iter().map(|index| &transcript.messages[*index]).collect();
-//! let summary = summarize(&gone, SUMMARY_PREFIX, Counter::DEFAULT, 50);
-//! let says = SummaryMessage { text: &format!("{SUMMARY_PREFIX}\n\n{summary}"), role: SummaryRole::User, name: None, marked: false };
-//!
-//! // And the text with it: what is kept is the text's own, to the byte.
-//! let result = apply(text, &splice(transcript, &plan, &summary_message(transcript, &plan, &says)));
-//! assert!(result.contains("Which file has the bug?"));
-//! assert!(result.ends_with(&text[transcript.messages[1].span().start..]));
-//! ```
+//! [`compact::Compactor`] is the whole of it in one call: a policy and a text in, a text out, with the way back. Without the
+//! feature `cli`, which the program needs, nothing else is built: no command line, network, files or threads.
 //!
 //! # The rooms follow the data
 //!
@@ -54,63 +18,78 @@
 //! read -> transcript -> tokens -> plan -> summary -> rewrite -> write
 //! ```
 //!
-//! A room imports only rooms above it in this list.
+//! A room imports only rooms above it in this list, and no two modules import each other but a registry and its rows.
 //!
 //! - [`transcript`]: what was read, as messages that know their place. Framing (JSON, JSONL), the lists in envelopes,
-//!   telling the format, what its provider asks of the order of messages, and a file for each format.
+//!   telling the format, what its provider asks of the order of messages, and a file for each format. Edits of it, and what
+//!   it looks like with them.
 //! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
 //! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
 //!   Which rules of its provider a conversation breaks, and what a compaction saves and when it has paid.
 //! - [`summary`]: what to put there without a model: the ledger of facts that no summary may lose and the embedded
 //!   summarizer; the prompt, the exchange with whoever writes summaries, and whether an answer is accepted.
-//! - [`rewrite`]: edits of the source and their application, and the way back; repairing violations; masking secrets; the
-//!   update of a LangGraph state.
-//! - [`files`]: reading files and standard streams; writing them whole or not at all, never through a link.
-//! - [`llm`]: who else writes summaries. Providers, what each model wants, HTTP, retries, the limits that all workers
+//! - [`rewrite`]: which edits put a summary in the place of a history, and the way back; repairing violations; masking
+//!   secrets; the update of a LangGraph state.
+//! - [`prune`]: what can go before anything is summarized, as edits: a file a rule.
+//! - [`compact`]: one conversation's way through all of these: decide, fit, summarize, rewrite.
+//!
+//! These rooms are pure: no file, network, clock, environment, thread or printing. Those that follow are the program, and are
+//! built with the feature `cli`.
+//!
+//! - `files`: reading files and standard streams; writing them whole or not at all, never through a link.
+//! - `llm`: who else writes summaries. Providers, what each model wants, HTTP, retries, the limits that all workers
 //!   share, the cache, commands. A provider is two pure functions; what is sent, and how often, is apart.
-//! - [`cli`]: the flags, their help, and what is wrong with a command line.
-//! - [`settings`]: preset, config file, environment and flags in layers, and what they mean together.
-//! - [`report`]: who is told: lines on standard error, progress, JSON, pictures, the page, the tables of `--list`.
-//! - [`engine`]: the way of a conversation through the rooms, batches and streams, the journal of what is finished.
+//! - `cli`: the flags, their help, and what is wrong with a command line.
+//! - `settings`: preset, config file, environment and flags in layers, and what they mean together.
+//! - `events`: what happens in a run, as types, and what became of each conversation.
+//! - `report`: who listens: lines on standard error, progress, JSON, pictures, the page; and the tables of `--list`.
+//! - `engine`: runs: inputs, batches and streams, the journal of what is finished.
 //!
-//! Below the rooms stand [`exit`] (how it all ends), [`interrupt`] (how it ends before its time), [`fault`] (what becomes
+//! Below the rooms stand [`exit`] (how it all ends), `interrupt` (how it ends before its time), [`fault`] (what becomes
 //! of its own bugs), [`hash`], [`sanitize`] (what a terminal must not be sent), [`diagnostic`] (what was probably meant by a text
-//! that is wrong), [`sync`] (locks) and [`wording`].
+//! that is wrong), `sync` (locks) and [`wording`].
 //!
-//! `transcript`, `tokens`, `plan` and `rewrite` are pure: no file, network, clock, environment, randomness or printing.
-//! Nothing is written until everything that can fail has not. A test holds both lists.
+//! Nothing is written until everything that can fail has not. A test holds all of this.
 //!
 //! # Registries
 //!
 //! A format is a file in [`transcript::formats`], a row in [`transcript::formats::FORMATS`] and a folder in `fixtures/`, with
 //! pieces in `fixtures/bricks/` of which tests make conversations. A provider is a row in
-//! [`llm::providers::PROVIDERS`] and, where it speaks like no other, a file; a preset is a row in
-//! [`settings::presets::PRESETS`]. Help, tables and tests are drawn from these.
+//! `llm::providers::PROVIDERS` and, where it speaks like no other, a file; a preset is a row in
+//! `settings::presets::PRESETS`. Help, tables and tests are drawn from these.
 //!
 //! # What is deliberately absent
 //!
 //! A model of the whole transcript: no message is ever written out again from what was read of it. Async code: a thread
 //! for each of some hundred requests will do. A build script: what is generated is committed, and a test says when it is stale.
 
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod compact;
 pub mod diagnostic;
+#[cfg(feature = "cli")]
 pub mod engine;
+#[cfg(feature = "cli")]
 pub mod events;
 pub mod exit;
 pub mod fault;
+#[cfg(feature = "cli")]
 pub mod files;
 pub mod hash;
+#[cfg(feature = "cli")]
 pub mod interrupt;
+#[cfg(feature = "cli")]
 pub mod llm;
 pub mod plan;
 pub mod prune;
+#[cfg(feature = "cli")]
 pub mod report;
 pub mod rewrite;
 pub mod sanitize;
+#[cfg(feature = "cli")]
 pub mod settings;
-
 pub mod summary;
+#[cfg(feature = "cli")]
 pub mod sync;
 pub mod tokens;
 pub mod transcript;

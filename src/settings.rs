@@ -13,6 +13,7 @@ mod policy;
 pub mod presets;
 mod request_json;
 pub mod summarizer;
+mod value;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::cli::{Arguments, When};
-use crate::compact::{CompactionPolicy, Emit, SummarizerKind};
+use crate::compact::{CompactionPolicy, Emit, SummarizerKind, is_no_model};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
@@ -334,11 +335,7 @@ fn destination(arguments: &Arguments) -> Result<Destination> {
 /// How many conversations are worked on at once, where that is said, or where others do the work.
 fn jobs(arguments: &Arguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
-    let asks = arguments.summarizer_cmd.is_some()
-        || arguments
-            .model
-            .as_ref()
-            .is_some_and(|model| ![summarizer::EXTRACTIVE, summarizer::NOBODY].contains(&model.as_str()));
+    let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_ref().is_some_and(|model| !is_no_model(model));
     let said = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
     said.or(asks.then_some(OF_OTHERS))
 }

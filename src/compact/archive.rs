@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 
 use crate::plan::carried::ARCHIVED;
 use crate::rewrite::restoring::{Change, ways_back};
-use crate::rewrite::{Edit, apply};
+use crate::rewrite::{Edit, apply, media};
 use crate::transcript::Transcript;
 
-use crate::compact::policy::{CompactionPolicy, Emit};
+use crate::compact::policy::CompactionPolicy;
+
+/// Whole files: where, and what is in them.
+pub type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// Folders of files beside an archive.
 pub(super) const MEDIA: &str = "media";
@@ -30,11 +33,6 @@ pub enum Section {
     Record(Value),
 }
 
-/// Whether an archive holds records, a line each, and not text for reading.
-pub fn is_lines(file: &Path) -> bool {
-    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
-}
-
 /// Where an archive is.
 #[derive(Debug, Clone)]
 pub(super) struct ArchivePlace {
@@ -52,7 +50,7 @@ pub struct Archived {
     /// Histories, for the end of the archive.
     pub sections: Vec<Section>,
     /// Whole files beside it: where, and what is in them.
-    pub files: Vec<(PathBuf, Vec<u8>)>,
+    pub files: Files,
 }
 
 impl Archived {
@@ -77,17 +75,11 @@ pub struct ChangedConversation<'t, 'a> {
     pub archived: Archived,
 }
 
-/// What is to be kept elsewhere of the changes that all these `edits` make to `source`. Records tell the way back; where
-/// the output is no transcript, there is none.
-pub fn kept(
-    policy: &CompactionPolicy,
-    source: &str,
-    edits: &[Edit],
-    changed: Vec<ChangedConversation<'_, '_>>,
-) -> Archived {
-    let records = policy.archive.as_deref().is_some_and(is_lines);
+/// What is to be kept elsewhere of the changes that all these `edits` make to `source`, with records that tell the way back
+/// where these are wanted.
+pub fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
     let mut kept = Archived::default();
-    if !records || policy.emit == Emit::Update {
+    if !records {
         changed.into_iter().for_each(|one| kept.extend(one.archived));
         return kept;
     }
@@ -136,7 +128,7 @@ impl ArchivePlace {
 
     /// The file as messages name it.
     pub(super) fn shown(&self) -> String {
-        self.file.display().to_string()
+        shown(&self.file)
     }
 
     /// The text of a summary message that names the archive.
@@ -154,4 +146,23 @@ impl ArchivePlace {
 /// Where the archive of a conversation is.
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
     policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.ways.files, line: transcript.line })
+}
+
+/// The edits that move data out of some messages, and the files it goes to, as `DeepAgents` does before it summarizes.
+pub(super) fn media_moved_out(
+    policy: &CompactionPolicy,
+    transcript: &Transcript<'_>,
+    indices: &[usize],
+    archive: Option<&ArchivePlace>,
+) -> (Vec<Edit>, Files) {
+    let Some(folder) = archive.filter(|_| policy.ways.files).map(|place| place.folder(MEDIA)) else {
+        return Default::default();
+    };
+    let (moved, files) = media::moved_out(transcript, indices, &shown(&folder));
+    (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
+}
+
+/// A path as messages name it.
+pub(super) fn shown(path: &Path) -> String {
+    path.display().to_string()
 }

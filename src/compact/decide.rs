@@ -9,7 +9,7 @@ use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
 use crate::compact::masking::edited;
-use crate::compact::note::{note_tokens, summary_tokens};
+use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
@@ -59,8 +59,7 @@ fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Ed
 pub(super) fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy {
     // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
     let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
-    let nobody = policy.summary.summarizer == SummarizerKind::Nobody;
-    let smallest_summary = if nobody {
+    let smallest_summary = if policy.summary.summarizer == SummarizerKind::Nobody {
         note_tokens(policy, transcript)
     } else if policy.summary.accept == Accept::Smaller || embedded {
         summary_tokens(policy, transcript, SMALLEST_SUMMARY)

@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::{self, Plan, total};
-use crate::prune::{Account, Pruned, Rule, Scene, prune};
+use crate::prune::{Account, Pruned, Rule, Scene, capping, prune};
 use crate::rewrite::Edit;
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::tokens::Tally;
@@ -21,7 +21,7 @@ use crate::wording::readable_source;
 
 use crate::compact::archive;
 use crate::compact::decide::{Decision, cut_policy};
-use crate::compact::note::{note_tokens, summary_tokens};
+use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 use sizes::Sizes;
@@ -139,7 +139,7 @@ impl<'t> FittedPlan<'t> {
             let lost = self.pruned.lost(self.plan.cutoff);
             let is_lost = |index: &usize| lost.binary_search(index).is_ok();
             let calls =
-                self.transcript.pairing.bonds.iter().filter(|(_, result)| is_lost(result)).map(|(call, _)| *call);
+                self.transcript.pairing.pairs.iter().filter(|(_, result)| is_lost(result)).map(|(call, _)| *call);
             told.extend(calls.filter(|call| *call >= self.plan.cutoff).chain(lost.iter().copied()));
             told.sort_unstable();
             told.dedup();
@@ -354,6 +354,11 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         behind.or_else(|| (0..first).rev().find(|&cut| legal[cut])).unwrap_or(0)
     }
 
+    fn sizes(&self) -> Sizes {
+        let fitted = &*self.fitted;
+        Sizes::new(|index| fitted.size(index), fitted.kept_from, fitted.seen.messages.len(), &self.pinned)
+    }
+
     /// Tokens that the result may have, so that enough goes.
     fn most(&self) -> u64 {
         self.limit.min(self.total.saturating_sub(self.limit.div_ceil(10)))
@@ -381,7 +386,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
     /// summary's message has: its share, or so many tokens.
     fn cut(&self, summary: Option<u64>) -> Option<(Plan, u64)> {
         let kept_from = self.fitted.kept_from;
-        let sizes = Sizes::of(self.fitted, &self.pinned);
+        let sizes = self.sizes();
         let room = self.most().checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
         let (least, share) = self.share(room.saturating_sub(sizes.pinned_before(kept_from)));
         let share = summary.unwrap_or(share);
@@ -414,7 +419,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         let cut_policy = cut_policy(self.fitted.seen, self.policy);
         let plan = plan::cut_at(self.fitted.seen, &self.fitted.tally, &cut_policy, kept_from);
         let plan = (kept_from > 0 && plan.cutoff == kept_from).then_some(plan);
-        let sizes = Sizes::of(self.fitted, &self.pinned);
+        let sizes = self.sizes();
         let pinned = match &plan {
             Some(plan) => plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum(),
             None => sizes.pinned_before(kept_from),
@@ -425,7 +430,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         // Pins are not cut, wherever they stand.
         let everywhere = plan::pinned(self.fitted.transcript, &self.policy.cut, self.fitted.transcript.messages.len());
         let in_kept = |index: usize| index >= kept_from && everywhere.binary_search(&index).is_err();
-        let capped = |tokens: u64| self.fitted.pruned_where(self.policy, in_kept, &[Rule::cap(tokens)], None);
+        let capped = |tokens: u64| self.fitted.pruned_where(self.policy, in_kept, &[capping(tokens)], None);
         for summary in [share, least] {
             let Some(room) = self.most().checked_sub(overhead + pinned + before(summary)) else { continue };
             let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {

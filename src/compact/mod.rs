@@ -8,130 +8,53 @@
 
 mod archive;
 mod ask;
+mod compaction;
+mod compactor;
+mod context;
 mod decide;
 pub mod economy;
 mod fit;
 mod happening;
 mod masking;
-mod note;
+mod message;
 mod offload;
 mod policy;
-mod prune;
+mod pruned;
+mod reading;
 mod summarize;
-
-use std::collections::BTreeMap;
 
 use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
-use crate::plan::economy::Economy;
-use crate::rewrite::redaction::Redactor;
 use crate::rewrite::thinking::Removal;
 use crate::rewrite::{self, Edit, reasoning, thinking};
-use crate::summary::exchange::{Bill, SummaryBackend};
-use crate::summary::ledger::Ledger;
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
-pub use archive::{Archived, ChangedConversation, Section, is_lines, kept};
+pub use archive::{Archived, ChangedConversation, Files, Section, kept};
+pub use compaction::{Account, Compaction};
+pub use compactor::{CompactedText, Compactor, restore};
+pub use context::CompactionContext;
 pub use decide::{Decision, decide};
 pub use fit::{Fit, FittedPlan, fit};
 pub use happening::Happening;
 pub use masking::{masked, redactor};
-pub use offload::{Files, certain_files};
+pub use offload::certain_files;
 pub use policy::{
-    Accept, CompactionPolicy, Emit, OnError, Pruning, SummarizerKind, SummarizerModel, SummaryPolicy, Ways,
+    Accept, CompactionPolicy, EXTRACTIVE, Emit, NOBODY, OnError, Pruning, SummarizerKind, SummarizerModel,
+    SummaryPolicy, Ways, is_lines, is_no_model,
 };
+pub use reading::read;
 pub use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};
 
-/// What it takes to compact conversations.
-#[derive(Clone, Copy)]
-pub struct Compactor<'c> {
-    /// What is to become of them.
-    pub policy: &'c CompactionPolicy,
-    /// Who writes summaries, unless the policy names the embedded summarizer.
-    pub backend: &'c dyn SummaryBackend,
-    /// Who is told what happens, with the name of the conversation.
-    pub listen: &'c dyn Fn(&str, Happening<'_>),
-    /// Whether it is counted what a compaction saves.
-    pub counts: bool,
-    /// Whether the facts are kept that the embedded summarizer writes from.
-    pub keeps_facts: bool,
-}
-
-/// What was done to a conversation, or would be.
-pub struct Compaction<'t> {
-    /// What was to be done.
-    pub fitted: FittedPlan<'t>,
-    /// Where it was cut, with the messages of which nothing is left.
-    pub plan: Plan,
-    /// What took the place of its history, where that went.
-    pub summary: Option<Summary>,
-    /// What else is changed, in what stays; in order.
-    pub edits: Vec<Edit>,
-    /// What is to be kept elsewhere.
-    pub archived: Archived,
-    /// What it took, and what it saves.
-    pub account: Account,
-    /// What masked the secrets of its history, by the same placeholders for whatever is still to be shown.
-    pub redactor: Option<Redactor>,
-    /// The facts in what went, where they were collected of the history as it is.
-    pub facts: Option<Ledger>,
-    /// Why there is no result.
-    pub failure: Option<anyhow::Error>,
-}
-
-/// What a compaction took, and what it saves.
-#[derive(Debug, Default)]
-pub struct Account {
-    /// What was asked for.
-    pub bill: Bill,
-    /// Tokens of the whole, where they are counted.
-    pub tokens_before: Option<u64>,
-    /// Tokens of what is left, where they are counted and anything was changed.
-    pub tokens_after: Option<u64>,
-    /// What is saved, and what it cost.
-    pub economy: Option<Economy>,
-    /// Places where secrets were masked, where they are to be.
-    pub redacted: Option<BTreeMap<&'static str, u64>>,
-    /// What went wrong, whatever was done about it.
-    pub error: Option<String>,
-}
-
-impl Account {
-    /// Tokens that the whole conversation has less.
-    pub fn lost(&self) -> u64 {
-        self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
-    }
-}
-
-impl Compaction<'_> {
-    /// Whether messages that stay were pruned.
-    pub fn is_pruned(&self) -> bool {
-        let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
-        stays && !self.fitted.pruned.accounts(self.plan.cutoff).is_empty()
-    }
-
-    /// Tokens that messages which stay have less.
-    pub fn pruned_tokens(&self) -> u64 {
-        let accounts = self.fitted.pruned.accounts(self.plan.cutoff);
-        accounts.iter().filter(|_| self.is_pruned()).map(|account| account.tokens).sum()
-    }
-
-    /// Whether anything is another than before.
-    pub fn is_change(&self) -> bool {
-        self.summary.is_some() || !self.edits.is_empty()
-    }
-}
-
 /// Summaries that are tried to find out how much there is to be told.
 const TRIALS: usize = 3;
 
-impl Compactor<'_> {
+impl CompactionContext<'_> {
     /// What is to be done with a conversation.
     ///
     /// # Errors
@@ -139,7 +62,7 @@ impl Compactor<'_> {
     pub fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
         let mut fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
         // How much there is to be told is not known before it is: the embedded summarizer can be asked as often as one likes.
-        let silent = Compactor { listen: &|_, _| (), keeps_facts: false, ..*self };
+        let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
         for _ in 0..TRIALS {
             let is_tried = self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0;
             let summary = is_tried.then(|| summarize(&silent, "", &fitted).summary).flatten();
@@ -224,7 +147,7 @@ impl Compactor<'_> {
         let mut edits: Vec<Edit> = edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
         rewrite::sort(&mut edits);
         done.edits = Removal { edits, emptied, ..Removal::default() }.all_edits(transcript);
-        done.archived.extend(prune::archived(self.policy, source, &done.fitted));
+        done.archived.extend(pruned::archived(self.policy, source, &done.fitted));
     }
 
     fn tell_of_pruning(&self, source: &str, done: &Compaction<'_>) {
@@ -291,7 +214,7 @@ impl Compactor<'_> {
         let emptied = pruned.emptied.iter().filter(|index| **index >= cutoff).chain(&thinking.emptied);
         done.plan.emptied = emptied.copied().collect();
         done.plan.emptied.sort_unstable();
-        done.archived.files.extend(prune::files(self.policy, &done.fitted));
+        done.archived.files.extend(pruned::files(self.policy, &done.fitted));
     }
 
     /// Accounts for what was done: tokens, money, and what went wrong.
@@ -316,10 +239,6 @@ impl Compactor<'_> {
             let masks = masks.get_or_insert_with(|| redactor(fitted.transcript));
             account.error = Some(masks.mask(&error).into_owned());
         }
-    }
-
-    fn tell(&self, source: &str, what: Happening<'_>) {
-        (self.listen)(source, what);
     }
 }
 

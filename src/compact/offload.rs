@@ -1,40 +1,20 @@
-//! What `DeepAgents` does with files: data of the history moves out before it is summarized, and results of tools move
-//! out where what is kept is still too much for the model.
-
-use std::path::{Path, PathBuf};
+//! What `DeepAgents` does with large results: they move to files where what is kept is still too much for the model.
 
 use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
 use crate::plan::{Plan, total};
-use crate::rewrite::{self, Edit, media, results};
+use crate::rewrite::{self, Edit, results};
 use crate::tokens::Tally;
 use crate::transcript::source::Source;
 use crate::transcript::view::list;
 use crate::transcript::{Transcript, framing};
 use crate::wording::readable_source;
 
-use crate::compact::Compaction;
-use crate::compact::archive::{self, ArchivePlace, MEDIA, RESULTS};
+use crate::compact::archive::{self, Files, RESULTS, shown};
+use crate::compact::compaction::Compaction;
 use crate::compact::fit::FittedPlan;
 use crate::compact::policy::CompactionPolicy;
-
-/// Whole files: where, and what is in them.
-pub type Files = Vec<(PathBuf, Vec<u8>)>;
-
-/// The edits that move data out of some messages, and the files it goes to.
-pub(super) fn media(
-    policy: &CompactionPolicy,
-    transcript: &Transcript<'_>,
-    indices: &[usize],
-    archive: Option<&ArchivePlace>,
-) -> (Vec<Edit>, Files) {
-    let Some(folder) = archive.filter(|_| policy.ways.files).map(|place| place.folder(MEDIA)) else {
-        return Default::default();
-    };
-    let (moved, files) = media::moved_out(transcript, indices, &shown(&folder));
-    (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
-}
 
 /// What is kept, fitted to what may be sent to the model: with the results at the end in files where it is too much
 /// otherwise.
@@ -87,9 +67,4 @@ pub(super) fn left(policy: &CompactionPolicy, done: &Compaction<'_>) -> u64 {
     let read = document.and_then(|document| document.transcripts.into_iter().next());
     // What cannot be read cannot be said to fit.
     read.map_or(u64::MAX, |read| total(&read, &Tally::new(policy.counter, &read.messages), &policy.cut))
-}
-
-/// A path as messages name it.
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

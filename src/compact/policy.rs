@@ -1,6 +1,6 @@
 //! All that decides what becomes of a conversation: where it is cut, how it is counted, and how a summary is asked for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::plan::Policy;
 use crate::plan::economy::{Billed, Prices};
@@ -49,6 +49,54 @@ pub struct CompactionPolicy {
 }
 
 impl CompactionPolicy {
+    /// One that keeps so much of the end, and is else that of a run without flags.
+    pub fn keeping(keep: Size) -> Self {
+        const SUMMARY_TOKENS: u64 = 1024;
+        let (counter, recipe) = (Counter::DEFAULT, Recipe::OWN);
+        CompactionPolicy {
+            cut: Policy::keeping(keep),
+            counter,
+            reader: None,
+            truncation: None,
+            pruning: Pruning::default(),
+            fit: None,
+            keep_is_given: true,
+            thinking: Thinking::Auto,
+            summary: SummaryPolicy {
+                summarizer: SummarizerKind::Embedded,
+                name: EXTRACTIVE.to_owned(),
+                model: SummarizerModel {
+                    window: None,
+                    counter,
+                    asked_tokens: SUMMARY_TOKENS,
+                    thought_tokens: 0,
+                    most_tokens: None,
+                    prices: None,
+                },
+                window: None,
+                recipe,
+                template: Template::built_in(recipe.built_in, SUMMARY_TOKENS),
+                template_from: None,
+                trim_tokens: None,
+                tokens: SUMMARY_TOKENS,
+                role: SummaryRole::User,
+                ledger: SUMMARY_TOKENS / 2,
+                accept: Accept::Smaller,
+                on_error: OnError::Fail,
+            },
+            redact: false,
+            archive: None,
+            ways: Ways::OWN,
+            emit: Emit::Messages,
+            disabled: None,
+        }
+    }
+
+    /// Whether an archive is to tell the way back. From what is no transcript there is none.
+    pub fn has_records(&self) -> bool {
+        self.archive.as_deref().is_some_and(is_lines) && self.emit == Emit::Messages
+    }
+
     /// The name of the model that reads on, where the user says so.
     pub fn reader_name(&self) -> Option<&'static str> {
         self.reader.map(|model| model.name)
@@ -100,6 +148,16 @@ impl SummaryPolicy {
     pub fn is_embedded(&self) -> bool {
         self.summarizer == SummarizerKind::Embedded
     }
+}
+
+/// The name of the embedded summarizer.
+pub const EXTRACTIVE: &str = "extractive";
+/// What is named for a summarizer where nobody summarizes.
+pub const NOBODY: &str = "none";
+
+/// Whether a name is that of no model: nobody has to be asked.
+pub fn is_no_model(name: &str) -> bool {
+    [EXTRACTIVE, NOBODY].contains(&name)
 }
 
 /// Who writes summaries.
@@ -163,6 +221,17 @@ pub struct Ways {
     pub marks: bool,
     /// A summary is put back in a fence.
     pub fences: bool,
+}
+
+impl Ways {
+    /// tcompact's own.
+    pub const OWN: Ways =
+        Ways { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
+}
+
+/// Whether an archive holds records, a line each, and not text for reading.
+pub fn is_lines(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
 }
 
 /// What is known of the model that summarizes, by tcompact's own recipe.

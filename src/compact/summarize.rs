@@ -1,7 +1,6 @@
 //! The third step: the summary of one conversation. What is sent, who answers, whether the answer is accepted, and what is
 //! done where there is none.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 
 use anyhow::Result;
@@ -19,21 +18,20 @@ use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
-use crate::summary::{extractive, fence, prompt, trim, truncate_middle};
-use crate::tokens::{Counter, Tally, python};
-use crate::transcript::formats::{Format, SummaryMessage, lone};
+use crate::summary::{extractive, prompt, trim, truncate_middle};
+use crate::tokens::{Tally, python};
+use crate::transcript::formats::SummaryMessage;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Role, Transcript};
 use crate::wording::readable_source;
 
-use crate::compact::Compactor;
-use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, is_lines, record};
+use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, record};
+use crate::compact::context::CompactionContext;
 use crate::compact::fit::FittedPlan;
 use crate::compact::happening::Happening;
 use crate::compact::masking::{edited, redactor};
-use crate::compact::note::note;
-use crate::compact::offload;
-use crate::compact::policy::{Accept, CompactionPolicy, OnError, SummarizerKind, SummaryPolicy};
+use crate::compact::message::{introduced, message_tokens, note};
+use crate::compact::policy::{Accept, CompactionPolicy, OnError, SummarizerKind, SummaryPolicy, is_lines};
 
 /// What it takes to summarize one conversation.
 pub(super) struct Summarization<'w, 't> {
@@ -99,33 +97,33 @@ pub(super) struct Attempt {
 }
 
 /// Has a summary written of what a plan cuts away.
-pub(super) fn summarize(compactor: &Compactor<'_>, source: &str, fitted: &FittedPlan<'_>) -> Attempt {
-    let Compactor { policy, .. } = *compactor;
+pub(super) fn summarize(context: &CompactionContext<'_>, source: &str, fitted: &FittedPlan<'_>) -> Attempt {
+    let CompactionContext { policy, .. } = *context;
     let redactor = policy.redact.then(|| RefCell::new(redactor(fitted.transcript)));
     let mut attempt = Attempt::default();
-    if let Err(failure) = attempted(compactor, source, fitted, redactor.as_ref(), &mut attempt) {
+    if let Err(failure) = attempted(context, source, fitted, redactor.as_ref(), &mut attempt) {
         attempt.failure = Some(failure);
     }
     attempt.redactor = redactor.map(RefCell::into_inner);
     if let Some(redactor) = &attempt.redactor {
-        (compactor.listen)(source, Happening::Redacted(redactor.counts()));
+        (context.listen)(source, Happening::Redacted(redactor.counts()));
     }
     attempt
 }
 
 fn attempted(
-    compactor: &Compactor<'_>,
+    context: &CompactionContext<'_>,
     source: &str,
     fitted: &FittedPlan<'_>,
     redactor: Option<&RefCell<Redactor>>,
     attempt: &mut Attempt,
 ) -> Result<()> {
-    let Compactor { policy, backend, listen, keeps_facts, .. } = *compactor;
+    let CompactionContext { policy, backend, listen, keeps_facts, .. } = *context;
     let FittedPlan { transcript, seen, plan, .. } = fitted;
     let history_edits = fitted.history_edits(policy);
     let archive = archive::place(policy, transcript);
     let summarized = if policy.summary.is_embedded() { fitted.told() } else { plan.summarized() };
-    let (moved, files) = offload::media(policy, seen, &summarized, archive.as_ref());
+    let (moved, files) = archive::media_moved_out(policy, seen, &summarized, archive.as_ref());
     let arena = Arena::default();
     // A system that moves media to files prunes nothing else.
     let unmasked = match history_edits.is_empty() {
@@ -598,20 +596,4 @@ fn is_earlier_summary(message: &Message<'_>) -> bool {
     let marked = message.additional("lc_source").and_then(|source| source.text());
     let wrapped = || message.content.texts().first().is_some_and(|text| text.starts_with(WRAPPED));
     message.role == Role::User && (marked.is_some_and(|source| source.is("summarization")) || wrapped())
-}
-
-/// The text of a summary message: the summary in its fence, where it has one, with what stands before and after it.
-pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlace>, summary: &str) -> String {
-    let fenced = if policy.ways.fences { Cow::Owned(fence::closed(summary)) } else { Cow::Borrowed(summary) };
-    let prefix = &policy.cut.summary_prefix;
-    match archive {
-        Some(place) => place.introduce(prefix, &fenced),
-        None => format!("{prefix}{fenced}"),
-    }
-}
-
-/// Tokens of entries that are not part of a transcript yet; those that are no messages have none.
-pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
-    let of_one = |entry: &serde_json::Value| lone(format, &entry.to_string(), |message| counter.count(message));
-    entries.iter().filter_map(of_one).sum()
 }

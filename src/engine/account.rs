@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::compact::{Compaction, CompactionPolicy, SummarySource};
+use crate::compact::{Compaction, CompactionPolicy, EXTRACTIVE, SummarySource};
 use crate::events::{Conversation, Status};
 use crate::report::json::DryRun;
 use crate::settings::Settings;
@@ -23,7 +23,7 @@ pub(super) fn reported(
     let name = policy.summary.name.as_str();
     let by = summary.as_ref().map(|summary| summary.by);
     let provider = match by {
-        Some(SummarySource::Embedded) => Some("extractive"),
+        Some(SummarySource::Embedded) => Some(EXTRACTIVE),
         Some(SummarySource::Summarizer) => Some(name),
         Some(SummarySource::Nobody | SummarySource::Note) | None => Some(name).filter(|_| asked),
     };

@@ -13,8 +13,8 @@ use std::thread::{Builder, Scope, scope};
 
 use anyhow::Result;
 
-use crate::compact::{Archived, OnError};
-use crate::events::{Conversation, Event, Listener, Status, Totals};
+use crate::compact::OnError;
+use crate::events::{Conversation, Event, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::fault::{self, Part};
 use crate::files::input::{self, Input, Lines, Opened, Piece, Reading};
@@ -25,35 +25,29 @@ use crate::sync::{lock, unpoisoned};
 use crate::wording::readable_source;
 
 use crate::engine::backend::RunBackend;
-use crate::engine::file::{FileStatus, Job};
+use crate::engine::file::{FileStatus, Job, NOWHERE, Records, WorkOutcome};
 use crate::engine::inputs::Inputs;
 use crate::engine::journal::Journal;
 use crate::engine::listeners::{Listeners, tell};
 use crate::engine::ordered_output::{OrderedOutput, Semaphore};
 use crate::engine::outcome::{Outcome, Rewritten};
 use crate::engine::page;
-use crate::engine::process::InputTask;
-
-/// Where the result goes of what is not read.
-pub(super) const NOWHERE: &str = "nowhere";
+use crate::engine::task::InputTask;
 
 /// What all workers share.
 pub(super) struct Batch<'b> {
-    pub(super) settings: &'b Settings,
-    pub(super) inputs: &'b Inputs,
-    pub(super) journal: Option<Journal>,
+    settings: &'b Settings,
+    inputs: &'b Inputs,
     cores: Semaphore,
     feed: Mutex<Feed<'b>>,
     /// What is to go to standard output, in order.
     turns: OrderedOutput<WorkResult<'b>>,
     /// Where summaries are kept.
     cache: RunCache,
-    listeners: Listeners,
+    records: Records,
     totals: Mutex<Totals>,
     /// What the only input failed with, or why the report is not complete.
     failure: Mutex<Option<anyhow::Error>>,
-    /// A breach of a provider's rules was found.
-    pub(super) breaches: AtomicBool,
 }
 
 /// Where a run keeps summaries.
@@ -86,38 +80,10 @@ enum Task<'b> {
     Piece(Arc<Job<'b>>, usize, Result<Option<Piece>>),
 }
 
-/// What a piece of an input came to, which is dealt with in its turn.
-pub(super) struct WorkResult<'b> {
+/// What a piece of an input came to, which is dealt with in its turn among all inputs.
+struct WorkResult<'b> {
     job: Arc<Job<'b>>,
     what: WorkOutcome,
-}
-
-enum WorkOutcome {
-    /// What is made of an input as one, and the input where that is edited.
-    Whole(Result<Outcome>, String),
-    /// What is made of lines, which stands without them, and whether no others follow.
-    Lines(Vec<Result<Outcome>>, bool),
-    /// There is nothing to be made.
-    Ended(FileStatus),
-}
-
-impl WorkOutcome {
-    /// Whether it takes so little memory that it can lie about for a while.
-    fn is_small(&self) -> bool {
-        const SMALL: usize = 1 << 16;
-        let (outcomes, input) = match self {
-            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
-            WorkOutcome::Lines(outcomes, _) => (outcomes.as_slice(), 0),
-            WorkOutcome::Ended(_) => return true,
-        };
-        let made = || outcomes.iter().flatten();
-        let length = |one: &Outcome| one.made.length();
-        let has_more = |one: &Outcome| {
-            let Archived { sections, files } = &one.archived;
-            !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
-        };
-        input + made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
-    }
 }
 
 /// Why there is no result, and what is known of the conversations that it would be made of.
@@ -147,22 +113,25 @@ pub(super) fn run(
     let batch = Batch {
         settings,
         inputs,
-        journal,
         cores: Semaphore::of_machine(),
         feed: Mutex::new(Feed { entries: 0..inputs.entries.len(), streams: VecDeque::new(), workers: 1 }),
         turns: OrderedOutput::from(0),
         cache,
-        listeners: Listeners::new(settings, inputs.entries.len()),
+        records: Records {
+            journal,
+            listeners: Listeners::new(settings, inputs.entries.len()),
+            breaches: AtomicBool::new(false),
+        },
         totals: Mutex::new(Totals { left_out: inputs.passed_over.len() as u64, ..Totals::default() }),
         failure: Mutex::new(None),
-        breaches: AtomicBool::new(false),
     };
     batch.before()?;
     scope(|scope| {
         batch.hire(scope, inputs.entries.len());
         batch.work(scope);
     });
-    let Batch { totals, failure, listeners, breaches, .. } = batch;
+    let Batch { totals, failure, records, .. } = batch;
+    let Records { listeners, breaches, .. } = records;
     let Listeners { page, progress, .. } = listeners;
     drop(progress);
     let totals = unpoisoned(totals.into_inner());
@@ -186,12 +155,13 @@ impl<'b> Batch<'b> {
         for path in &self.inputs.passed_over {
             let (name, why) = (path.display().to_string(), "left out: it is a link, a copy, or no file");
             self.tell(Event::Became { source: &name, what: why });
-            self.report(&[Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
+            self.records
+                .report(&[Conversation::without_plan(&name, Status::Skipped, Some(why.to_owned()))], NOWHERE)?;
         }
         for (name, why) in &self.inputs.unsearched {
             self.tell(Event::InputFailed(&format!("{name} cannot be searched: {why}")));
             lock(&self.totals).failed += 1;
-            self.report(&[Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
+            self.records.report(&[Conversation::without_plan(name, Status::Failed, Some(why.clone()))], NOWHERE)?;
         }
         Ok(())
     }
@@ -240,7 +210,7 @@ impl<'b> Batch<'b> {
     fn open<'s>(&'s self, at: usize, scope: &'s Scope<'s, '_>) {
         let job = Arc::new(Job::new(self.settings, self.inputs, at));
         let lines = self.settings.input.lines;
-        let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.journal.is_some() };
+        let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.records.journal.is_some() };
         if self.is_finished(&job) {
             return self.submit(&job, 0, WorkOutcome::Ended(FileStatus::Finished));
         }
@@ -284,7 +254,7 @@ impl<'b> Batch<'b> {
 
     fn is_finished(&self, job: &Job<'_>) -> bool {
         let places = job.entry.path.as_ref().zip(job.entry.output.as_ref());
-        let journal = self.journal.as_ref().filter(|_| self.settings.output.resume);
+        let journal = self.records.journal.as_ref().filter(|_| self.settings.output.resume);
         journal.zip(places).is_some_and(|(journal, (path, output))| journal.has(path, output))
     }
 
@@ -368,11 +338,11 @@ impl<'b> Batch<'b> {
     /// The summarizer, which keeps its answers in a cache.
     fn backend<'s>(&'s self, cache: Option<&'s Cache>) -> RunBackend<'s> {
         let summarizer = &*self.settings.summarizer.backend;
-        RunBackend { summarizer, cores: &self.cores, cache, listener: &self.listeners }
+        RunBackend { summarizer, cores: &self.cores, cache, listener: &self.records.listeners }
     }
 
     fn task<'s>(&'s self, job: &'s Job<'b>, input: &'s Input, backend: &'s RunBackend<'s>) -> InputTask<'s> {
-        let Batch { settings, listeners, inputs, .. } = self;
+        let Batch { settings, inputs, records: Records { listeners, .. }, .. } = self;
         let (policy, page, many) = (&*job.policy, listeners.page.as_ref(), inputs.many);
         InputTask { input, settings, policy, backend, listener: listeners, page, many }
     }
@@ -395,22 +365,30 @@ impl<'b> Batch<'b> {
 
     /// Has what a piece of an input came to dealt with when it is its turn.
     fn submit(&self, job: &Arc<Job<'b>>, place: usize, what: WorkOutcome) {
-        let turns = if self.settings.action.only_looks() { &self.turns } else { &job.turns };
         let is_last = !matches!(what, WorkOutcome::Lines(_, false));
         // What is paid for is not to be more than is waited for.
         let can_be_left = self.takes_several() && what.is_small();
-        let brought = WorkResult { job: Arc::clone(job), what };
-        turns.submit((job.at, place), is_last, brought, can_be_left, |brought| self.write_result(brought));
+        let place = (job.at, place);
+        if self.settings.action.only_looks() {
+            let result = WorkResult { job: Arc::clone(job), what };
+            self.turns.submit(place, is_last, result, can_be_left, |WorkResult { job, what }| {
+                self.write_result(&job, what);
+            });
+        } else {
+            job.turns.submit(place, is_last, what, can_be_left, |what| self.write_result(job, what));
+        }
     }
 
     /// Writes the result of a piece whose turn it is.
-    fn write_result(&self, WorkResult { job, what }: WorkResult<'b>) {
+    fn write_result(&self, job: &Job<'b>, what: WorkOutcome) {
         let fate = match what {
             WorkOutcome::Ended(fate) => Ok(fate),
-            WorkOutcome::Whole(outcome, input) => outcome.and_then(|outcome| job.write_whole(self, outcome, &input)),
+            WorkOutcome::Whole(outcome, input) => {
+                outcome.and_then(|outcome| job.write_whole(&self.records, outcome, &input))
+            }
             WorkOutcome::Lines(outcomes, is_last) => {
                 for outcome in outcomes {
-                    if !job.write_lines(self, outcome) {
+                    if !job.write_lines(&self.records, outcome) {
                         // Whoever waits for a line to come would wait for ever.
                         interrupt::leave(Exit::Success);
                     }
@@ -418,15 +396,15 @@ impl<'b> Batch<'b> {
                 if !is_last {
                     return;
                 }
-                job.finish(self)
+                job.finish(&self.records)
             }
         };
-        self.close(&job, fate.unwrap_or_else(|error| FileStatus::of(error, &job)));
+        self.close(job, fate.unwrap_or_else(|error| FileStatus::of(error, job)));
     }
 
     /// Counts, says and reports what became of an input.
     fn close(&self, job: &Job<'b>, fate: FileStatus) {
-        if let Err(error) = self.report(&job.reported(&fate), &job.goes_to(&fate)) {
+        if let Err(error) = self.records.report(&job.reported(&fate), &job.goes_to(&fate)) {
             lock(&self.failure).get_or_insert(error);
         }
         let mut totals = lock(&self.totals);
@@ -456,13 +434,8 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// Tells what became of conversations, whose result went `to` some place.
-    pub(super) fn report(&self, conversations: &[Conversation], to: &str) -> Result<()> {
-        self.listeners.hear(&Event::Done { conversations, to })
-    }
-
     fn tell(&self, event: Event<'_>) {
-        tell(&self.listeners, event);
+        tell(&self.records.listeners, event);
     }
 }
 

@@ -14,8 +14,8 @@ use crate::transcript::Transcript;
 use crate::transcript::framing::Document;
 use crate::wording::readable_source;
 
-use crate::engine::process::InputTask;
 use crate::engine::read::{json, read, source_name};
+use crate::engine::task::InputTask;
 
 /// Rounds of mending after which what is left cannot be mended. Each kind of breach takes one or two, and a chain in which
 /// one makes the next as many as it is long.
@@ -115,7 +115,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
-        archived.extend(kept(policy, document.source, &edits, changed));
+        archived.extend(kept(policy.has_records(), document.source, &edits, changed));
         input.text = text;
         rounds += 1;
     };

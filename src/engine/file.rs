@@ -5,17 +5,17 @@ use std::fmt;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use anyhow::Result;
 
-use crate::compact::CompactionPolicy;
+use crate::compact::{Archived, CompactionPolicy};
 use crate::engine::inputs::{Entry, Inputs, copy_of};
 use crate::engine::journal::Journal;
 use crate::engine::ordered_output::{FirstFailed, OrderedOutput};
-use crate::events::{Conversation, Largest, Status, Totals};
+use crate::events::{Conversation, Event, Largest, Listener, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
@@ -26,8 +26,56 @@ use crate::report::html;
 use crate::settings::{Action, Destination, Settings, archive_among};
 use crate::sync::lock;
 
-use crate::engine::batch::{Batch, NOWHERE, WorkResult};
-use crate::engine::{Outcome, archive};
+use crate::engine::archive;
+use crate::engine::listeners::Listeners;
+use crate::engine::outcome::Outcome;
+
+/// Where the result goes of what is not read.
+pub(super) const NOWHERE: &str = "nowhere";
+
+/// Where it is noted what became of inputs.
+pub(super) struct Records {
+    pub(super) journal: Option<Journal>,
+    pub(super) listeners: Listeners,
+    /// A breach of a provider's rules was found.
+    pub(super) breaches: AtomicBool,
+}
+
+impl Records {
+    /// Tells what became of conversations, whose result went `to` some place.
+    pub(super) fn report(&self, conversations: &[Conversation], to: &str) -> Result<()> {
+        self.listeners.hear(&Event::Done { conversations, to })
+    }
+}
+
+/// What a piece of an input came to.
+pub(super) enum WorkOutcome {
+    /// What is made of an input as one, and the input where that is edited.
+    Whole(Result<Outcome>, String),
+    /// What is made of lines, which stands without them, and whether no others follow.
+    Lines(Vec<Result<Outcome>>, bool),
+    /// There is nothing to be made.
+    Ended(FileStatus),
+}
+
+impl WorkOutcome {
+    /// Whether it takes so little memory that it can lie about for a while.
+    pub(super) fn is_small(&self) -> bool {
+        const SMALL: usize = 1 << 16;
+        let (outcomes, input) = match self {
+            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
+            WorkOutcome::Lines(outcomes, _) => (outcomes.as_slice(), 0),
+            WorkOutcome::Ended(_) => return true,
+        };
+        let made = || outcomes.iter().flatten();
+        let length = |one: &Outcome| one.made.length();
+        let has_more = |one: &Outcome| {
+            let Archived { sections, files } = &one.archived;
+            !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
+        };
+        input + made().map(length).sum::<usize>() <= SMALL && !made().any(has_more)
+    }
+}
 
 /// What became of an input.
 #[derive(Debug)]
@@ -77,7 +125,7 @@ pub(super) struct Job<'b> {
     /// What is to become of its conversations.
     pub(super) policy: Cow<'b, CompactionPolicy>,
     /// What comes of its lines, in order.
-    pub(super) turns: OrderedOutput<WorkResult<'b>>,
+    pub(super) turns: OrderedOutput<WorkOutcome>,
     /// Its first lines that failed; those behind them are left alone.
     pub(super) failed: FirstFailed,
     state: Mutex<State>,
@@ -203,9 +251,9 @@ impl<'b> Job<'b> {
     }
 
     /// Writes the result of an input that was worked on as one.
-    pub(super) fn write_whole(&self, batch: &Batch<'_>, outcome: Outcome, input: &str) -> Result<FileStatus> {
+    pub(super) fn write_whole(&self, records: &Records, outcome: Outcome, input: &str) -> Result<FileStatus> {
         let mut state = self.state();
-        batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
+        records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
         state.add(self.settings, outcome.conversations);
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
@@ -214,17 +262,17 @@ impl<'b> Job<'b> {
             self.output(&mut state)?.write_parts(outcome.made.pieces(input))?;
         }
         drop(state);
-        self.finish(batch)
+        self.finish(records)
     }
 
     /// Writes the result of lines, and says whether anybody still reads it.
-    pub(super) fn write_lines(&self, batch: &Batch<'_>, outcome: Result<Outcome>) -> bool {
+    pub(super) fn write_lines(&self, records: &Records, outcome: Result<Outcome>) -> bool {
         let mut state = self.state();
         if state.failure.is_some() {
             return true;
         }
         let written = outcome.and_then(|outcome| {
-            batch.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
+            records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
             state.changed |= outcome.changed;
             state.compacted |= outcome.compacted;
             state.add(self.settings, outcome.conversations);
@@ -237,7 +285,7 @@ impl<'b> Job<'b> {
             if self.is_printed() {
                 state.printed = true;
                 state.drawn.clear();
-                batch.report(&std::mem::take(&mut state.conversations), &self.goes_to(&FileStatus::Compacted))?;
+                records.report(&std::mem::take(&mut state.conversations), &self.goes_to(&FileStatus::Compacted))?;
             }
             Ok(read)
         });
@@ -286,7 +334,7 @@ impl<'b> Job<'b> {
     }
 
     /// Has the result take its place.
-    pub(super) fn finish(&self, batch: &Batch<'_>) -> Result<FileStatus> {
+    pub(super) fn finish(&self, records: &Records) -> Result<FileStatus> {
         let mut state = self.state();
         if let Some(failure) = state.failure.take() {
             return Err(if state.printed { broken_off(&failure) } else { failure });
@@ -300,7 +348,7 @@ impl<'b> Job<'b> {
                 // Compressed once more, the same text could be other bytes.
                 let output = output.filter(|_| state.changed || state.compression.is_none());
                 let now = fs::metadata(path).ok();
-                self.put(&state, (path, now.as_ref()), place, output, batch.journal.as_ref())?;
+                self.put(&state, (path, now.as_ref()), place, output, records.journal.as_ref())?;
             }
             (Destination::InPlace(suffix), Some((path, place))) if state.changed => {
                 // A link that was put there meanwhile would lead to another file, before or now.
@@ -315,11 +363,11 @@ impl<'b> Job<'b> {
                 if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {
                     output::keep_copy(path, &copy)?;
                 }
-                self.put(&state, (path, now.as_ref()), place, output, batch.journal.as_ref())?;
+                self.put(&state, (path, now.as_ref()), place, output, records.journal.as_ref())?;
             }
             (Destination::InPlace(_), Some((_, place))) => {
                 let hash = state.seen.as_ref().map(Seen::hash).unwrap_or_default();
-                self.note(&state, place, (&hash, &hash), batch.journal.as_ref())
+                self.note(&state, place, (&hash, &hash), records.journal.as_ref())
                     .map_err(|error| output::unwritable(place, &error))?;
             }
             _ => {

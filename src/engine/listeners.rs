@@ -5,9 +5,9 @@ use anyhow::Result;
 use crate::events::{Event, Listener};
 use crate::report::html::PageInTheMaking;
 use crate::report::json::Report;
-use crate::report::progress::Progress;
+use crate::report::progress::{Progress, Results};
 use crate::report::reporter::Reporter;
-use crate::settings::Settings;
+use crate::settings::{Action, Destination, Settings};
 
 use crate::engine::page;
 
@@ -27,8 +27,17 @@ impl Listeners {
             reporter: Reporter::new(settings.voice.volume),
             report: Report::new(settings.output.report.as_deref()),
             page: page::begun(settings),
-            progress: Progress::new(settings, inputs),
+            progress: Progress::new(&settings.voice, results(settings), inputs),
         }
+    }
+}
+
+/// Where results go.
+fn results(settings: &Settings) -> Results {
+    match (settings.action, &settings.output.destination) {
+        (Action::DryRun { .. } | Action::Diff, _) => Results::Shown,
+        (Action::Compact | Action::Check, Destination::Stdout) => Results::Printed,
+        (Action::Compact | Action::Check, _) => Results::ToFiles,
     }
 }
 

@@ -21,7 +21,7 @@ use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
 use crate::summary::ledger::{self, Ledger};
-use crate::transcript::formats::lone;
+use crate::transcript::formats::read_entry;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 
@@ -112,7 +112,7 @@ fn put_in(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Plac
                 let tokens = policy.counter.count(message);
                 (format!("{}, {tokens} tokens", brief::role(message)), brief::text(message))
             };
-            entries.iter().filter_map(|entry| lone(transcript.format, &entry.to_string(), read)).collect()
+            entries.iter().filter_map(|entry| read_entry(transcript.format, &entry.to_string(), read)).collect()
         }
     }
 }

@@ -9,61 +9,30 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::compact::{
-    Archived, ChangedConversation, Compaction, CompactionPolicy, Compactor, Emit, FittedPlan, Happening, certain_files,
-    economy, kept,
+    Archived, ChangedConversation, Compaction, CompactionContext, CompactionPolicy, Emit, FittedPlan, Happening,
+    certain_files, economy, kept,
 };
-use crate::events::{Conversation, Drawn, Event, Listener, Saving, Status};
+use crate::events::{Conversation, Drawn, Event, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::files::append;
-use crate::files::input::Input;
 use crate::plan::economy::Economy;
 use crate::report::diff::Diff;
-use crate::report::html::PageInTheMaking;
 use crate::report::json::DryRun;
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
 use crate::sanitize::sanitize_line;
-use crate::settings::{Action, Explain, Settings, Volume};
-use crate::summary::exchange::SummaryBackend;
+use crate::settings::{Action, Explain, Volume};
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
 use crate::transcript::{Transcript, coercion};
 use crate::wording::readable_source;
 
 use crate::engine::account::reported;
-use crate::engine::listeners::tell;
 use crate::engine::outcome::{Outcome, Rewritten};
 use crate::engine::read::{json, read, source_name};
+use crate::engine::task::InputTask;
 use crate::engine::{archive, check, page};
-
-/// An input to be worked on, and all that decides what is made of it.
-#[derive(Clone, Copy)]
-pub(super) struct InputTask<'r> {
-    pub(super) input: &'r Input,
-    pub(super) settings: &'r Settings,
-    /// What is to become of its conversations.
-    pub(super) policy: &'r CompactionPolicy,
-    /// Who writes summaries, unless the policy names the embedded summarizer.
-    pub(super) backend: &'r dyn SummaryBackend,
-    pub(super) listener: &'r dyn Listener,
-    /// The page that shows what was done, where there is to be one.
-    pub(super) page: Option<&'r PageInTheMaking>,
-    /// Whether there is or could be more than one input, so that each is named.
-    pub(super) many: bool,
-}
-
-impl<'r> InputTask<'r> {
-    /// An input by itself.
-    pub(super) fn alone(
-        settings: &'r Settings,
-        input: &'r Input,
-        backend: &'r dyn SummaryBackend,
-        listener: &'r dyn Listener,
-    ) -> Self {
-        InputTask { input, settings, policy: &settings.policy, backend, listener, page: None, many: false }
-    }
-}
 
 impl InputTask<'_> {
     /// What is made of the input, or of lines of one: of what is repaired, where that is wanted. What became of each
@@ -105,7 +74,7 @@ impl InputTask<'_> {
         let document = read(&self.settings.input, self.policy, self.input, &source)?;
         let cuts = |transcript| {
             let arena = Arena::default();
-            let plan = self.compactor(&|_, _| ()).plan(transcript, &arena);
+            let plan = self.context(&|_, _| ()).plan(transcript, &arena);
             plan.is_ok_and(|fitted| fitted.is_change())
         };
         Ok(document.transcripts.iter().any(cuts))
@@ -119,7 +88,7 @@ impl InputTask<'_> {
         let source = json(self.input)?;
         let document = read(&self.settings.input, self.policy, self.input, &source)?;
         self.check_messages(&document)?;
-        if let Some(line) = document.broken_off {
+        if let Some(line) = document.incomplete_line {
             self.tell(Event::BrokenOff { source: &self.input.name, line });
         }
         match self.settings.action {
@@ -142,18 +111,16 @@ impl InputTask<'_> {
                 continue;
             }
             compacted |= done.summary.is_some() || done.is_pruned();
-            let Compaction { plan, summary, edits, archived, .. } = done;
-            let placed = summary.as_ref().map(|summary| &summary.placed);
             if self.policy.emit == Emit::Update {
-                updates.push_str(&rewrite::update(transcript, &plan, placed, &edits));
+                let Compaction { plan, summary, edits, .. } = &done;
+                let placed = summary.as_ref().map(|summary| &summary.placed);
+                updates.push_str(&rewrite::update(transcript, plan, placed, edits));
             }
-            let placed = placed.map(|placed| rewrite::placed(transcript, &plan, placed)).unwrap_or_default();
-            let edits = placed.into_iter().chain(edits).collect();
-            changed.push(ChangedConversation { transcript, source, edits, removed: plan.removed(), archived });
+            changed.push(ChangedConversation::new(transcript, source, done));
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = kept(self.policy, document.source, &edits, changed);
+        let archived = kept(self.policy.has_records(), document.source, &edits, changed);
         let made = match self.policy.emit {
             Emit::Messages => Rewritten::Edited(edits),
             Emit::Update => Rewritten::Text(updates),
@@ -193,7 +160,7 @@ impl InputTask<'_> {
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let fitted = self.compactor(&|_, _| ()).plan(transcript, &arena)?;
+            let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
             compacted |= fitted.is_change();
             let explain = self.explain(document);
             let estimate = json || self.settings.voice.volume == Volume::Verbose || explain.is_some();
@@ -261,7 +228,7 @@ impl InputTask<'_> {
         if is_cut {
             append::check_files(&certain_files(self.policy, &fitted))?;
         }
-        let mut done = self.compactor(&listen).carry_out(source, fitted);
+        let mut done = self.context(&listen).carry_out(source, fitted);
         done.failure.take().map_or(Ok(done), Err)
     }
 
@@ -277,8 +244,8 @@ impl InputTask<'_> {
         let began = Instant::now();
         let reader = self.policy.reader_name();
         let listen = |source: &str, what: Happening<'_>| self.tell(Event::Compacting { source, what, reader });
-        let compactor = self.compactor(&listen);
-        let fitted = compactor.plan(transcript, arena).inspect_err(|error| {
+        let context = self.context(&listen);
+        let fitted = context.plan(transcript, arena).inspect_err(|error| {
             conversations.push(Conversation::without_plan(source, Status::Failed, Some(error.to_string())));
         })?;
         self.tell(Event::Planned { source, plan: &fitted, policy: self.policy });
@@ -290,8 +257,8 @@ impl InputTask<'_> {
         let worth = explain.and_then(|_| economy::estimated(&fitted, self.policy));
         let saving = self.drawn(explain, source, &fitted, worth.as_ref());
         let mut done = match self.check_plan(source, &fitted) {
-            Ok(()) => compactor.carry_out(source, fitted),
-            Err(error) => compactor.refused(fitted, error),
+            Ok(()) => context.carry_out(source, fitted),
+            Err(error) => context.refused(fitted, error),
         };
         let page = self.page_of(source, &mut done);
         let told = reported(self.settings, self.policy, source, &done, began.elapsed());
@@ -346,14 +313,10 @@ impl InputTask<'_> {
         })
     }
 
-    fn compactor<'c>(&'c self, listen: &'c dyn Fn(&str, Happening<'_>)) -> Compactor<'c> {
+    fn context<'c>(&'c self, listen: &'c dyn Fn(&str, Happening<'_>)) -> CompactionContext<'c> {
         let InputTask { settings, policy, backend, .. } = *self;
         let (counts, keeps_facts) = (settings.needs_costs(), settings.output.html.is_some());
-        Compactor { policy, backend, listen, counts, keeps_facts }
-    }
-
-    pub(super) fn tell(&self, event: Event<'_>) {
-        tell(self.listener, event);
+        CompactionContext { policy, backend, listen, counts, keeps_facts }
     }
 
     /// How a conversation of a document is drawn, if it is.

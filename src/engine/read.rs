@@ -2,14 +2,12 @@
 
 use anyhow::Result;
 
-use crate::compact::CompactionPolicy;
+use crate::compact::{self, CompactionPolicy};
 use crate::exit::Failure;
 use crate::files::input::{self, Input};
-use crate::plan::mark_summaries;
-use crate::rewrite::thinking;
 use crate::settings::InputSettings;
 use crate::transcript::Transcript;
-use crate::transcript::framing::{self, Document, Lines, ReadError};
+use crate::transcript::framing::{Document, Lines, ReadError};
 use crate::transcript::source::Source;
 use crate::wording::readable_source;
 
@@ -26,12 +24,10 @@ pub(super) fn read<'a>(
     source: &'a Source<'a>,
 ) -> Result<Document<'a>> {
     let lines = input.as_lines.then_some(Lines::Conversations).or(settings.lines);
-    let mut document = framing::read(source, settings.from, lines).map_err(|error| unreadable(input, error))?;
-    framing::check_foreign(&document).map_err(|error| unreadable(input, error))?;
+    let document = compact::read(source, settings.from, lines, policy);
+    let mut document = document.map_err(|error| unreadable(input, error))?;
     for transcript in &mut document.transcripts {
         transcript.line = transcript.line.map(|line| line + input.lines_before);
-        mark_summaries(transcript, &policy.cut);
-        thinking::release(transcript, policy.thinking, policy.reader_name());
     }
     Ok(document)
 }

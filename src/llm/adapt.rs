@@ -40,8 +40,8 @@ enum Instead {
 }
 
 impl Change {
-    /// The change that a complaint asks for; nothing where there is none to be made.
-    fn of(complaint: Complaint, sent: &Value, parameters: &Parameters) -> Option<Change> {
+    /// The change that a complaint asks for.
+    fn of(complaint: Complaint, sent: &Value, parameters: &Parameters) -> Change {
         const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
         let refused = complaint.path;
         let effort = |effort: &str| {
@@ -57,12 +57,12 @@ impl Change {
             Wrong::MustThink => Instead::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
             Wrong::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
             Wrong::Value | Wrong::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
-                Some(limit) => Instead::Name(LIMITS[1 - limit]),
-                None => Instead::Nothing,
+                // Where both were sent, one of them is enough.
+                Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Instead::Name(LIMITS[1 - limit]),
+                _ => Instead::Nothing,
             },
         };
-        let change = Change { refused, instead };
-        Some(change).filter(|change| !matches!(change.instead, Instead::Name(name) if get(sent, name).is_some()))
+        Change { refused, instead }
     }
 
     /// Makes the change in a body.
@@ -112,8 +112,15 @@ impl Learned {
         changes.get(&key(endpoint)).cloned().unwrap_or_default()
     }
 
-    /// Learns from a complaint of a request, which was made with the changes `known`.
-    pub(super) fn learn(&self, endpoint: &Endpoint, complaint: Complaint, sent: &Value, known: &[Change]) -> Lesson {
+    /// Learns from a complaint of what was `sent` for a request, with the changes that were `known`.
+    pub(super) fn learn(
+        &self,
+        endpoint: &Endpoint,
+        request: &Request,
+        complaint: Complaint,
+        sent: &Value,
+        known: &[Change],
+    ) -> Lesson {
         let mut changes = lock(&self.changes);
         let now = changes.entry(key(endpoint)).or_default();
         let is_about_it = |change: &Change| change.refused == complaint.path;
@@ -127,13 +134,14 @@ impl Learned {
         let is_back = |change: &Change| {
             now.iter().any(|old| matches!(change.instead, Instead::Name(name) if name == old.refused))
         };
-        match Change::of(complaint, sent, endpoint.provider.parameters).filter(|change| !is_back(change)) {
-            Some(change) => {
-                now.push(change.clone());
-                Lesson::New(change)
-            }
-            None => Lesson::Nothing,
+        let change = Change::of(complaint, sent, endpoint.provider.parameters);
+        let mut changed = sent.clone();
+        change.apply(&mut changed, request);
+        if is_back(&change) || changed == *sent {
+            return Lesson::Nothing;
         }
+        now.push(change.clone());
+        Lesson::New(change)
     }
 }
 
@@ -215,6 +223,9 @@ mod tests {
             json!({"message": message, "code": "InvalidParameter", "request_id": "r"}),
             json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}}),
             json!({"detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": message, "input": "max_tokens thinking"}]}),
+            json!({"object": "error", "type": "invalid_request_error", "param": null, "message":
+                {"detail": [{"type": "extra_forbidden", "loc": ["body", name], "msg": message, "input": "max_tokens"}]}}),
+            json!([{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]),
             json!({"error": {"code": 400, "message": "Provider returned error",
                 "metadata": {"raw": json!({"error": {"message": message, "param": name}}).to_string()}}}),
         ]
@@ -248,7 +259,7 @@ mod tests {
         for provider in PROVIDERS.iter().filter(|provider| !["google", "ollama"].contains(&provider.name)) {
             for (model, taste) in MODELS.iter().flat_map(|model| tastes().map(move |taste| (model, taste))) {
                 cases += 1;
-                let style = cases % 8;
+                let style = cases % 10;
                 let (endpoint, learned) = (endpoint(provider.name, model), Learned::default());
                 let mut requests = 1;
                 let (sent, known) = loop {
@@ -256,8 +267,9 @@ mod tests {
                     let sent = endpoint.request_with(&request("p"), &known);
                     let Some((name, message, code)) = wrong(&taste, &sent) else { break (sent, known) };
                     let body = &bodies(name, &message, code)[style];
-                    let what = complaint(body, &sent).unwrap_or_else(|| panic!("{taste:?} {sent} {body}"));
-                    if matches!(learned.learn(&endpoint, what, &sent, &known), Lesson::Nothing) {
+                    let what = complaint(body, &sent, &endpoint.request_json)
+                        .unwrap_or_else(|| panic!("{taste:?} {sent} {body}"));
+                    if matches!(learned.learn(&endpoint, &request("p"), what, &sent, &known), Lesson::Nothing) {
                         break (sent, known);
                     }
                     requests += 1;

@@ -15,6 +15,7 @@ use crate::summary::exchange::FailureKind;
 use crate::summary::exchange::shown;
 use crate::summary::recipe::Persistence;
 use crate::transcript::json::{self, Json};
+use crate::transcript::source::Source;
 
 /// Characters of a provider's error that are shown.
 const SHOWN: usize = 300;
@@ -36,7 +37,7 @@ const TOO_LONG_FOR_LANGCHAIN: [&str; 9] = [
 const TOO_LONG: [&str; 28] = [
     "exceed context limit",                    // Anthropic, with the length of the answer
     "request_too_large",                       // Anthropic
-    "model_context_window_exceeded",           // Anthropic
+    FULL_WINDOW,                               // Anthropic
     "input token count",                       // Gemini
     "exceed_context_size_error",               // llama.cpp
     "exceeds the context length",              // Ollama
@@ -64,16 +65,24 @@ const TOO_LONG: [&str; 28] = [
     "token limit exceeded",
 ];
 
+/// How Anthropic's newer models stop whose window is full.
+pub(super) const FULL_WINDOW: &str = "model_context_window_exceeded";
+
 /// Words for having asked too much in too little time, which may speak of tokens as well.
-const TOO_OFTEN: [&str; 11] = [
+const TOO_OFTEN: [&str; 16] = [
     "rate limit",
     "rate_limit",
     "rate-limit",
     "ratelimit",
     "too many requests",
     "per min",
+    "per-min",
+    "tokens/min",
+    "requests/min",
     "per hour",
+    "per-hour",
     "per day",
+    "per-day",
     "throttling", // Bedrock
     "before trying again",
     "service unavailable:",
@@ -133,7 +142,11 @@ pub(super) fn kind(status: StatusCode, body: &str, persistence: Persistence) -> 
 /// said under a status of their own.
 pub(super) fn kind_of_answer(body: &str, persistence: Persistence) -> FailureKind {
     let answer = parsed(body);
-    let Some(error) = answer.as_ref().and_then(|answer| error_in(answer.first()?)) else { return FailureKind::Odd };
+    let stop = answer.as_ref().and_then(|answer| root(answer)?.get_text("stop_reason"));
+    if stop.is_some_and(|stop| stop.is(FULL_WINDOW)) {
+        return FailureKind::TooLong;
+    }
+    let Some(error) = answer.as_ref().and_then(|answer| error_in(root(answer)?)) else { return FailureKind::Odd };
     let code = error.get("code").or_else(|| error.get("status"));
     let status = code.and_then(|code| code.raw().trim_matches('"').parse().ok());
     let status = status.and_then(|code| StatusCode::from_u16(code).ok()).filter(|status| !status.is_success());
@@ -153,6 +166,12 @@ pub(super) fn kind_of_answer(body: &str, persistence: Persistence) -> FailureKin
     }
 }
 
+/// The object of an answer. Google's path for OpenAI's clients puts errors into a list.
+fn root<'j>(answer: &'j Source<'_>) -> Option<Json<'j>> {
+    let root = answer.first()?;
+    if root.kind() == json::Kind::Array { root.items().next() } else { Some(root) }
+}
+
 /// The error in an answer, at its root or in the place of a choice.
 fn error_in(answer: Json<'_>) -> Option<Json<'_>> {
     let choice = || answer.get("choices").filter(|choices| choices.kind() == json::Kind::Array)?.items().next();
@@ -168,7 +187,7 @@ fn is_too_long(text: &str) -> bool {
 fn is_used_up(text: &str, body: &str) -> bool {
     let coded = || {
         let answer = parsed(body);
-        let code = answer.as_ref().and_then(|answer| error_in(answer.first()?)?.get("code"));
+        let code = answer.as_ref().and_then(|answer| error_in(root(answer)?)?.get("code"));
         code.is_some_and(|code| USED_UP_CODES.contains(&code.raw().trim_matches('"')))
     };
     let of_a_bill =
@@ -214,7 +233,7 @@ fn of_header(header: &str, now: SystemTime) -> Option<Duration> {
 
 fn of_details(body: &str) -> Option<Duration> {
     let answer = parsed(body)?;
-    let details = answer.first()?.at(&["error", "details"]).filter(|details| details.kind() == json::Kind::Array)?;
+    let details = root(&answer)?.at(&["error", "details"]).filter(|details| details.kind() == json::Kind::Array)?;
     let delay = details.items().find_map(|detail| detail.get_text("retryDelay"))?;
     Duration::try_from_secs_f64(delay.decode().strip_suffix('s')?.parse().ok()?).ok()
 }
@@ -222,7 +241,7 @@ fn of_details(body: &str) -> Option<Duration> {
 /// What a provider says in the body of an error: its message where it has one, without the key, and always short.
 pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
     let answer = parsed(body);
-    let text = match answer.as_ref().and_then(|answer| answer.first()).and_then(message) {
+    let text = match answer.as_ref().and_then(root).and_then(message) {
         Some(message) => message,
         None => Cow::Borrowed(title(body).unwrap_or(body)),
     };
@@ -236,6 +255,10 @@ fn message(answer: Json<'_>) -> Option<Cow<'_, str>> {
     let error = error_in(answer).or_else(|| ["detail", "errors"].iter().find_map(|key| answer.get(key)));
     let error = error.unwrap_or(answer);
     let error = if error.kind() == json::Kind::Array { error.items().next()? } else { error };
+    // Mistral puts a list of complaints where others have a text.
+    if let Some(inner) = error.get("message").filter(|inner| inner.kind() == json::Kind::Object) {
+        return message(inner);
+    }
     let text = error.text().or_else(|| ["message", "msg", "error"].iter().find_map(|key| error.get_text(key)))?;
     Some(text.decode())
 }
@@ -306,6 +329,10 @@ mod tests {
             (400, "Prompt has 9000 tokens, but the configured context size is 8192 tokens"),
             (400, "Token limit exceeded"),
             (400, r#"{"error":{"type":"model_context_window_exceeded"}}"#),
+            (
+                400,
+                r#"[{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}]"#,
+            ),
         ] {
             assert_eq!(kind_of(status, body), FailureKind::TooLong, "{status} {body}");
         }
@@ -328,6 +355,9 @@ mod tests {
             (400, "Throttling error: Too many tokens"),
             (413, "Tokens per minute limit: too many tokens"),
             (400, "Service unavailable: too many tokens"),
+            (400, "Tokens-per-minute quota is exhausted: too many tokens"),
+            (400, "You have exceeded your tokens/min allowance: token limit exceeded"),
+            (413, "Per-day allowance: token limit exceeded"),
             (413, "Request too large for model `m` on tokens per minute (TPM): Limit 6000, Used 5000, Requested 2000"),
             (429, r#"{"code":"rate_limit_exceeded","message":"Request too large for m: Limit 6000, Requested 2000"}"#),
         ] {
@@ -350,6 +380,7 @@ mod tests {
         }
         let google = r#"{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","details":[{"retryDelay":"37s"}]}}"#;
         assert_eq!(kind_of(429, google), FailureKind::RateLimited, "of a minute");
+        assert_eq!(kind_of(429, &format!("[{google}]")), FailureKind::RateLimited, "in a list");
         assert_eq!(kind_of(429, "Quota exceeded for requests"), FailureKind::RateLimited);
     }
 
@@ -365,6 +396,8 @@ mod tests {
             (kind(choice), server_message(choice, None).as_str()),
             (FailureKind::Trouble, ": Provider returned error")
         );
+        assert_eq!(kind(r#"[{"error":{"code":503,"message":"busy"}}]"#), FailureKind::Trouble);
+        assert_eq!(kind(r#"{"content":[],"stop_reason":"model_context_window_exceeded"}"#), FailureKind::TooLong);
         assert_eq!(kind(r#"{"error":{"code":200}}"#), FailureKind::Odd);
         assert_eq!(kind("<html>"), FailureKind::Odd);
     }
@@ -382,6 +415,7 @@ mod tests {
         }
         let google = r#"{"error":{"details":[{"@type":"x"},{"retryDelay":"34.5s"}]}}"#;
         assert_eq!(asked_wait(None, None, google, now), Some(Duration::from_millis(34_500)));
+        assert_eq!(asked_wait(None, None, &format!("[{google}]"), now), Some(Duration::from_millis(34_500)));
         assert_eq!(asked_wait(None, Some("1"), google, now), Some(Duration::from_secs(1)));
         assert_eq!(asked_wait(Some("1500.5"), Some("9"), "", now), Some(Duration::from_micros(1_500_500)));
         for nonsense in ["-1", "", "NaN", "soon", "1e300"] {
@@ -396,6 +430,8 @@ mod tests {
             (r#"{"message":"flat"}"#, ": flat"),
             (r#"{"error":"text"}"#, ": text"),
             (r#"{"detail":[{"loc":["body"],"msg":"Field required"}]}"#, ": Field required"),
+            (r#"{"object":"error","message":{"detail":[{"msg":"Field required"}]},"type":"x"}"#, ": Field required"),
+            (r#"[{"error":{"code":400,"message":"in a list"}}]"#, ": in a list"),
             ("<html><head><title>502 Bad Gateway</title></head><body>…</body>", ": 502 Bad Gateway"),
             ("<!DOCTYPE html><body>", ": a page and not JSON"),
             ("plain", ": plain"),

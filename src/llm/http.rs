@@ -14,8 +14,7 @@ use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
 use crate::llm::adapt::{Change, Learned, Lesson, MOST_CHANGES};
-use crate::llm::body::get;
-use crate::llm::complaint::parameter::{Complaint, complaint};
+use crate::llm::complaint::parameter::{Complaint, Wrong, complaint, is_given};
 use crate::llm::complaint::{asked_wait, kind, kind_of_answer, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::pace::Pace;
@@ -125,14 +124,19 @@ impl Wire {
                 None => {}
             }
             let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
-            if get(&Value::Object(endpoint.request_json.clone()), complaint.path).is_some() {
-                let said = failed.message.trim_end_matches('.');
-                let message = format!("{said}; {} is what --request-json puts there", complaint.path);
-                return Err(Failed { message, ..failed });
+            let with = |why: String| {
+                let message = format!("{}; {why}", failed.message.trim_end_matches('.'));
+                Failed { message, ..failed.clone() }
+            };
+            if is_given(complaint.path, &endpoint.request_json) {
+                return Err(with(format!("{} is what --request-json puts there", complaint.path)));
             }
-            match self.learned.learn(endpoint, complaint, &body, &known) {
+            match self.learned.learn(endpoint, request, complaint, &body, &known) {
                 Lesson::New(change) => self.happens(Between::Change(&failed.message, &change)),
                 Lesson::Known => {}
+                Lesson::Nothing if complaint.what == Wrong::TooLarge => {
+                    return Err(with("--summary-tokens N asks for fewer".to_owned()));
+                }
                 Lesson::Nothing => return Err(failed),
             }
             changed += 1;
@@ -191,7 +195,8 @@ impl Wire {
             Err(what) => {
                 let said = server_message(&answer, endpoint.key.as_ref());
                 let kind = kind_of_answer(&answer, persistence);
-                let complaint = complaint(&answer, body).filter(|_| kind == FailureKind::BadRequest);
+                let complaint =
+                    complaint(&answer, body, &endpoint.request_json).filter(|_| kind == FailureKind::BadRequest);
                 let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
                 let failed = Failed { window, ..failed(kind, format!("{url} gave no summary: {what}{said}")) };
                 Err(Attempt { failed, complaint })
@@ -238,7 +243,7 @@ impl Wire {
             window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
             ..failed(kind, message)
         };
-        Err(Attempt { complaint: complaint(&text, body).filter(|_| may_complain), failed })
+        Err(Attempt { complaint: complaint(&text, body, &endpoint.request_json).filter(|_| may_complain), failed })
     }
 
     /// Reads a body as it comes, which may take as long as the whole has left, and pause for as long as it may.

@@ -2,7 +2,8 @@
 
 use crate::rewrite::arguments::Truncation;
 
-use crate::prune::{Amount, Change, Kind, Scene};
+use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::scene::Scene;
 
 pub(super) const KIND: Kind = Kind {
     name: "arguments",

@@ -3,12 +3,13 @@
 use serde_json::Value;
 
 use crate::tokens::Counter;
-use crate::transcript::edit::Edit;
+use crate::transcript::edit::{Edit, apply};
 use crate::transcript::json::Json;
+use crate::transcript::source::Source;
 
-use crate::prune::note::{counted, is_pruned, note, text_of};
-use crate::prune::results::{tokens, without_copies};
-use crate::prune::{Amount, Change, Kind, Scene, ToolResult};
+use crate::prune::note::{counted, is_pruned, note};
+use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::scene::{Scene, ToolResult};
 
 pub(super) const KIND: Kind = Kind {
     name: "cap",
@@ -31,8 +32,8 @@ fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
 
 fn capped(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<Change> {
     let counter = scene.counter();
-    let text = text_of(&result.output);
-    let tokens = tokens(scene, result, &text);
+    let text = result.text();
+    let tokens = scene.tokens(result, &text);
     if tokens <= limit || is_pruned(&text) {
         return None;
     }
@@ -42,7 +43,7 @@ fn capped(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Opt
         (counter.count_text(&shorter) < tokens).then(|| result.output.saying(&shorter))
     };
     let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;
-    edits.extend(without_copies(scene, result));
+    edits.extend(scene.without_copies(result));
     Some(Change { message: result.message, edits, ..Change::default() })
 }
 
@@ -92,8 +93,6 @@ fn inside(text: &str, limit: u64, counter: Counter) -> String {
 }
 
 fn as_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
-    use crate::transcript::source::Source;
-
     if !text.trim_start().starts_with('{') {
         return None;
     }
@@ -105,7 +104,7 @@ fn as_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
     let sizes: Vec<u64> = strings.iter().map(|string| counter.count_text(string.raw())).collect();
     let around = counter.count_text(text).saturating_sub(sizes.iter().sum());
     let edits = shortened(&strings, &[], counter, limit.checked_sub(around + around / 4 + 4)?)?;
-    let shorter = crate::transcript::edit::apply(text, &edits);
+    let shorter = apply(text, &edits);
     (counter.count_text(&shorter) <= limit).then_some(shorter)
 }
 

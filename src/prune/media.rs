@@ -3,19 +3,19 @@
 use crate::hash::sha256;
 use crate::rewrite::media::{Moved, extension, unbase64};
 use crate::transcript::edit::Edit;
-use crate::transcript::formats::outputs::named_strings;
 use crate::transcript::json::Json;
+use crate::transcript::outputs::named_strings;
 use crate::transcript::{Content, Part, PartKind};
 
 use crate::prune::note::note;
-use crate::prune::results::without_copies;
-use crate::prune::{Amount, Change, Kind, Scene};
+use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::scene::{Age, Scene, ToolResult};
 
 pub(super) const KIND: Kind = Kind {
     name: "media",
     takes: "SIZE",
     about: "pictures, sounds and documents older than SIZE (2: all but the last two) become one line",
-    default: Amount::Last(2),
+    default: Amount::Age(Age::NotLast(2)),
     find,
 };
 
@@ -34,13 +34,14 @@ struct Medium<'a> {
 }
 
 fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
+    let Amount::Age(age) = amount else { return Vec::new() };
     let mut media: Vec<Medium<'_>> = Vec::new();
     for (message, read) in scene.transcript.messages.iter().enumerate() {
         let Content::Parts(parts) = &read.content else { continue };
         parts.iter().for_each(|part| add(message, part, &mut media));
     }
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
-    let old = scene.is_old(amount, &messages);
+    let old = scene.is_old(age, &messages);
     let old = media.iter().zip(old).filter(|(medium, is_old)| *is_old && scene.touchable[medium.message]);
     old.filter_map(|(medium, _)| removed(scene, medium)).collect()
 }
@@ -67,7 +68,7 @@ fn removed(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
     let place = |file: &Moved| scene.archive.map(|_| format!("; its bytes are in media/{}", file.name));
     let kept = file.as_ref().and_then(place).unwrap_or_default();
     let block = transcript.format.text_block(medium.json, &note(&format!("{what} removed{kept}")))?;
-    let is_inside = |result: &&crate::prune::ToolResult<'_, '_>| {
+    let is_inside = |result: &&ToolResult<'_, '_>| {
         let value = result.output.value.span();
         value.start <= span.start && span.end <= value.end
     };
@@ -76,7 +77,7 @@ fn removed(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
         return None;
     }
     let mut edits = vec![Edit { range: span, text: block.to_string() }];
-    edits.extend(result.map(|result| without_copies(scene, result)).unwrap_or_default());
+    edits.extend(result.map(|result| scene.without_copies(result)).unwrap_or_default());
     let files = file.filter(|_| scene.archive.is_some()).into_iter().collect();
     Some(Change { message: medium.message, edits, files, ..Change::default() })
 }

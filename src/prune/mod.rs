@@ -10,111 +10,30 @@ mod media;
 mod note;
 mod reads;
 mod results;
+mod rule;
+mod scene;
 mod thinking;
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::plan::size::{Size, whole};
 use crate::rewrite::media::Moved;
 use crate::rewrite::thinking::Removal;
-use crate::tokens::{Counter, Tally};
+use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, edited, sort};
-use crate::transcript::formats::lone;
-use crate::transcript::formats::outputs::Output;
-use crate::transcript::pairing::{self, Part};
-use crate::transcript::{Call, Transcript};
+use crate::transcript::formats::read_entry;
 
 pub use note::is_pruned;
+pub use rule::{Change, Kind, Rule};
+pub use scene::Scene;
+
+use rule::Amount;
 
 /// Every kind of rule, from the cheapest to the dearest: what is lost least goes first.
 pub static KINDS: [&Kind; 6] =
     [&thinking::KIND, &media::KIND, &reads::KIND, &arguments::KIND, &results::KIND, &cap::KIND];
-
-/// A kind of rule.
-pub struct Kind {
-    /// Its name.
-    pub name: &'static str,
-    /// What it takes behind a colon; empty where it takes nothing.
-    pub takes: &'static str,
-    /// What it does, in a line.
-    pub about: &'static str,
-    /// What it takes where nothing is given.
-    default: Amount,
-    find: fn(&Scene<'_, '_>, Amount) -> Vec<Change>,
-}
-
-/// What a rule is told: how old, or how long.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Amount {
-    /// Nothing.
-    None,
-    /// All but the last so many results, or media.
-    Last(u64),
-    /// All that is older than this.
-    Before(Size),
-    /// So many tokens or characters.
-    Length(u64),
-}
-
-/// A rule.
-#[derive(Clone, Copy)]
-pub struct Rule {
-    kind: &'static Kind,
-    amount: Amount,
-}
-
-impl Rule {
-    /// The name of its kind.
-    pub fn name(&self) -> &'static str {
-        self.kind.name
-    }
-
-    /// The rule that cuts arguments that are longer than so many characters.
-    pub fn arguments(characters: u64) -> Self {
-        Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
-    }
-
-    /// The rule that cuts results that are longer than so many tokens.
-    pub fn cap(tokens: u64) -> Self {
-        Rule { kind: &cap::KIND, amount: Amount::Length(tokens) }
-    }
-
-    /// Whether it needs the context window to be known.
-    pub fn needs_window(&self) -> bool {
-        matches!(self.amount, Amount::Before(Size::Fraction(_)))
-    }
-
-    fn of(kind: &'static Kind) -> Self {
-        Rule { kind, amount: kind.default }
-    }
-}
-
-impl fmt::Display for Rule {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.kind.name)?;
-        match self.amount {
-            Amount::None => Ok(()),
-            Amount::Last(number) | Amount::Length(number) => write!(out, ":{number}"),
-            Amount::Before(size) => write!(out, ":{size}"),
-        }
-    }
-}
-
-impl fmt::Debug for Rule {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, out)
-    }
-}
-
-impl PartialEq for Rule {
-    fn eq(&self, other: &Self) -> bool {
-        (self.name(), self.amount) == (other.name(), other.amount)
-    }
-}
 
 /// What can be given to `--prune`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -125,6 +44,16 @@ pub enum Choice {
     None,
     /// This rule.
     One(Rule),
+}
+
+/// The rule that cuts results which are longer than so many tokens.
+pub fn capping(tokens: u64) -> Rule {
+    Rule { kind: &cap::KIND, amount: Amount::Length(tokens) }
+}
+
+/// The rule that cuts arguments which are longer than so many characters.
+pub fn cutting_arguments(characters: u64) -> Rule {
+    Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
 }
 
 impl FromStr for Choice {
@@ -162,23 +91,6 @@ impl fmt::Display for Choice {
     }
 }
 
-impl Kind {
-    fn amount(&self, value: &str) -> Result<Amount, Diagnostic> {
-        match self.default {
-            Amount::None => Err(Diagnostic::new(format!("{} takes no size", self.name))),
-            Amount::Length(_) => whole(value).map(Amount::Length).map_err(Diagnostic::new),
-            Amount::Last(_) | Amount::Before(_) if value == "0" => Ok(Amount::Last(0)),
-            Amount::Last(_) | Amount::Before(_) => match whole(value) {
-                Ok(number) => Ok(Amount::Last(number)),
-                Err(_) if !value.contains(':') => Err(Diagnostic::new(format!(
-                    "`{value}` is neither a number nor a size: messages:N, tokens:N, fraction:F or turns:N"
-                ))),
-                Err(_) => value.parse().map(Amount::Before),
-            },
-        }
-    }
-}
-
 /// The rules that some choices come to, in the order of [`KINDS`]: each of a kind takes the place of one before it, and
 /// `none` of all.
 pub fn chosen(choices: &[Choice]) -> Vec<Rule> {
@@ -196,126 +108,6 @@ pub fn chosen(choices: &[Choice]) -> Vec<Rule> {
         }
     }
     of_kind.into_iter().flatten().collect()
-}
-
-/// A conversation as rules see it.
-pub struct Scene<'s, 'a> {
-    /// The conversation.
-    pub transcript: &'s Transcript<'a>,
-    /// How large its messages are.
-    pub tally: &'s Tally<'s, 'a>,
-    /// The context window, in tokens, where it is known.
-    pub context_window: Option<u64>,
-    /// What a summary message begins with, by which one is told from a turn of the user's.
-    pub summary_prefix: &'s str,
-    /// For each message, whether it may be touched.
-    pub touchable: Vec<bool>,
-    /// Names of tools whose calls and results stay.
-    pub except: &'s [String],
-    /// Where what goes is kept, as messages are to name it.
-    pub archive: Option<&'s str>,
-    results: OnceCell<Vec<ToolResult<'s, 'a>>>,
-}
-
-/// A result with its call.
-pub(crate) struct ToolResult<'s, 'a> {
-    /// The message that it is in.
-    pub(crate) message: usize,
-    /// What it answers; nothing where that is nowhere before it.
-    pub(crate) call: Option<&'s Call<'a>>,
-    /// Where it stands.
-    pub(crate) output: Output<'a>,
-}
-
-impl<'s, 'a> Scene<'s, 'a> {
-    /// A conversation of which the messages may be touched that are so marked.
-    pub fn new(transcript: &'s Transcript<'a>, tally: &'s Tally<'s, 'a>, touchable: Vec<bool>) -> Self {
-        Scene {
-            transcript,
-            tally,
-            context_window: None,
-            summary_prefix: crate::plan::SUMMARY_PREFIX,
-            touchable,
-            except: &[],
-            archive: None,
-            results: OnceCell::new(),
-        }
-    }
-
-    fn counter(&self) -> Counter {
-        self.tally.counter()
-    }
-
-    /// Every result that can be shortened, in order.
-    fn results(&self) -> &[ToolResult<'s, 'a>] {
-        self.results.get_or_init(|| {
-            let messages = &self.transcript.messages;
-            let found = pairing::results(messages).into_iter().filter_map(|found| {
-                let Part { message, index } = found.result;
-                let read = &messages[message];
-                let output = self.transcript.format.output(read, &read.answers[index])?;
-                Some(ToolResult { message, call: found.call.map(|call| call.call_of(messages)), output })
-            });
-            let mut found: Vec<ToolResult<'s, 'a>> = found.collect();
-            // One text may answer several calls.
-            found.dedup_by_key(|result| result.output.value.span().start);
-            found
-        })
-    }
-
-    /// Whether a tool is one of those whose calls and results stay.
-    fn is_excepted(&self, call: Option<&Call<'_>>) -> bool {
-        let name = call.and_then(|call| call.name);
-        name.is_some_and(|name| self.except.iter().any(|excepted| name.is(excepted)))
-    }
-
-    /// Whether a result may be shortened.
-    fn may_touch(&self, result: &ToolResult<'_, '_>) -> bool {
-        self.touchable[result.message] && !self.is_excepted(result.call)
-    }
-
-    /// The first message that is not older than a size.
-    fn first_within(&self, size: Size) -> usize {
-        let messages = &self.transcript.messages;
-        let within = |tokens: Option<u64>| tokens.map_or(0, |tokens| self.tally.suffix_within(tokens));
-        match size {
-            Size::Messages(number) => messages.len().saturating_sub(usize::try_from(number).unwrap_or(usize::MAX)),
-            Size::Tokens(_) | Size::Fraction(_) => within(size.in_tokens(self.context_window)),
-            Size::Turns(number) => {
-                let turns = messages.iter().enumerate().rev();
-                let mut turns =
-                    turns.filter(|(_, message)| message.is_user_turn() && !message.is_summary(self.summary_prefix));
-                let nth = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
-                turns.nth(nth).map_or(0, |(index, _)| index)
-            }
-        }
-    }
-
-    /// Which of some items, by the messages that they are in, are older than an amount.
-    fn is_old(&self, amount: Amount, messages: &[usize]) -> Vec<bool> {
-        match amount {
-            Amount::Before(size) => {
-                let first = self.first_within(size);
-                messages.iter().map(|message| *message < first).collect()
-            }
-            Amount::Last(number) => {
-                let old = messages.len().saturating_sub(usize::try_from(number).unwrap_or(usize::MAX));
-                (0..messages.len()).map(|at| at < old).collect()
-            }
-            Amount::None | Amount::Length(_) => vec![true; messages.len()],
-        }
-    }
-}
-
-/// What a rule would do to a message.
-#[derive(Debug, Default)]
-pub(crate) struct Change {
-    message: usize,
-    edits: Vec<Edit>,
-    /// Whether nothing is left of it, so that it goes.
-    gone: bool,
-    /// What is to be kept of it elsewhere.
-    files: Vec<Moved>,
 }
 
 /// Puts the changes of one message together.
@@ -485,8 +277,8 @@ impl Work<'_, '_, '_> {
 
     fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
         let transcript = self.scene.transcript;
-        let counter = self.scene.counter();
-        lone(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
+        let counter = self.scene.tally.counter();
+        read_entry(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
     }
 
     fn done(self) -> Pruned {

@@ -1,6 +1,7 @@
 //! What stands in the place of what was pruned: one line, which says so.
 
-use crate::transcript::formats::outputs::Output;
+use crate::prune::rule::Change;
+use crate::prune::scene::{Scene, ToolResult};
 
 /// What every note begins with.
 const OPENING: &str = "[tcompact: ";
@@ -20,12 +21,17 @@ pub(super) fn counted(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// All that a result says.
-pub(super) fn text_of(output: &Output<'_>) -> String {
-    let texts: Vec<_> = output.strings().into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
-    match texts.as_slice() {
-        // What has no text at all is told by its size.
-        [] => output.value.raw().to_owned(),
-        texts => texts.join("\n"),
+/// The change that puts a note in the place of a result that has so many tokens; nothing where that saves nothing.
+pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens: u64, note: &str) -> Option<Change> {
+    let mut edits = result.output.saying(note);
+    if edits.is_empty() || scene.counter().count_text(note) >= tokens {
+        return None;
     }
+    edits.extend(scene.without_copies(result));
+    Some(Change { message: result.message, edits, ..Change::default() })
+}
+
+/// A number of tokens as people read it.
+pub(super) fn in_tokens(tokens: u64) -> String {
+    counted(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
 }

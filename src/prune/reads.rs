@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use crate::transcript::tools::{Access, Extent, FileUse, ToolUse, is_absolute};
 
-use crate::prune::note::{counted, is_pruned, note, text_of};
-use crate::prune::results::{failed, instead, name_of, tokens, use_of};
-use crate::prune::{Amount, Change, Kind, Scene};
+use crate::prune::note::{in_tokens, instead, is_pruned, note};
+use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::scene::Scene;
 
 pub(super) const KIND: Kind = Kind {
     name: "reads",
@@ -29,7 +29,7 @@ struct Later {
 
 fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
     let results = scene.results();
-    let uses: Vec<ToolUse> = results.iter().map(|result| result.call.map(use_of).unwrap_or_default()).collect();
+    let uses: Vec<ToolUse> = results.iter().map(|result| result.call_use()).collect();
     let places = places(&uses);
     let mut later: HashMap<String, Later> = HashMap::new();
     let mut changes = Vec::new();
@@ -37,8 +37,8 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
         if of_tool.files.is_empty() {
             continue;
         }
-        let text = text_of(&result.output);
-        if is_pruned(&text) || failed(result, &text) {
+        let text = result.text();
+        if is_pruned(&text) || result.has_failed(&text) {
             continue;
         }
         let keys: Vec<String> = of_tool.files.iter().map(|file| key(file, of_tool, place)).collect();
@@ -51,10 +51,10 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
             |(file, key): (&FileUse, &String)| later.get(key)?.of(&file.extent, text.len() / of_tool.files.len());
         let fates: Option<Vec<&str>> = of_tool.files.iter().zip(&keys).map(fate).collect();
         if let Some(fates) = fates.filter(|_| scene.may_touch(result)) {
-            let tokens = tokens(scene, result, &text);
-            let told = counted(usize::try_from(tokens).unwrap_or(usize::MAX), "token");
+            let tokens = scene.tokens(result, &text);
+            let told = in_tokens(tokens);
             let path: String = of_tool.files[0].path.chars().take(LONGEST_PATH).collect();
-            let what = note(&format!("{} result removed, {told}; {path} {}", name_of(result), fates[0]));
+            let what = note(&format!("{} result removed, {told}; {path} {}", result.tool(), fates[0]));
             changes.extend(instead(scene, result, tokens, &what));
         }
         for (file, key) in of_tool.files.iter().zip(keys) {

@@ -1,10 +1,13 @@
 //! What a model thought, but in a loop of calls that is still open: providers want it there.
 
+use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
+use crate::transcript::edit::Edit;
+use crate::transcript::json::Json;
 use crate::transcript::{Content, Message, PartKind, Role};
 
-use crate::prune::{Amount, Change, Kind, Scene};
-use crate::rewrite::elements;
+use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::scene::Scene;
 
 pub(super) const KIND: Kind = Kind {
     name: "thinking",
@@ -45,11 +48,10 @@ fn open_loop(scene: &Scene<'_, '_>) -> usize {
 
 /// The edits that take away what Gemini's models say of their thoughts, where that is signed for nothing and not all that
 /// they say.
-fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<crate::transcript::edit::Edit> {
+fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
-    let is_true =
-        |json: crate::transcript::json::Json<'_>| json.get("thought").is_some_and(|thought| thought.raw() == "true");
-    let is_signed = |json: crate::transcript::json::Json<'_>| {
+    let is_true = |json: Json<'_>| json.get("thought").is_some_and(|thought| thought.raw() == "true");
+    let is_signed = |json: Json<'_>| {
         ["thoughtSignature", "thought_signature"].iter().any(|key| json.get(key).is_some_and(|value| !value.is_falsy()))
     };
     let spans: Vec<_> = parts

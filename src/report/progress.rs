@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::When;
 use crate::events::{Event, Listener, Totals};
 use crate::report::terminal::set_bar;
-use crate::settings::{Action, Destination, Settings, Volume};
+use crate::settings::{Voice, Volume};
 
 /// The progress of a run over so many inputs.
 #[derive(Debug)]
@@ -20,16 +20,26 @@ pub struct Progress {
     bar: OnceLock<ProgressBar>,
 }
 
+/// Where the results of a run go, as far as a bar could stand in their way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Results {
+    /// Into files.
+    ToFiles,
+    /// To standard output, which may be the terminal.
+    Printed,
+    /// There are none: something else is printed, for people.
+    Shown,
+}
+
 /// Whether a bar is wanted for so many inputs.
-fn is_wanted(settings: &Settings, inputs: usize) -> bool {
-    // Results that go to the terminal are not to be drawn over.
-    let is_in_the_way = || settings.output.destination == Destination::Stdout && io::stdout().is_terminal();
-    let wanted = match settings.voice.progress {
-        When::Auto => {
-            settings.voice.volume > Volume::Quiet
-                && matches!(settings.action, Action::Compact | Action::Check)
-                && (inputs > 1 || !is_in_the_way())
-        }
+fn is_wanted(voice: &Voice, results: Results, inputs: usize) -> bool {
+    let is_in_the_way = || match results {
+        Results::ToFiles => false,
+        Results::Printed => inputs == 1 && io::stdout().is_terminal(),
+        Results::Shown => true,
+    };
+    let wanted = match voice.progress {
+        When::Auto => voice.volume > Volume::Quiet && !is_in_the_way(),
         When::Always => true,
         When::Never => false,
     };
@@ -37,9 +47,9 @@ fn is_wanted(settings: &Settings, inputs: usize) -> bool {
 }
 
 impl Progress {
-    /// Shown on a terminal, where the settings want that.
-    pub fn new(settings: &Settings, inputs: usize) -> Self {
-        let is_wanted = is_wanted(settings, inputs);
+    /// Shown on a terminal, where that is wanted.
+    pub fn new(voice: &Voice, results: Results, inputs: usize) -> Self {
+        let is_wanted = is_wanted(voice, results, inputs);
         let progress = Progress { of_one: is_wanted && inputs == 1, bar: OnceLock::new() };
         if is_wanted && inputs > 1 {
             let _ = progress.bar.set(drawn(Some(inputs as u64), "{wide_bar} {pos}/{len} files, {eta} left, {msg}"));

@@ -226,11 +226,8 @@ fn planned(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> 
     let decision = match &plan.reason {
         Some(reason) => format!("left as it is: {reason}"),
         None if plan.cutoff == 0 => {
-            let kept = fitted.kept_from;
-            format!(
-                "no cut; pruned before {kept}, {} tokens are left there and {} stay",
-                dry_run.middle.tokens, dry_run.keep.tokens
-            )
+            let (kept, middle, keep) = (fitted.kept_from, dry_run.middle.tokens, dry_run.keep.tokens);
+            format!("no cut; pruned before {kept}, {middle} tokens are left there and {keep} stay")
         }
         None => {
             let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));

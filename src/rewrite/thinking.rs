@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::plan::Plan;
 use crate::tokens::Counter;
 use crate::tokens::binding::binds_thinking;
-use crate::transcript::formats::{Place, SummaryMessage, SummaryRole, lone};
+use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Mark, Thought, model_of, own_model, thoughts};
 use crate::transcript::{Message, Role, Transcript};
@@ -106,14 +106,14 @@ pub fn all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) ->
 
 /// Releases what is bound together only for thinking that goes in any case where the transcript is cut.
 pub fn release(transcript: &mut Transcript<'_>, how: Thinking, reader: Option<&str>) {
-    if !transcript.format.bound_by_thinking() || transcript.bonds.is_empty() {
+    if !transcript.format.groups_by_thinking() || transcript.groups.is_empty() {
         return;
     }
-    let mut first: Vec<usize> = transcript.bonds.iter().map(|bond| bond.0).collect();
+    let mut first: Vec<usize> = transcript.groups.iter().map(|bond| bond.0).collect();
     first.sort_unstable();
     first.dedup();
     let going = removal(transcript, first.into_iter(), how, reader).messages;
-    transcript.bonds.retain(|bond| going.binary_search(&bond.0).is_err());
+    transcript.groups.retain(|bond| going.binary_search(&bond.0).is_err());
 }
 
 impl Removal {
@@ -145,7 +145,7 @@ impl Removal {
                 return before;
             }
             let edited = crate::rewrite::edited(transcript, index, &self.edits);
-            before.saturating_sub(lone(transcript.format, &edited, |left| counter.count(left)).unwrap_or(before))
+            before.saturating_sub(read_entry(transcript.format, &edited, |left| counter.count(left)).unwrap_or(before))
         };
         self.messages.iter().map(of_one).sum()
     }
@@ -166,7 +166,7 @@ impl Removal {
 /// The edit that puts an entry that says nothing in the place of a message, where others follow it by its name.
 pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> {
     let message = transcript.messages[index].json;
-    let entry = transcript.format.bridge(message)?;
+    let entry = transcript.format.placeholder(message)?;
     let text = Style::beside(transcript, index, Style::is_ascii(transcript)).write(&entry);
     Some(Edit { range: message.span(), text })
 }
@@ -252,7 +252,7 @@ fn without(source: &str, found: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>)
 
 /// The edit that says in the place of a message that there is none, where the provider wants its speakers to take turns.
 fn unanswered(transcript: &Transcript<'_>, index: usize) -> Edit {
-    let place = Place { transcript, cutoff: index, gone: &Vec::new };
+    let place = InsertionPoint { transcript, cutoff: index, removed: &Vec::new };
     let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };
     let style = Style::beside(transcript, index, Style::is_ascii(transcript));
     let entries = transcript.format.summary(&message, &place);

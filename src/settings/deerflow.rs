@@ -11,8 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::exit::Failure;
 use crate::llm::providers;
-use crate::settings::file::found;
-use crate::settings::layers::{ConfigFile, SettingValue, Source, Value};
+use crate::settings::value::{ConfigFile, SettingValue, Source, Value, found};
 use crate::tokens::models::{self, Model};
 
 /// The key by which the file is known.

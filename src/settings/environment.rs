@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::keys::{Keys, Kind, kind};
-use crate::settings::layers::{SettingValue, Source, Value};
+use crate::settings::value::{SettingValue, Source, Value};
 
 /// The flags that variables give. An empty variable counts as not set; one of an unknown name may be somebody else's.
 ///

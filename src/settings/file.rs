@@ -14,7 +14,7 @@ use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::deerflow;
 use crate::settings::keys::{Keys, Kind};
-use crate::settings::layers::{ConfigFile, SettingValue, Source, Value};
+use crate::settings::value::{ConfigFile, SettingValue, Source, Value, found};
 use crate::wording::reason;
 
 /// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
@@ -145,18 +145,5 @@ fn value(kind: Kind, json: Json) -> Result<Value, (String, &'static str)> {
         (Kind::One, other) => {
             scalar(other).map(|text| Value::Texts(vec![text])).map_err(|found| (found, "a string or a number"))
         }
-    }
-}
-
-/// A value of a config file as an error shows it.
-pub(super) fn found(json: &Json) -> String {
-    const MOST: usize = 60;
-    match json {
-        Json::Null => "nothing".to_owned(),
-        Json::Array(items) if items.is_empty() => "an empty list".to_owned(),
-        Json::Array(_) => "a list".to_owned(),
-        Json::Object(_) => "a table".to_owned(),
-        Json::String(text) if text.chars().count() > MOST => "a long text".to_owned(),
-        scalar => scalar.to_string(),
     }
 }

@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::cli::errors::{diagnostic, mended};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
-use crate::settings::layers::{SettingValue, Source, Value};
+use crate::settings::value::{SettingValue, Source, Value};
 
 /// What is said on the command line only.
 const COMMAND_LINE_ONLY: [&str; 7] = ["config", "generate", "help", "list", "paths", "restore", "version"];

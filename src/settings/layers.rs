@@ -4,19 +4,18 @@
 //! command line, which is then understood once more; so there is one place where values get their meaning.
 
 use std::ffi::OsString;
-use std::fmt;
 
 use anyhow::Result;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::cli::{self, Arguments};
+use crate::compact::is_no_model;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
-use crate::sanitize::is_control;
 use crate::settings::keys::{Keys, Kind, kind};
 use crate::settings::presets::PRESETS;
-use crate::settings::summarizer;
+use crate::settings::value::{ConfigFile, SettingValue, Source, Value, shown};
 use crate::settings::{environment, file};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
@@ -28,99 +27,6 @@ pub type Presets<'p> = &'p dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Opti
 const SUMMARIZER: [&str; 5] = ["model", "summarizer-cmd", "base-url", "api-key-env", "request-json"];
 /// Of these, those that say who.
 const WHO: [&str; 2] = ["model", "summarizer-cmd"];
-
-/// Where a layer's value comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
-    /// A preset.
-    Preset(String),
-    /// A config file, by its path.
-    File(String),
-    /// An environment variable.
-    Variable(String),
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Source::Preset(name) => write!(out, "--preset {name}"),
-            Source::File(name) | Source::Variable(name) => out.write_str(name),
-        }
-    }
-}
-
-/// What a layer gives a flag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
-    /// The flag, or expressly not the flag.
-    Switch(bool),
-    /// A value for each time the flag is given.
-    Texts(Vec<String>),
-}
-
-impl Value {
-    pub(super) fn texts(&self) -> &[String] {
-        match self {
-            Value::Switch(_) => &[],
-            Value::Texts(texts) => texts,
-        }
-    }
-}
-
-/// A flag with its value, and who gave it.
-#[derive(Debug, Clone)]
-pub(super) struct SettingValue {
-    /// The long name of the flag.
-    pub(super) flag: String,
-    pub(super) value: Value,
-    pub(super) source: Source,
-    /// What the user is to be told if this value is the one that is used.
-    pub(super) note: Option<String>,
-    /// Why this value cannot be used; an error unless a higher layer overrides it.
-    pub(super) unusable: Option<String>,
-}
-
-impl SettingValue {
-    pub(super) fn new(flag: &str, value: Value, source: Source) -> Self {
-        SettingValue { flag: flag.to_owned(), value, source, note: None, unusable: None }
-    }
-
-    /// The setting as an error names it.
-    pub(super) fn name(&self) -> String {
-        match &self.source {
-            Source::Variable(name) => name.clone(),
-            source => format!("{source}: {}", self.flag),
-        }
-    }
-
-    fn words(&self) -> Vec<OsString> {
-        match &self.value {
-            Value::Switch(true) => vec![format!("--{}", self.flag).into()],
-            Value::Switch(false) => vec![],
-            Value::Texts(texts) => texts.iter().map(|text| format!("--{}={text}", self.flag).into()).collect(),
-        }
-    }
-
-    fn line(&self) -> String {
-        let value = match &self.value {
-            Value::Switch(on) => on.to_string(),
-            Value::Texts(texts) => texts.iter().map(|text| shown(text)).collect::<Vec<_>>().join(" "),
-        };
-        format!("{} = {value} (from {})", self.flag, self.source)
-    }
-}
-
-/// What a config file says.
-#[derive(Debug, Default)]
-pub(super) struct ConfigFile {
-    pub(super) values: Vec<SettingValue>,
-    /// The prompt's text, and what it is called in an error.
-    pub(super) summary_prompt: Option<(String, String)>,
-    /// Why nothing is to be done.
-    pub(super) disabled: Option<String>,
-    /// Why nothing is to be done unless a higher layer gives a trigger.
-    pub(super) never: Option<String>,
-}
 
 /// What the user typed, understood by itself.
 #[derive(Debug)]
@@ -317,8 +223,7 @@ impl CommandLine {
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
         let model = self.arguments.model.as_ref().or(below);
-        let endpoint = !command
-            && model.is_some_and(|model| ![summarizer::EXTRACTIVE, summarizer::NOBODY].contains(&model.as_str()));
+        let endpoint = !command && model.is_some_and(|model| !is_no_model(model));
         merged.retain(|given| match given.flag.as_str() {
             "json" => dry_run,
             "base-url" | "api-key-env" | "request-json" => endpoint,
@@ -388,12 +293,6 @@ fn where_from(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<
     }
     lines.push(format!("by default: {}", defaults.join(", ")));
     lines
-}
-
-/// A value on one line, in quotes where it would not be told from what surrounds it.
-fn shown(text: &str) -> String {
-    let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || is_control(c));
-    if plain { text.to_owned() } else { format!("{text:?}") }
 }
 
 /// An error about a flag that nobody typed, with the place that the flag comes from.

@@ -11,7 +11,7 @@ use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::{self, Policy};
-use crate::prune::{self, Choice, Rule};
+use crate::prune::{Choice, chosen, cutting_arguments};
 use crate::rewrite::arguments::Truncation;
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Recipe, Trim};
@@ -29,7 +29,7 @@ use crate::settings::summarizer::{in_table, kind, ledger, model, summarizer_name
 /// The first value that cannot be used, by its flag.
 pub(super) fn policy(
     arguments: &Arguments,
-    chosen: &[String],
+    given: &[String],
     preset: &Preset,
     summary_prompt: Option<(String, String)>,
 ) -> Result<CompactionPolicy> {
@@ -38,14 +38,12 @@ pub(super) fn policy(
     // The systems of the presets know one model, which reads on and summarizes.
     let known = reader.or(writer.filter(|_| preset.ways.langchain));
     let context_window = arguments.context_window.or(known.map(|model| model.context_window));
-    let is_chosen = |flag: &str| chosen.iter().any(|chosen| chosen == flag);
+    let is_chosen = |flag: &str| given.iter().any(|given| given == flag);
     let mut triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
     let mut fit = arguments.fit;
     // A window says by itself when there is too much, and how much would be right.
-    if context_window.is_some()
-        && !["keep", "fit", "trigger"].iter().any(|flag| is_chosen(flag))
-        && preset.name.is_empty()
-    {
+    let says_nothing = !["keep", "fit", "trigger"].iter().any(|flag| is_chosen(flag)) && preset.name.is_empty();
+    if context_window.is_some() && says_nothing {
         (triggers, fit) = (vec![vec![Size::Fraction(0.85)]], Some(Size::Fraction(0.5)));
     }
     check_fractions(&triggers, arguments.keep, fit, context_window)?;
@@ -129,8 +127,8 @@ fn pruning(arguments: &Arguments, preset: &Preset, fit: Option<Size>, context_wi
     choices.extend(arguments.clear_tool_results);
     // DeepAgents cuts arguments by its own rules.
     let longest = arguments.truncate_args.filter(|_| !preset.ways.files);
-    choices.extend(longest.map(Rule::arguments).map(Choice::One));
-    let rules = prune::chosen(&choices);
+    choices.extend(longest.map(cutting_arguments).map(Choice::One));
+    let rules = chosen(&choices);
     match rules.iter().find(|rule| rule.needs_window() && context_window.is_none()) {
         Some(rule) => Err(unknown_window("prune", &rule.to_string())),
         None => Ok(Pruning { rules, except: arguments.prune_except.clone() }),

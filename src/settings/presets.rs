@@ -39,8 +39,7 @@ pub enum Depending {
     OnTheTrigger,
 }
 
-const PLAIN: Ways =
-    Ways { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: false };
+const PLAIN: Ways = Ways { fences: false, ..Ways::OWN };
 const OF_LANGCHAIN: Ways = Ways { langchain: true, ..PLAIN };
 
 /// What `LangChain` decides otherwise than tcompact.
@@ -176,7 +175,7 @@ pub static OWN: Preset = Preset {
     depending: Depending::Nothing,
     rules: Rules::OWN,
     recipe: Recipe::OWN,
-    ways: Ways { fences: true, ..PLAIN },
+    ways: Ways::OWN,
 };
 
 /// The preset called `name`.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::diagnostic::{Diagnostic, quoted};
 use crate::exit::Failure;
+use crate::llm::providers::by_name;
 
 /// What tcompact itself puts into every request, and what does it instead.
 const OWN: [(&str, &str); 5] = [
@@ -15,7 +16,7 @@ const OWN: [(&str, &str); 5] = [
 ];
 
 /// How names end that hold a key, in small letters and without what stands between these.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 18] = [
     "apikey",
     "accesskey",
     "secretkey",
@@ -24,7 +25,14 @@ const KEYS: [&str; 11] = [
     "authtoken",
     "bearertoken",
     "authorization",
+    "authkey",
+    "subscriptionkey",
+    "sessiontoken",
+    "securitytoken",
+    "refreshtoken",
     "password",
+    "passwd",
+    "passphrase",
     "secret",
     "credentials",
 ];
@@ -76,7 +84,10 @@ fn key_below(value: &Value) -> Option<&str> {
 
 fn holds_key(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    KEYS.iter().any(|end| plain.ends_with(end)) || WHOLE_KEYS.contains(&plain.as_str())
+    // openai_key, hf-token.
+    let is_provider = |who: &str| who == "hf" || who == "azure" || by_name(who).is_some();
+    let of_provider = ["key", "token"].iter().any(|end| plain.strip_suffix(end).is_some_and(is_provider));
+    of_provider || KEYS.iter().any(|end| plain.ends_with(end)) || WHOLE_KEYS.contains(&plain.as_str())
 }
 
 /// Takes the keys out of a value.
@@ -115,6 +126,11 @@ mod tests {
             "access_token",
             "password",
             "client_secret",
+            "subscription-key",
+            "session_token",
+            "openai_key",
+            "HF_TOKEN",
+            "passwd",
             "key",
             "auth",
         ] {
@@ -141,7 +157,7 @@ mod tests {
 
     #[test]
     fn parameters_are_taken() {
-        let patch = json!({"temperature": 0.2, "max_tokens": 5, "prompt_cache_key": "k", "reasoning": {"effort": "high"},
+        let patch = json!({"temperature": 0.2, "max_tokens": 5, "prompt_cache_key": "k", "eos_token": "</s>", "reasoning": {"effort": "high"},
             "thinking": null, "metadata": {"model": "x", "messages": 2}, "chat_template_kwargs": {"enable_thinking": false}});
         assert_eq!(refused(&patch), None);
     }

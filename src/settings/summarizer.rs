@@ -6,7 +6,7 @@ use anyhow::Result;
 use reqwest::Url;
 
 use crate::cli::{Arguments, Facts};
-use crate::compact::{SummarizerKind, SummarizerModel};
+use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -16,18 +16,13 @@ use crate::llm::pace::Pace;
 use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::retry::Patience;
 use crate::llm::secret::Secret;
-use crate::settings::layers::SettingValue;
 use crate::settings::request_json;
+use crate::settings::value::SettingValue;
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::recipe::Recipe;
 use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::wording::reason;
-
-/// The name of the embedded summarizer.
-pub(super) const EXTRACTIVE: &str = "extractive";
-/// What is named where nobody summarizes.
-pub(super) const NOBODY: &str = "none";
 
 pub(super) fn summarizer(
     arguments: &Arguments,
@@ -50,12 +45,14 @@ pub(super) fn summarizer(
         return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(Pace::new)));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
-    if [EXTRACTIVE, NOBODY].contains(&name) {
+    if is_no_model(name) {
         if let Some(flag) = of_endpoint {
-            let message = match name {
-                NOBODY => format!("--{flag}: with --model none nobody is asked; name a model with --model"),
-                _ => format!("--{flag}: the embedded summarizer asks nobody; name a model with --model"),
+            let who = if name == NOBODY {
+                "with --model none nobody is asked"
+            } else {
+                "the embedded summarizer asks nobody"
             };
+            let message = format!("--{flag}: {who}; name a model with --model");
             return Err(Failure::usage(message).about(flag).into());
         }
         return Ok(Summarizer::Extractive);
@@ -141,10 +138,10 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
         let what = match known {
             Some(_) => "the name of the model is missing".to_owned(),
             None if provider.is_empty() => "the provider is missing".to_owned(),
-            None => format!("expected {EXTRACTIVE} or PROVIDER:MODEL"),
+            None => format!("expected {EXTRACTIVE}, {NOBODY} or PROVIDER:MODEL"),
         };
         let diagnostic = Diagnostic::new(format!("{what}, as in openai:gpt-4o-mini"));
-        let meant = nearest(name, [EXTRACTIVE]).map(str::to_owned).or_else(|| with_provider(name));
+        let meant = nearest(name, [EXTRACTIVE, NOBODY]).map(str::to_owned).or_else(|| with_provider(name));
         return Err(match known {
             Some(_) => {
                 let failure =
@@ -270,7 +267,7 @@ pub(super) fn preview(arguments: &Arguments, given: &[SettingValue]) -> bool {
 /// Where summaries are kept, which is found out before any is paid for.
 pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> {
     let others =
-        arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| name != EXTRACTIVE);
+        arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| !is_no_model(name));
     let used = others && asks;
     let Some(folder) = arguments.cache.as_ref().filter(|_| used) else {
         return Ok(None);

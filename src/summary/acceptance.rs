@@ -109,9 +109,9 @@ impl Refusal {
             Refusal::TooLong { room, .. } => ("was longer than there is room for", shorter((room / 2).min(limit))),
         };
         let thoughts = match *self {
-            // Some servers do not count them apart.
-            Refusal::CutOff { thoughts: 0, begun: false } => THOUGHTS,
-            Refusal::CutOff { thoughts, .. } => thoughts.saturating_mul(2),
+            Refusal::CutOff { thoughts: 0, begun: true } => 0,
+            // As much as one that is known to think gets at first: a small limit does not show how much was to come.
+            Refusal::CutOff { thoughts, .. } => thoughts.saturating_mul(2).max(THOUGHTS),
             _ => 0,
         };
         (format!("A first {NOTE}: it {wrong}. {right}"), thoughts)
@@ -320,11 +320,11 @@ mod tests {
     #[test]
     fn thoughts_are_given_back() {
         for (text, reasoning, output, refusal, given, words) in [
-            ("Half", 500, 900, Refusal::CutOff { thoughts: 500, begun: true }, 1000, 450),
+            ("Half", 500, 900, Refusal::CutOff { thoughts: 500, begun: true }, THOUGHTS, 450),
             ("Half", 0, 900, Refusal::CutOff { thoughts: 0, begun: true }, 0, 450),
-            ("", 500, 500, Refusal::CutOff { thoughts: 500, begun: false }, 1000, 750),
+            ("", 5000, 5000, Refusal::CutOff { thoughts: 5000, begun: false }, 10_000, 750),
             // It does not say which of them were thoughts.
-            (" \n", 0, 900, Refusal::CutOff { thoughts: 900, begun: false }, 1800, 750),
+            (" \n", 0, 900, Refusal::CutOff { thoughts: 900, begun: false }, THOUGHTS, 750),
             ("", 0, 0, Refusal::CutOff { thoughts: 0, begun: false }, THOUGHTS, 750),
         ] {
             let usage = Some(Usage { reasoning, output, ..Usage::default() });

@@ -1,11 +1,11 @@
 //! What `LangChain` refuses when it converts messages, so that its presets refuse it too.
 //!
-//! Chat Completions messages go through `convert_to_messages`; its own serialisations were converted before, and only
-//! text that is none can still stop it.
+//! `convert_to_messages` converts Chat Completions messages. LangChain's own messages were converted before, and only a
+//! text block without a text is still refused.
 
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
-use crate::transcript::{Message, Role};
 
 /// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
 pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
@@ -46,9 +46,9 @@ fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
     }
 }
 
-/// Text blocks whose text is none: `LangChain` cannot count them.
+/// Text blocks whose text is no text: `LangChain` cannot count them.
 fn wrong_text(message: &Message<'_>) -> Option<String> {
-    let crate::transcript::Content::Parts(parts) = &message.content else { return None };
+    let Content::Parts(parts) = &message.content else { return None };
     parts.iter().find_map(|part| {
         let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
         let text = part.json.get("text").filter(|_| is_text)?;

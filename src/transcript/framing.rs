@@ -3,16 +3,17 @@
 //! A document is one JSON value (a list of messages, or an envelope around one), or several: one message a line, or one
 //! conversation a line. A byte order mark is passed over and stays where it is.
 
-use std::fmt;
-
 use crate::transcript::detect;
 use crate::transcript::foreign;
-use crate::transcript::formats::{Entry, Format};
+use crate::transcript::format::{EntryKind, Format, Note, Retention, Transcript};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::list::{LineCounter, List, is_message};
-use crate::transcript::pairing::Finder;
+use crate::transcript::message::Message;
+use crate::transcript::pairing::PairFinder;
+use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
-use crate::transcript::{Bound, Message, Note, Transcript};
+
+pub use crate::transcript::read_error::{Ambiguity, ReadError};
 
 /// How the lines of a JSONL file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,87 +31,11 @@ pub struct Document<'a> {
     pub source: &'a str,
     /// Its conversations in order.
     pub transcripts: Vec<Transcript<'a>>,
-    /// The last line, where it is only the beginning of a value; it stays as it is.
-    pub broken_off: Option<usize>,
+    /// The last line, where it is incomplete; it stays unchanged.
+    pub incomplete_line: Option<usize>,
 }
 
-/// Why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the source's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReadError {
-    /// There is nothing in it.
-    Empty,
-    /// It is not JSON.
-    Syntax(SyntaxError),
-    /// It is JSON but holds no list of messages.
-    NoTranscript {
-        /// Line, counted from 1.
-        line: usize,
-        /// Byte in the line, counted from 1.
-        column: usize,
-        /// What was found.
-        found: String,
-    },
-    /// It is a transcript with parts that no reader knows.
-    Foreign {
-        /// Line, counted from 1.
-        line: usize,
-        /// Byte in the line, counted from 1.
-        column: usize,
-        /// What is unknown.
-        unread: foreign::Unread,
-    },
-    /// Its messages could be of several formats.
-    Ambiguous {
-        /// The line of the conversation, where the source holds one a line.
-        line: Option<usize>,
-        /// The candidates.
-        ambiguity: detect::Ambiguity,
-    },
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Empty => write!(out, "is empty: a transcript is a JSON list of messages, `[]` at least"),
-            ReadError::Syntax(SyntaxError { line, column, what }) => {
-                write!(out, "is not JSON: {what} at line {line} column {column}")
-            }
-            ReadError::NoTranscript { line, column, found } => {
-                write!(out, "is not a transcript: {found} at line {line} column {column}")
-            }
-            ReadError::Foreign { line, column, unread } => {
-                write!(out, "cannot be read: {unread} (line {line} column {column})")
-            }
-            ReadError::Ambiguous { line, ambiguity } => {
-                let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();
-                write!(out, "could be read in several ways{at}: {ambiguity}")
-            }
-        }
-    }
-}
-
-impl From<SyntaxError> for ReadError {
-    fn from(error: SyntaxError) -> Self {
-        ReadError::Syntax(error)
-    }
-}
-
-impl ReadError {
-    /// The same error in a text that stands after so many lines of its file.
-    #[must_use]
-    pub fn after(mut self, lines: usize) -> Self {
-        match &mut self {
-            ReadError::Empty | ReadError::Ambiguous { line: None, .. } => {}
-            ReadError::Syntax(SyntaxError { line, .. })
-            | ReadError::NoTranscript { line, .. }
-            | ReadError::Foreign { line, .. }
-            | ReadError::Ambiguous { line: Some(line), .. } => *line += lines,
-        }
-        self
-    }
-}
-
-/// Reads what a text holds. `from` and `lines` are what the user said of it; without, the text itself tells.
+/// Reads the conversations of a text. Where the user names neither the format nor how lines are read, the text decides.
 ///
 /// # Errors
 /// The first thing that cannot be read, with its place.
@@ -154,14 +79,14 @@ pub fn read<'a>(
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     match &json.broken {
-        Some(error) if !transcripts.iter().all(|transcript| transcript.format.grows()) => {
+        Some(error) if !transcripts.iter().all(|transcript| transcript.format.is_append_only()) => {
             Err(ReadError::Syntax(error.clone()))
         }
-        broken => Ok(Document { source, transcripts, broken_off: broken.as_ref().map(|error| error.line) }),
+        broken => Ok(Document { source, transcripts, incomplete_line: broken.as_ref().map(|error| error.line) }),
     }
 }
 
-/// Refuses a conversation that does not end on the line it begins on.
+/// Rejects a conversation that does not end on the line where it begins.
 fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> Result<(), ReadError> {
     let Some(value) = values.find(|value| memchr::memchr(b'\n', value.raw().as_bytes()).is_some()) else {
         return Ok(());
@@ -176,7 +101,7 @@ impl<'a> List<'a> {
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
         let format = match from {
             Some(format) => format,
-            None => detect::format(self).map_err(|problem| match problem {
+            None => detect::format(self.envelope, &self.values).map_err(|problem| match problem {
                 detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
                 detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
             })?,
@@ -185,32 +110,35 @@ impl<'a> List<'a> {
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
         let mut compactions = Vec::new();
-        let mut pairs = Finder::default();
+        let mut pairs = PairFinder::default();
         for (index, json) in self.values.clone().enumerate() {
             match entries.get(index) {
-                Some(Entry::Note(bound)) => notes.push(Note { json, before: messages.len(), bound: *bound }),
+                Some(EntryKind::Note(retention)) => {
+                    notes.push(Note { json, before: messages.len(), retention: *retention });
+                }
                 _ => {
                     let message = message(source, json, format, messages.len())?;
                     compactions.extend(message.compaction().map(|_| messages.len()));
                     messages.push(message);
-                    pairs.go_on(&messages, messages.len() - 1, drop);
+                    pairs.advance_to(&messages, messages.len() - 1, drop);
                 }
             }
         }
         // For each entry, the message that it is; nothing for a note.
         let mut count = 0..;
         let places: Vec<Option<usize>> =
-            entries.iter().map(|entry| if *entry == Entry::Message { count.next() } else { None }).collect();
+            entries.iter().map(|entry| if *entry == EntryKind::Message { count.next() } else { None }).collect();
         for note in &mut notes {
-            if let Bound::To(value) = note.bound {
-                note.bound = places.get(value).copied().flatten().map_or(Bound::Previous, Bound::To);
+            if let Retention::With(value) = note.retention {
+                let message = places.get(value).copied().flatten();
+                note.retention = message.map_or(Retention::WithPrevious, Retention::With);
             }
         }
         let transcript = Transcript {
             source,
             format,
-            pairing: pairs.done(&messages),
-            bonds: format.bonds(&messages),
+            pairing: pairs.finish(&messages),
+            groups: format.groups(&messages),
             order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
@@ -226,7 +154,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Refuses a document with a conversation that is mostly foreign.
+/// Rejects a document with a conversation that is mostly foreign.
 ///
 /// # Errors
 /// The first such message, with its place.
@@ -240,7 +168,7 @@ fn refused(transcript: &Transcript<'_>, unread: foreign::Unread) -> ReadError {
     ReadError::Foreign { line, column, unread }
 }
 
-/// The messages of a list in which nothing else stands, whatever they would be among other entries.
+/// The messages of a list that holds nothing else.
 ///
 /// # Errors
 /// One of them is no message of this format.
@@ -257,8 +185,8 @@ fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) 
     Ok(message)
 }
 
-/// Whether the first value of a file is an object, those aside that are neither a message nor a conversation: stray values
-/// among the lines of a session stay where they are, and what went before them is gone.
+/// Whether the first value of a file is an object. Stray values do not count: they stay where they are in a session when
+/// the lines before them are removed.
 fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
     values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == Kind::Object)
 }
@@ -269,19 +197,19 @@ fn is_stray(value: Json<'_>) -> bool {
     value.kind() != Kind::Object && !value.items().any(holds)
 }
 
-/// Whether the values of a file, which begins with an object, are messages and what stands among them, and not
-/// conversations: told by the first that is one or the other.
+/// Whether the values of a file that begins with an object are entries of one conversation, and not conversations: the
+/// first that is one or the other decides.
 fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'static dyn Format>) -> bool {
     let told = values.find_map(|value| match value.kind() == Kind::Object {
         true if is_message(value) => Some(true),
         true => List::in_object(value, None).map(|_| false),
         false => None,
     });
-    told.unwrap_or_else(|| from.is_some_and(|format| format.grows()))
+    told.unwrap_or_else(|| from.is_some_and(|format| format.is_append_only()))
 }
 
-/// What the line of a file tells of how its lines are read; nothing where it could be either.
-pub fn told_by(line: &str) -> Option<Lines> {
+/// How the lines of a file are read, as far as one of them shows it; nothing where it could be either.
+pub fn detect_lines(line: &str) -> Option<Lines> {
     let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
     match source.first() {
         Some(first) if first.kind() == Kind::Object => match (is_message(first), List::in_object(first, None)) {
@@ -292,56 +220,14 @@ pub fn told_by(line: &str) -> Option<Lines> {
         // An empty conversation, or a stray value of a session.
         Some(first) if first.kind() == Kind::Array && is_stray(first) => None,
         Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
-        // Read as a document, it says what is wrong with it.
+        // Reading it as a document gives the error.
         _ => Some(Lines::Messages),
     }
 }
 
-/// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.
+/// Whether a line is the answer in a log of requests and answers: it has no history, and stays unchanged.
 fn is_logged_answer(value: Json<'_>) -> bool {
     value.get_text("type").is_some_and(|kind| kind.is("response"))
-}
-
-pub(super) fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
-    let (line, column) = position(source, value);
-    ReadError::NoTranscript { line, column, found }
-}
-
-/// Line and column of a value, both from 1, the column in bytes.
-fn position(source: &str, value: Json<'_>) -> (usize, usize) {
-    let before = &source.as_bytes()[..value.span().start];
-    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-    (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
-}
-
-pub(super) fn describe(value: Json<'_>) -> String {
-    const SHOWN: usize = 6;
-    if value.kind() != Kind::Object {
-        return format!("{} where a list of messages should be", value.kind().noun());
-    }
-    if value.get_text("type").is_some_and(|kind| kind.is("thread.started")) {
-        return "what `codex exec --json` prints, which no session can be resumed from, and not the session's own file (~/.codex/sessions/…/rollout-*.jsonl)"
-            .to_owned();
-    }
-    if let Some(program) = foreign::program(value) {
-        return format!("it looks like {program}, which tcompact does not read,");
-    }
-    if ["input", "output", "observations"].iter().all(|key| value.get(key).is_some()) {
-        return "a trace as Langfuse exports it, which tcompact does not read".to_owned();
-    }
-    let mut keys: Vec<String> = value.entries().take(SHOWN + 1).map(|(key, _)| shown(&key.decode())).collect();
-    if keys.is_empty() {
-        return "an empty object, without messages".to_owned();
-    }
-    if keys.len() > SHOWN {
-        keys[SHOWN] = "…".to_owned();
-    }
-    format!("an object without a list of messages (its keys: {})", keys.join(", "))
-}
-
-/// A key as it can be shown: short, and without control characters that a terminal would obey.
-fn shown(key: &str) -> String {
-    key.chars().take(40).flat_map(char::escape_debug).collect()
 }
 
 #[cfg(test)]
@@ -409,7 +295,7 @@ pub(crate) mod tests {
         let line = r#"{"type":"user","message":{"role":"user","content":"a"}}"#;
         let source = format!("{line}\n{line}\n{{\"type\":\"us");
         let document = read(&source, None, None).expect("two lines");
-        assert_eq!((document.transcripts[0].messages.len(), document.broken_off), (2, Some(3)));
+        assert_eq!((document.transcripts[0].messages.len(), document.incomplete_line), (2, Some(3)));
         let others = [
             "{\"role\":\"us".to_owned(),
             format!("[{line},\n{{\"type"),

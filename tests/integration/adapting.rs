@@ -91,6 +91,61 @@ fn what_the_user_gives_is_his() {
     );
 }
 
+/// A server that takes one of two names for a limit takes the user's, whichever of them that is.
+#[test]
+fn what_stands_in_the_way_of_the_users_parameter_goes() {
+    fn one_limit(body: &Value) -> (u16, String) {
+        let names = ["max_tokens", "max_completion_tokens"];
+        match names.iter().all(|name| body.get(*name).is_some()) {
+            true => {
+                refusal(names[0], "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+            }
+            false => (200, good()),
+        }
+    }
+    for (model, own, other) in [
+        ("openai:my-deployment", "max_completion_tokens", "max_tokens"),
+        ("openai:gpt-6-sol", "max_tokens", "max_completion_tokens"),
+    ] {
+        let server = Server::start(vec![Step::Judge(one_limit)]);
+        let patch = format!(r#"{{"{own}": 700}}"#);
+        summary_of(&compact(&server, model, &["--request-json", &patch, "openai-chat/plain.json"]));
+        let sent = bodies(&server);
+        let last = sent.last().expect("a request");
+        assert_eq!((sent.len(), &last[own], last.get(other)), (2, &700.into(), None), "{model}");
+    }
+}
+
+/// A server that allows fewer tokens than the summary is to have is not sent the same again.
+#[test]
+fn a_request_that_would_be_the_same_is_not_made() {
+    fn too_large(_: &Value) -> (u16, String) {
+        refusal("max_tokens", "max_tokens is too large: 1024. This model supports at most 500 completion tokens.")
+    }
+    let server = Server::start(vec![Step::Judge(too_large)]);
+    let run = compact(&server, "openai:my-deployment", &["openai-chat/plain.json"]);
+    assert_fails(&run, 4, &["max_tokens is too large", "--summary-tokens"]);
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// However small a limit was that thoughts used up, the second request has the room that models get which are known to think.
+#[test]
+fn a_model_that_nobody_knows_to_think_gets_room_for_it() {
+    fn thinks(body: &Value) -> (u16, String) {
+        let limit = body["max_tokens"].as_u64().expect("a limit");
+        let answer = if limit < 4_500 {
+            json!({"choices": [{"message": {"content": ""}, "finish_reason": "length"}],
+                "usage": {"prompt_tokens": 9, "completion_tokens": limit, "total_tokens": limit + 9}})
+        } else {
+            json!({"choices": [{"message": {"content": "Short."}, "finish_reason": "stop"}]})
+        };
+        (200, answer.to_string())
+    }
+    let server = Server::start(vec![Step::Judge(thinks)]);
+    summary_of(&compact(&server, "openai:my-deployment", &["openai-chat/plain.json"]));
+    assert_eq!(server.requests().len(), 2);
+}
+
 #[test]
 fn parameters_of_the_user_are_part_of_what_is_kept() {
     let folder = tempfile::tempdir().expect("a folder");

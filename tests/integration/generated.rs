@@ -16,10 +16,7 @@ fn made(generated: Generated) -> Vec<u8> {
         Generated::Fish => Shell::Fish,
         Generated::Powershell => Shell::PowerShell,
         Generated::Elvish => Shell::Elvish,
-        Generated::Man => {
-            clap_mangen::Man::new(command).render(&mut out).expect("a page");
-            return out;
-        }
+        Generated::Man => return crate::manual::page(command).into_bytes(),
     };
     clap_complete::generate(shell, &mut command, "tcompact", &mut out);
     out

@@ -27,6 +27,7 @@ mod layers;
 mod limits;
 mod lines;
 mod links;
+mod manual;
 mod pages;
 mod peers;
 mod presets;

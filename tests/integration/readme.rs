@@ -1,57 +1,149 @@
-//! The commands of the README, run as a reader would.
+//! The commands of the README and the other documents, run as a reader would, and what they state about the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
 use crate::program::own_settings;
 use crate::server::{Server, completion};
 
-/// Each block of commands in turn, from a repository on: where one leaves the shell, the next begins.
+/// The documents beside the README.
+const DOCUMENTS: [&str; 8] = [
+    "CONTRIBUTING.md",
+    "docs/benchmarks.md",
+    "docs/economy.md",
+    "docs/engines.md",
+    "docs/formats.md",
+    "docs/presets.md",
+    "docs/security.md",
+    "docs/summaries.md",
+];
+
+fn document(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("a document")
+}
+
+#[test]
+fn every_document_is_known_here() {
+    let docs = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).expect("docs");
+    let mut found: Vec<String> =
+        docs.map(|entry| format!("docs/{}", entry.expect("an entry").file_name().to_string_lossy())).collect();
+    found.sort_unstable();
+    assert_eq!(found, DOCUMENTS[1..]);
+}
+
+/// Whoever has ten minutes reads no more than this.
+#[test]
+fn the_readme_is_short() {
+    for name in ["README.md", "README.zh-CN.md"] {
+        let lines = document(name).lines().count();
+        assert!(lines <= 400, "{name} has {lines} lines");
+    }
+    let words = document("README.md").split_whitespace().count();
+    assert!(words <= 3500, "README.md has {words} words");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in DOCUMENTS.iter().chain(&["README.md", "README.zh-CN.md"]) {
+        let text = document(name);
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let (path, section) = target.split_once('#').unwrap_or((target, ""));
+            let linked = root.join(name).with_file_name("").join(path);
+            let linked = fs::read_to_string(linked).unwrap_or_else(|error| panic!("{name}: {target}: {error}"));
+            let heading = format!("## {section}");
+            let is_there = linked.lines().any(|line| line.eq_ignore_ascii_case(&heading));
+            assert!(section.is_empty() || is_there, "{name}: {target}");
+        }
+    }
+}
+
+/// Runs the commands of documents as a reader would, in a repository of fixtures.
+struct Reader {
+    folder: tempfile::TempDir,
+    endpoint: Server,
+    search: String,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let [home, temporary] = ["home", "tmp"].map(|name| folder.path().join(name));
+        [&home, &temporary].into_iter().for_each(|folder| fs::create_dir(folder).expect("made"));
+        committed(root, &folder.path().join("tree"));
+        let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
+        let outside = std::env::var("PATH").unwrap_or_default();
+        let search = format!("{}:{}:{outside}", program.display(), played(root, &home).display());
+        Reader { folder, endpoint: Server::start(vec![completion("A short summary.", "stop")]), search }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs each block of commands in turn, where the one before it left the shell. Returns how many there were, and
+    /// where the last one left it.
+    fn run(&self, name: &str, mut place: PathBuf) -> (usize, PathBuf) {
+        let (text, mut tried) = (document(name), 0);
+        for block in text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
+            // A server of the test's own plays the network.
+            let script = block
+                .replace("cargo run --release -- ", "tcompact ")
+                .replace("/tmp/", &format!("{}/", self.path("tmp").display()))
+                .replace("http://localhost:8080/v1", &self.endpoint.url)
+                .replace(
+                    "--model openai:gpt-4o-mini",
+                    &format!("--model openai:gpt-4o-mini --base-url {}", self.endpoint.url),
+                )
+                .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-test");
+            // Building and testing is what this run does.
+            if script.contains("cargo ") {
+                continue;
+            }
+            let left = self.path("left");
+            let script = format!("set -e\n{script}\npwd > '{}'", left.display());
+            let mut bash = Command::new("bash");
+            bash.args(["-c", &script]).current_dir(&place).env("PATH", &self.search).envs(own_settings());
+            bash.env("HOME", self.path("home")).env("TMPDIR", self.path("tmp"));
+            let output = bash.output().expect("bash is there");
+            assert!(output.status.success(), "{name}\n{block}\n{}", String::from_utf8_lossy(&output.stderr));
+            assert_eq!(git(&self.path("tree"), &["status", "--porcelain"]), "", "{name}\n{block}");
+            let next = PathBuf::from(fs::read_to_string(left).expect("a path").trim_end());
+            if next != place {
+                grown_old(&next.join("fixtures/openai-chat"));
+            }
+            place = next;
+            tried += 1;
+        }
+        (tried, place)
+    }
+}
+
 #[test]
 fn every_command_of_the_readme_works_and_leaves_the_repository_clean() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = fs::read_to_string(root.join("README.md")).expect("the README");
-    let folder = tempfile::tempdir().expect("a folder");
-    let [tree, home, temporary] = ["tree", "home", "tmp"].map(|name| folder.path().join(name));
-    [&home, &temporary].into_iter().for_each(|folder| fs::create_dir(folder).expect("made"));
-    committed(root, &tree);
-    let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
-    let outside = std::env::var("PATH").unwrap_or_default();
-    let search = format!("{}:{}:{outside}", program.display(), played(root, &home).display());
-    let endpoint = Server::start(vec![completion("A short summary.", "stop")]);
-    let (mut tried, mut place) = (0, tree.clone());
-    for block in readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()) {
-        // The network is played by a server of the test's own.
-        let script = block
-            .replace("cargo run --release -- ", "tcompact ")
-            .replace("/tmp/", &format!("{}/", temporary.display()))
-            .replace("http://localhost:8080/v1", &endpoint.url)
-            .replace("--model openai:gpt-4o-mini", &format!("--model openai:gpt-4o-mini --base-url {}", endpoint.url))
-            .replace("OPENAI_API_KEY=…", "OPENAI_API_KEY=sk-test");
-        // Building and testing is what this run does.
-        if script.contains("cargo ") {
-            continue;
-        }
-        let left = folder.path().join("left");
-        let script = format!("set -e\n{script}\npwd > '{}'", left.display());
-        let mut bash = Command::new("bash");
-        bash.args(["-c", &script]).current_dir(&place).env("PATH", &search).envs(own_settings());
-        let output = bash.env("HOME", &home).env("TMPDIR", &temporary).output().expect("bash is there");
-        assert!(output.status.success(), "{block}\n{}", String::from_utf8_lossy(&output.stderr));
-        assert_eq!(git(&tree, &["status", "--porcelain"]), "", "{block}");
-        let next = PathBuf::from(fs::read_to_string(left).expect("a path").trim_end());
-        if next != place {
-            grown_old(&next.join("fixtures/openai-chat"));
-        }
-        place = next;
-        tried += 1;
-    }
-    assert!(tried >= 20, "{tried} blocks of commands");
-    let codex = home.join(".codex/sessions/2026/01/07/rollout-1.jsonl.cut.jsonl");
+    let reader = Reader::new();
+    let (tried, place) = reader.run("README.md", reader.path("tree"));
+    assert!(tried >= 15, "{tried} blocks of commands");
+    let codex = reader.path("home/.codex/sessions/2026/01/07/rollout-1.jsonl.cut.jsonl");
     assert!(codex.exists() && place.join("old-logs/conversations.jsonl").exists(), "recipes do something");
-    assert_eq!(endpoint.requests().len(), 3, "each endpoint of the README was asked, and the one with a preview once");
+    assert_eq!(reader.endpoint.requests().len(), 3, "each endpoint was asked, and the one with a preview once");
+}
+
+/// Each in a copy of its own, as the README has its reader make one.
+#[test]
+fn every_command_of_the_documents_works_and_changes_no_file_of_the_repository() {
+    let reader = Reader::new();
+    let mut tried = 0;
+    for (index, name) in DOCUMENTS.iter().enumerate() {
+        let copy = reader.path(&format!("copy-{index}"));
+        git(reader.folder.path(), &["clone", "--quiet", "tree", &copy.to_string_lossy()]);
+        tried += reader.run(name, copy.clone()).0;
+        assert_eq!(git(&copy, &["status", "--porcelain", "--untracked-files=no"]), "", "{name}");
+    }
+    assert!(tried >= 10, "{tried} blocks of commands");
 }
 
 /// What git prints of a repository.
@@ -101,28 +193,57 @@ fn played(root: &Path, home: &Path) -> PathBuf {
 /// What `cargo run --release --` is given in the README, given to the program that was built for this test.
 #[test]
 fn the_first_command_of_the_readme_runs_the_main_job() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README");
-    let line = readme.lines().find_map(|line| line.strip_prefix("cargo run --release -- ")).expect("the command");
-    let arguments: Vec<&str> = line.split(" > ").next().expect("arguments").split_whitespace().collect();
-    let output = Command::new(env!("CARGO_BIN_EXE_tcompact"))
-        .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .envs(own_settings())
-        .output()
-        .expect("it runs");
+    let readme = document("README.md");
+    let blocks = readme.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let first: Vec<&str> = blocks.take(2).collect();
+    assert_eq!(first[1], "cargo test --locked\n");
+    let line = first[0].strip_prefix("cargo run --release -- ").expect("the command");
+    let output = ran(&format!("tcompact {line}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(String::from_utf8_lossy(&output.stdout).contains("Here is a summary of the conversation to date:"));
 }
 
 #[test]
-fn the_picture_of_the_readme_is_what_is_drawn() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = fs::read_to_string(root.join("README.md")).expect("the README");
-    let command = readme.lines().find(|line| line.contains("--explain")).expect("the command");
+fn the_picture_in_the_documents_is_what_is_drawn() {
+    let economy = document("docs/economy.md");
+    let command = economy.lines().find(|line| line.starts_with("tcompact -n --explain")).expect("the command");
+    let drawn = String::from_utf8(ran(command).stderr).expect("UTF-8");
+    assert!(economy.contains(&format!("```text\n{drawn}```")), "{drawn}");
+}
+
+/// What the program that was built for this test does with a command of a document.
+fn ran(command: &str) -> Output {
     let mut tcompact = Command::new(env!("CARGO_BIN_EXE_tcompact"));
-    tcompact.args(command.split_whitespace().skip(1)).current_dir(root).envs(own_settings());
-    let drawn = String::from_utf8(tcompact.output().expect("it runs").stderr).expect("UTF-8");
-    assert!(readme.contains(&format!("```text\n{drawn}```")), "{drawn}");
+    tcompact.args(command.split_whitespace().skip(1).take_while(|word| *word != ">"));
+    tcompact.current_dir(env!("CARGO_MANIFEST_DIR")).envs(own_settings()).output().expect("it runs")
+}
+
+#[test]
+fn before_and_after_in_the_readme_are_what_a_run_gives() {
+    let readme = document("README.md");
+    let command = "tcompact --keep messages:10 fixtures/agent-session.json";
+    assert!(readme.contains(&format!("\n{command} > short.json\n")));
+    let report = tempfile::NamedTempFile::new().expect("a file");
+    let output = ran(&format!("{command} --report {}", report.path().display()));
+    let result: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let report: serde_json::Value = serde_json::from_reader(report).expect("JSON");
+    let messages = result["messages"].as_array().expect("messages");
+    // To hundreds, so that the summarizer may find another word.
+    let rounded = |key: &str| (report[key].as_u64().expect("a number") + 50) / 100 * 100;
+    let before = format!("| before | {} | {} |", report["messages"], rounded("tokens"));
+    assert!(readme.contains(&before), "{before}");
+    let kept = messages.len() - 2;
+    let after = format!(
+        "| after | {}: the system prompt, the summary, the last {kept} | {} |",
+        messages.len(),
+        rounded("tokens_after")
+    );
+    assert!(readme.contains(&after), "{after}");
+    let summary = messages[1]["content"].as_str().expect("a summary");
+    let excerpt = readme.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an excerpt");
+    for line in excerpt.lines() {
+        assert!(summary.contains(line), "{line}");
+    }
 }
 
 /// `TCOMPACT_REGENERATE=1` draws it anew.
@@ -166,9 +287,7 @@ fn facts(text: &str) -> (Vec<&str>, Vec<Section<'_>>) {
 
 #[test]
 fn the_readme_in_chinese_has_the_same_facts() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |name: &str| fs::read_to_string(root.join(name)).expect("a README");
-    let (english, chinese) = (read("README.md"), read("README.zh-CN.md"));
+    let (english, chinese) = (document("README.md"), document("README.zh-CN.md"));
     let (english, chinese) = (facts(&english), facts(&chinese));
     for (one, other) in english.0.iter().zip(&chinese.0) {
         assert_eq!(one, other, "blocks of code");
@@ -184,19 +303,33 @@ fn the_readme_in_chinese_has_the_same_facts() {
 }
 
 #[test]
-fn the_tables_of_the_readme_are_those_of_the_program() {
-    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("the README");
+fn the_tables_of_the_documents_are_those_of_the_program() {
+    let [readme, presets, formats] = ["README.md", "docs/presets.md", "docs/formats.md"].map(document);
     for (exit, meaning) in tcompact::exit::MEANINGS {
         assert!(readme.contains(&format!("| {} | {meaning} |", exit as u8)), "exit code {}", exit as u8);
     }
     for preset in tcompact::settings::presets::PRESETS {
         let row = format!("| `{}` | {} |", preset.name, preset.about);
-        assert!(readme.contains(&row), "{row}");
+        assert!(presets.contains(&row), "{row}");
     }
     for format in tcompact::transcript::formats::FORMATS {
-        assert!(readme.contains(&format!("| `{}` | {} |", format.name(), format.about())), "{}", format.name());
+        let row = format!("| `{}` | {} |", format.name(), format.about());
+        assert!(formats.contains(&row), "{row}");
+        assert!(readme.contains(&format!("`{}`", format.name())), "{}", format.name());
     }
     for provider in tcompact::llm::providers::PROVIDERS {
         assert!(readme.contains(&format!("`{}:`", provider.name)), "{}", provider.name);
+    }
+}
+
+/// The rows of the README's tables of benchmarks are rows of the whole table.
+#[test]
+fn figures_of_the_readme_are_those_of_the_benchmarks() {
+    let (readme, benchmarks) = (document("README.md"), document("docs/benchmarks.md"));
+    let rows = readme.split("## Speed").nth(1).expect("the section").lines().filter(|line| line.starts_with("| "));
+    let rows: Vec<&str> = rows.collect();
+    assert_eq!(rows.len(), 6, "a head and five rows");
+    for row in rows {
+        assert!(benchmarks.contains(row), "{row}");
     }
 }

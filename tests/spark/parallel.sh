@@ -19,7 +19,7 @@ parallel --version | head -n 1 | grep "GNU parallel" || die "this parallel is no
 
 python3 "$here/data.py" make 3000 10 "$work"
 cat "$work"/in/*.jsonl > "$work/big.jsonl"
-# A space in the path would end the command's name, so the binary is found by PATH, as in the README.
+# A space in the path would end the command's name, so PATH finds the binary, as in docs/engines.md.
 mkdir "$work/bin" && ln -s "$binary" "$work/bin/tcompact"
 export PATH=$work/bin:$PATH
 

@@ -1,7 +1,5 @@
 //! How large the parts of a conversation are, wherever it is cut.
 
-use crate::compact::fit::FittedPlan;
-
 /// Tokens of the parts of a conversation.
 pub(super) struct Sizes {
     /// Of all before the kept part, pruned.
@@ -15,19 +13,17 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// The sizes of a conversation some of whose messages stay wherever it is cut.
-    pub(super) fn of(fitted: &FittedPlan<'_>, pinned: &[usize]) -> Self {
-        let kept_from = fitted.kept_from;
-        let mut pinned_before = vec![0; kept_from + 1];
-        let mut between = vec![0; kept_from + 1];
+    /// The sizes of a conversation of so many messages, of which some stay wherever it is cut.
+    pub(super) fn new(size: impl Fn(usize) -> u64, kept_from: usize, messages: usize, pinned: &[usize]) -> Self {
+        let (mut pinned_before, mut between) = (vec![0; kept_from + 1], vec![0; kept_from + 1]);
         for index in 0..kept_from {
-            let own = if pinned.binary_search(&index).is_ok() { fitted.size(index) } else { 0 };
+            let own = if pinned.binary_search(&index).is_ok() { size(index) } else { 0 };
             pinned_before[index + 1] = pinned_before[index] + own;
         }
         for index in (0..kept_from).rev() {
-            between[index] = between[index + 1] + fitted.size(index);
+            between[index] = between[index + 1] + size(index);
         }
-        let kept = (kept_from..fitted.seen.messages.len()).map(|index| fitted.size(index)).sum();
+        let kept = (kept_from..messages).map(size).sum();
         Sizes { before: between[0], kept, pinned: pinned_before, between }
     }
 

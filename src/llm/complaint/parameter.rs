@@ -1,9 +1,10 @@
 //! Which parameter of a request a server refuses, and what it says that it would take instead.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::llm::body::get;
 use crate::llm::complaint::{contains_any, parsed};
+use crate::llm::providers::string;
 use crate::transcript::json::{Json, Kind};
 
 /// A parameter that was sent, or is missed, as a server complains of it.
@@ -62,7 +63,7 @@ const PARAMETERS: [(&str, &[&str]); 11] = [
 /// Efforts, the least first.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-const REFUSED: [&str; 14] = [
+const REFUSED: [&str; 31] = [
     "unsupported",
     "not supported",
     "does not support",
@@ -70,21 +71,46 @@ const REFUSED: [&str; 14] = [
     "unknown parameter",
     "unknown name",
     "unknown field",
+    "unknown argument",
+    "unknown_parameter",
     "unrecognized",
+    "unrecognised",
+    "not recognized",
+    "not recognised",
     "not permitted",
     "extra_forbidden",
     "not allowed",
-    "not enabled for this model",
-    "unknown_parameter",
+    "not accepted",
+    "does not accept",
+    "not available",
+    "not enabled",
+    "deprecated",
+    "unexpected",
     "invalid value",
+    "invalid parameter",
+    "invalid_parameter",
+    "invalid argument",
+    "invalid reasoning",
+    "invalid thinking",
+    "invalid think",
+    "cannot unmarshal", // Ollama, of a type that it did not expect
+    "does not match any",
 ];
-const MUST_THINK: [&str; 4] = ["cannot be disabled", "can't be disabled", "only works in thinking mode", "mandatory"];
+const MUST_THINK: [&str; 6] = [
+    "cannot be disabled",
+    "can't be disabled",
+    "only works in thinking mode",
+    "mandatory",
+    "restricted to true", // DashScope
+    "must be set to true",
+];
 const TOO_LARGE: [&str; 7] =
     ["too large", "maximum allowed", "valid range", "less than or equal", "at most", "out of range", "supported range"];
 /// What stands before the values that a server takes.
-const OFFERS: [&str; 8] = [
+const OFFERS: [&str; 9] = [
     "supported values",
     "should be",
+    "must be",
     "one of",
     "allowed values",
     "valid values",
@@ -93,8 +119,9 @@ const OFFERS: [&str; 8] = [
     "choose from",
 ];
 
-/// The parameter of `sent` that the body of an error with status 400 or 422 is about, if it is about one.
-pub(in crate::llm) fn complaint(body: &str, sent: &Value) -> Option<Complaint> {
+/// The parameter of `sent` that the body of an error with status 400 or 422 is about, if it is about one. Of several, it
+/// is one that the user has not `given`.
+pub(in crate::llm) fn complaint(body: &str, sent: &Value, given: &Map<String, Value>) -> Option<Complaint> {
     let text = words(body).to_lowercase();
     if text.contains("must be set to false") {
         let path = "enable_thinking";
@@ -106,14 +133,15 @@ pub(in crate::llm) fn complaint(body: &str, sent: &Value) -> Option<Complaint> {
         Some((first, *path))
     });
     // What the answer would rather have comes behind what it complains of.
-    let (at, path) = named.min_by_key(|(first, _)| *first)?;
+    let named = named.min_by_key(|(first, path)| (is_given(path, given), *first));
+    let (at, path) = named.or_else(|| effort_named_by_value(&text, sent))?;
     let is_limit = path.starts_with("max_");
     let what = match () {
         () if contains_any(&text, &MUST_THINK) || text.contains("thinking.type.disabled") => Wrong::MustThink,
         () if is_limit && contains_any(&text, &TOO_LARGE) => Wrong::TooLarge,
         () if is_limit => contains_any(&text, &REFUSED).then_some(Wrong::Unknown)?,
-        () => match offered(&text[at..]) {
-            Some(offered) if value(sent, path) != Some(offered) => Wrong::Offered(offered),
+        () => match offered(&text[at..], value(sent, path)) {
+            Some(offered) => Wrong::Offered(offered),
             _ if !contains_any(&text, &REFUSED) && !contains_any(&text, &OFFERS) => return None,
             _ if value(sent, path).is_some_and(|value| find(&text, value).is_some()) => Wrong::Value,
             _ => Wrong::Unknown,
@@ -128,11 +156,34 @@ fn value<'v>(sent: &'v Value, path: &str) -> Option<&'v str> {
     value.as_str().or_else(|| value.as_object()?.values().next()?.as_str())
 }
 
-/// The least effort that a text lists.
-fn offered(text: &str) -> Option<&'static str> {
+/// Whether the user has put a parameter there by hand.
+pub(in crate::llm) fn is_given(path: &str, given: &Map<String, Value>) -> bool {
+    let mut keys = path.split('.');
+    let first = keys.next().and_then(|key| given.get(key));
+    first.is_some_and(|first| keys.try_fold(first, |value, key| value.get(key)).is_some())
+}
+
+/// The effort that was sent, where a text does not name the parameter but lists other efforts and quotes this one.
+fn effort_named_by_value(text: &str, sent: &Value) -> Option<(usize, &'static str)> {
+    ["reasoning_effort", "reasoning", "output_config"].into_iter().find_map(|path| {
+        let value = value(sent, path)?;
+        let at = ["'", "\"", "`"].iter().filter_map(|quote| text.find(&format!("{quote}{value}{quote}"))).min()?;
+        offered(&text[at..], Some(value))?;
+        Some((at, path))
+    })
+}
+
+/// The least effort that a text lists beside the one that was `sent`.
+fn offered(text: &str, sent: Option<&str>) -> Option<&'static str> {
     let (at, offer) = OFFERS.iter().filter_map(|offer| Some((text.find(offer)?, offer))).min()?;
     let list = &text[at + offer.len()..];
-    EFFORTS.into_iter().find(|effort| find(list, effort).is_some())
+    let listed: Vec<_> = EFFORTS.into_iter().filter_map(|effort| Some((effort, find(list, effort)?))).collect();
+    // One alone may be a word of the sentence.
+    let is_word = |at: usize| !list[..at].ends_with(['\'', '"', '`']);
+    if matches!(listed[..], [(_, at)] if is_word(at)) {
+        return None;
+    }
+    listed.into_iter().map(|(effort, _)| effort).find(|effort| sent != Some(effort))
 }
 
 /// Where a word stands as a whole.
@@ -146,29 +197,177 @@ fn find(text: &str, word: &str) -> Option<usize> {
 /// then its codes.
 fn words(body: &str) -> String {
     let answer = parsed(body);
-    let Some(root) = answer.as_ref().and_then(|answer| answer.first()).filter(|root| root.kind() == Kind::Object)
-    else {
-        return body.to_owned();
-    };
-    let inner = ["error", "detail", "errors"].iter().filter_map(|key| root.get(key));
-    let inner: Vec<Json<'_>> = inner
-        .flat_map(|inner| if inner.kind() == Kind::Array { inner.items().collect() } else { vec![inner] })
-        .collect();
-    let all = || inner.iter().chain([&root]);
-    let field =
-        |key: &'static str| all().filter_map(move |json| json.get_text(key).map(|text| text.decode().into_owned()));
-    let places = all().filter_map(|json| json.get("loc")).map(|place| {
-        place
-            .items()
-            .filter_map(|part| part.text())
-            .map(|part| part.decode().into_owned())
-            .collect::<Vec<_>>()
-            .join(".")
-    });
-    let plain = inner.iter().filter_map(|json| json.text().map(|text| text.decode().into_owned()));
-    // What another server said, whole, of which this one is a gateway.
-    let raw = inner.iter().filter_map(|json| json.get("metadata")?.get_text("raw").map(|text| words(&text.decode())));
-    let names = field("param").chain(places);
-    let messages = field("message").chain(field("msg")).chain(plain).chain(raw);
-    names.chain(messages).chain(field("code")).chain(field("type")).collect::<Vec<_>>().join("\n")
+    let mut said = Said::default();
+    match answer.as_ref().and_then(|answer| answer.first()) {
+        Some(root) if matches!(root.kind(), Kind::Object | Kind::Array) => said.collect(root, DEEPEST),
+        _ => return body.to_owned(),
+    }
+    [said.names, said.messages, said.codes].concat().join("\n")
+}
+
+/// How deep the parts of an error are nested in each other.
+const DEEPEST: usize = 6;
+
+/// The parts of an error that say something of it.
+#[derive(Default)]
+struct Said {
+    names: Vec<String>,
+    messages: Vec<String>,
+    codes: Vec<String>,
+}
+
+impl Said {
+    fn collect(&mut self, json: Json<'_>, depth: usize) {
+        if depth == 0 {
+            return;
+        }
+        match json.kind() {
+            Kind::Array => json.items().for_each(|item| self.collect(item, depth - 1)),
+            Kind::Object => {
+                self.names.extend(string(json, "param"));
+                if let Some(place) = json.get("loc").filter(|place| place.kind() == Kind::Array) {
+                    let parts = place.items().filter_map(|part| part.text());
+                    let parts: Vec<String> = parts.map(|part| part.decode().into_owned()).collect();
+                    self.names.push(parts.join("."));
+                }
+                for inner in ["message", "msg", "error", "detail", "errors"].iter().filter_map(|key| json.get(key)) {
+                    self.collect(inner, depth - 1);
+                }
+                // What another server said, whole, of which this one is a gateway.
+                let raw = json.get("metadata").and_then(|metadata| string(metadata, "raw"));
+                self.messages.extend(raw.map(|raw| words(&raw)));
+                self.codes.extend(["code", "type"].iter().filter_map(|key| string(json, key)));
+            }
+            _ => self.messages.extend(json.text().map(|text| text.decode().into_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::llm::providers::tests::{endpoint, request};
+
+    /// What a server complains of that is sent a request for a model, in its words.
+    fn complains(model: &str, words: &Value) -> Option<(&'static str, Wrong)> {
+        let (provider, model) = model.split_once(':').expect("a provider and a model");
+        let sent = endpoint(provider, model).request(&request("p"));
+        let complaint = complaint(&words.to_string(), &sent, &Map::new())?;
+        Some((complaint.path, complaint.what))
+    }
+
+    #[test]
+    fn refusals_in_everybodys_words() {
+        let (effort, thinking) = ("reasoning_effort", "generationConfig.thinkingConfig");
+        for (model, words, path, what) in [
+            // A value without its parameter.
+            (
+                "openai-responses:gpt-5.5-pro",
+                "'medium' is not supported with the 'x' model. Supported values are: 'high'.",
+                "reasoning",
+                Wrong::Offered("high"),
+            ),
+            (
+                "anthropic:claude-opus-6",
+                "\"low\" is no effort of this model; it must be one of \"medium\", \"high\"",
+                "output_config",
+                Wrong::Offered("medium"),
+            ),
+            // The value that was sent is repeated behind those that are taken.
+            (
+                "openai:o3",
+                "[{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'medium' or 'high'\", 'input': 'low'}]",
+                effort,
+                Wrong::Offered("medium"),
+            ),
+            ("openai:gpt-5", "The parameter reasoning_effort is not recognized", effort, Wrong::Unknown),
+            ("openai:gpt-5", "Invalid parameter: reasoning_effort", effort, Wrong::Unknown),
+            ("openai:gpt-5", "reasoning_effort is not available for this model", effort, Wrong::Unknown),
+            (
+                "openai:gpt-5",
+                "Additional properties are not allowed ('reasoning_effort' was unexpected)",
+                effort,
+                Wrong::Unknown,
+            ),
+            ("openai:gpt-5", "reasoning_effort must be at most the max of the model", effort, Wrong::Unknown),
+            (
+                "openai:gpt-6",
+                "max_completion_tokens is deprecated; use max_tokens instead",
+                "max_completion_tokens",
+                Wrong::Unknown,
+            ),
+            (
+                "groq:x",
+                "'max_completion_tokens' is not available for this model. Use 'max_tokens'.",
+                "max_completion_tokens",
+                Wrong::Unknown,
+            ),
+            (
+                "google:gemini-3.6-flash",
+                "Thinking is not enabled for models/gemini-3.6-flash",
+                thinking,
+                Wrong::Unknown,
+            ),
+            (
+                "google:gemini-2.5-flash",
+                "Budget 0 is invalid. This model only works in thinking mode.",
+                thinking,
+                Wrong::MustThink,
+            ),
+            (
+                "dashscope:qwen3.7-max",
+                "The value of the enable_thinking parameter is restricted to True.",
+                "enable_thinking",
+                Wrong::MustThink,
+            ),
+            (
+                "ollama:qwen3",
+                "invalid think value: false (must be \"high\", \"medium\" or \"low\")",
+                "think",
+                Wrong::Offered("low"),
+            ),
+            (
+                "ollama:gpt-oss:20b",
+                "json: cannot unmarshal string into Go struct field ChatRequest.think of type bool",
+                "think",
+                Wrong::Unknown,
+            ),
+        ] {
+            let expected = Some((path, what));
+            for body in [
+                json!({"error": {"message": words}}),
+                json!({"message": {"detail": [{"msg": words}]}}),
+                json!([{"error": {"message": words}}]),
+                json!({"error": words}),
+            ] {
+                assert_eq!(complains(model, &body), expected, "{body}");
+            }
+        }
+        for words in [
+            "Bad request",
+            "Your organization must be verified",
+            "The prompt must be one of the supported values",
+            "low on memory",
+        ] {
+            for model in ["openai:o3", "anthropic:claude-opus-6", "google:gemini-3.6-flash", "ollama:gpt-oss:20b"] {
+                assert_eq!(complains(model, &json!({"error": {"message": words}})), None, "{words}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_parameters_it_is_the_one_that_the_user_has_not_given() {
+        let body = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.";
+        let sent =
+            json!({"max_tokens": 1, "max_completion_tokens": 2, "reasoning": {"effort": "low", "exclude": true}});
+        let path = |body: &str, given: Value| {
+            complaint(body, &sent, given.as_object().expect("an object")).map(|complaint| complaint.path)
+        };
+        assert_eq!(path(body, json!({})), Some("max_tokens"));
+        assert_eq!(path(body, json!({"max_tokens": 1})), Some("max_completion_tokens"));
+        assert_eq!(path(body, json!({"max_completion_tokens": 2})), Some("max_tokens"));
+        assert_eq!(path("Unknown parameter: reasoning", json!({"reasoning": {"exclude": true}})), Some("reasoning"));
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::llm::complaint::FULL_WINDOW;
 use crate::llm::providers::{Api, Endpoint, items, string, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};
@@ -31,10 +32,15 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
         return Err("the answer is no message".to_owned());
     }
     let texts = items(answer, "content").filter(|block| block.get_text("type").is_some_and(|kind| kind.is("text")));
+    let text: String = texts.filter_map(|block| string(block, "text")).collect();
+    let stop = string(answer, "stop_reason").unwrap_or_default();
+    if stop == FULL_WINDOW && text.trim().is_empty() {
+        return Err("the model's context window is full before the summary begins".to_owned());
+    }
     Ok(Reply {
-        text: texts.filter_map(|block| string(block, "text")).collect(),
-        stop: match string(answer, "stop_reason").unwrap_or_default().as_str() {
-            "max_tokens" | "model_context_window_exceeded" => Stop::Length,
+        text,
+        stop: match stop.as_str() {
+            "max_tokens" | FULL_WINDOW => Stop::Length,
             "refusal" => Stop::Refused,
             _ => Stop::Done,
         },

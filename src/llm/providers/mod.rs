@@ -220,7 +220,7 @@ fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
 }
 
 /// A field that is a string, decoded.
-fn string(json: Json<'_>, key: &str) -> Option<String> {
+pub(super) fn string(json: Json<'_>, key: &str) -> Option<String> {
     Some(json.get_text(key)?.decode().into_owned())
 }
 

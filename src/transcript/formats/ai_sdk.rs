@@ -12,14 +12,15 @@ use crate::hash::sha256;
 
 use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
-use crate::transcript::formats::outputs::{Output, Shape};
-use crate::transcript::formats::{
-    Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, block_types, id, present, role_and_name,
+use crate::transcript::format::{
+    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::blocks::block_types;
+use crate::transcript::formats::shared::fields::{has_any, id, present, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -48,41 +49,39 @@ impl Format for AiSdk {
     fn about(&self) -> &'static str {
         "UIMessages and ModelMessages of the AI SDK"
     }
+}
 
+impl MessageReader for AiSdk {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(role) = role(message) else { return Fit::Foreign };
-        let of_others = ["tool_calls", "tool_call_id", "function_call", "type"];
-        if of_others.iter().any(|key| present(message, key).is_some()) {
-            return Fit::Foreign;
+        let Some(role) = role_of(&ROLES, message) else { return Fit::Mismatch };
+        // This reader does not read these members.
+        if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
+            return Fit::Mismatch;
         }
         if let Some(parts) = present(message, "parts") {
             return match parts.kind() {
                 Kind::Array if parts.items().next().is_none() => Fit::Plain,
                 Kind::Array if parts.items().all(is_ui_part) => Fit::Own("parts with types"),
-                _ => Fit::Foreign,
+                _ => Fit::Mismatch,
             };
         }
-        let Some(content) = present(message, "content") else { return Fit::Foreign };
+        let Some(content) = present(message, "content") else { return Fit::Mismatch };
         let invocations = present(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
         match content.kind() {
             Kind::String if invocations => Fit::Own("toolInvocations"),
             Kind::String if role != Role::Tool => Fit::Plain,
             Kind::Array => fit_of_blocks(message, content),
-            _ => Fit::Foreign,
+            _ => Fit::Mismatch,
         }
-    }
-
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        let (role, role_name) = role_and_name(message, role(message))?;
+        let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
         let elements = elements(message);
         let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
         let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
-        // An invocation goes with the part around it.
+        // The call is the part around an invocation, which is removed with it.
         for part in message.get("parts").into_iter().flat_map(|parts| parts.items()) {
             let inner = part.get("toolInvocation").map(|inner| inner.span());
             calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
@@ -100,39 +99,15 @@ impl Format for AiSdk {
             ..Message::empty(json)
         })
     }
+}
 
-    /// A question whether a tool may run, with its answer.
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut asked = HashMap::new();
-        let mut bonds = Vec::new();
-        for (index, message) in messages.iter().enumerate() {
-            for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
-                let approval = part.get_text("approvalId").map(|id| id.decode());
-                match (part.get_text("type"), approval) {
-                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = asked.insert(id, index),
-                    (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
-                        bonds.extend(asked.get(&id).map(|&question| (question, index)));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        bonds
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Following)
-    }
-
+impl MessageWriter for AiSdk {
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         let holder = answer.json;
         let output = ["output", "result", "errorText"].iter().find_map(|key| holder.get(key))?;
         let kind = output.get_text("type").map(|kind| kind.decode()).unwrap_or_default();
-        let shape = match kind.as_ref() {
-            "content" if output.get("value").is_some() => Shape::Blocks("text"),
-            _ => Shape::Any,
-        };
         let typed = output.get("value").filter(|_| OUTPUTS.contains(&kind.as_ref()));
+        let shape = if kind == "content" && typed.is_some() { Shape::Blocks("text") } else { Shape::Any };
         let is_error = holder.get("isError").is_some_and(|failed| failed.raw() == "true");
         let failed = is_error || kind.starts_with("error") || holder.get("errorText").is_some();
         let mut found = Output::of(typed.or(Some(output)), shape)?.failing(failed);
@@ -150,9 +125,9 @@ impl Format for AiSdk {
         &[SummaryRole::User, SummaryRole::System]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let messages = &place.transcript.messages;
-        let neighbour = place.neighbour();
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
+        let neighbour = at.neighbour();
         let is_ui = messages.iter().any(|message| message.json.get("parts").is_some());
         let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
         let mut message = json!({});
@@ -160,7 +135,7 @@ impl Format for AiSdk {
             message["id"] = json!(new_id(summary.text, neighbour));
         }
         message["role"] = json!(summary.role.name());
-        // The fourth version has the text beside the parts as well.
+        // The fourth version repeats the text beside the parts.
         if !is_ui || has("content") {
             message["content"] = json!(summary.text);
         }
@@ -171,7 +146,7 @@ impl Format for AiSdk {
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        // What is no part of a ModelMessage has its result inside.
+        // Calls of other messages hold their own results.
         call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
         let mut result =
             json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
@@ -185,7 +160,11 @@ impl Format for AiSdk {
         Some(result)
     }
 
-    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+    fn results_message(&self) -> Option<Value> {
+        Some(json!({"role": "tool", "content": [PARTS]}))
+    }
+
+    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
         let beside = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
         let gone = |json: &Json<'a>| {
             calls.iter().map(|&index| &message.calls[index]).any(|call| {
@@ -196,23 +175,34 @@ impl Format for AiSdk {
         };
         beside.filter(gone).collect()
     }
+}
 
-    fn answering(&self) -> Option<Value> {
-        Some(json!({"role": "tool", "content": [PARTS]}))
+impl OrderRules for AiSdk {
+    /// A question whether a tool may run, with its answer.
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let mut asked = HashMap::new();
+        let mut groups = Vec::new();
+        for (index, message) in messages.iter().enumerate() {
+            for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
+                let approval = part.get_text("approvalId").map(|id| id.decode());
+                match (part.get_text("type"), approval) {
+                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = asked.insert(id, index),
+                    (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
+                        groups.extend(asked.get(&id).map(|&question| (question, index)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        groups
     }
 }
 
-/// An id for a message, the same whenever the same is written at the same place: letters and digits as the SDK's own
-/// ids have them.
+/// An id for a message that depends only on its text and its neighbour: letters and digits, like the SDK's own ids.
 fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
     const DIGITS: usize = 16;
     let text = format!("{text}\n{}", neighbour.map_or("", |neighbour| neighbour.raw()));
     sha256(text.as_bytes())[..DIGITS].to_owned()
-}
-
-fn role(message: &Object<'_>) -> Option<Role> {
-    let role = message.get_text("role")?;
-    ROLES.iter().find(|(name, _)| role.is(name)).map(|(_, role)| *role)
 }
 
 /// Whether a part has the type of a `UIMessage`'s tool: a call and its result in one.
@@ -232,7 +222,7 @@ fn is_ui_part(part: Json<'_>) -> bool {
 
 fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
     if content.items().any(|block| block.kind() != Kind::Object) {
-        return Fit::Foreign;
+        return Fit::Mismatch;
     }
     let mut fit = Fit::Plain;
     for (block, kind) in block_types(message) {
@@ -247,14 +237,14 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
             Some("redacted-reasoning") => {}
             // A provider's own, such as its compactions.
             Some("custom") if has("kind") => {}
-            _ => return Fit::Foreign,
+            _ => return Fit::Mismatch,
         }
     }
     fit
 }
 
-/// The elements of a message, whatever holds them: parts, the content, or the content with the calls beside it. A call
-/// that is wrapped is taken out of its wrapping.
+/// The elements of a message: its parts, its content, or its content and the calls beside it. Calls are without the part
+/// around them.
 fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
     let list = |key: &str| message.get(key).filter(|list| list.kind() == Kind::Array).into_iter();
     let parts: Vec<Json<'a>> = list("parts").flat_map(|parts| parts.items()).collect();
@@ -273,7 +263,7 @@ fn is_type(json: Json<'_>, name: &str) -> bool {
 
 fn call(json: Json<'_>) -> Option<Call<'_>> {
     let id = id(json.get("toolCallId"))?;
-    // What the provider runs it answers as well.
+    // The provider answers the tools that it runs.
     let is_served = json.get("providerExecuted").is_some_and(|served| !served.is_falsy());
     let is_call = !is_served && (is_type(json, "tool-call") || json.get("state").is_some());
     let name = json.get_text("toolName").or_else(|| {
@@ -299,7 +289,7 @@ fn answer(json: Json<'_>) -> Option<Answer<'_>> {
 
 fn output(json: Json<'_>) -> Option<Json<'_>> {
     let known = ["output", "result", "errorText"].iter().find_map(|key| json.get(key));
-    // What nobody allowed has no output, and is over.
+    // A call that the user denied has no output, and is finished.
     known.or_else(|| json.get("state").filter(|state| state.text().is_some_and(|state| state.is("output-denied"))))
 }
 
@@ -325,7 +315,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         return PartKind::Text(text);
     }
     if answer(json).is_some() {
-        return PartKind::Result(output(json).map_or_else(Content::empty, given));
+        return PartKind::Result(output(json).map_or_else(Content::empty, tool_output));
     }
     if call(json).is_some() {
         return PartKind::Call;
@@ -355,8 +345,8 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
     }
 }
 
-/// What a tool gave: the value of a typed output, or a value of the tool's own, which is read as it is spelled.
-fn given(output: Json<'_>) -> Content<'_> {
+/// The output of a tool: the value of a typed output, or any other value, which is read as it is spelled.
+fn tool_output(output: Json<'_>) -> Content<'_> {
     let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| is_type(output, kind)));
     let value = typed.unwrap_or(output);
     match value.text() {
@@ -369,7 +359,7 @@ fn given(output: Json<'_>) -> Content<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::transcript::format::Transcript;
     use crate::transcript::framing::tests::read;
 
     fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
@@ -392,7 +382,7 @@ mod tests {
         with(&format!("[{USER},{tools}]"), |transcript| {
             let calling = &transcript.messages[1];
             let pairing = &transcript.pairing;
-            assert!(pairing.bonds.is_empty());
+            assert!(pairing.pairs.is_empty());
             assert_eq!(pairing.unanswered.len(), 1, "one is pending");
             let names: Vec<_> = calling.calls.iter().filter_map(|call| call.name.map(|name| name.decode())).collect();
             assert_eq!(names, ["read_file", "g"]);
@@ -424,8 +414,8 @@ mod tests {
         let result = r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","output":{"type":"text","value":"r"}}]}"#;
         with(&format!("[{calling},{allowed},{result}]"), |transcript| {
             let messages = &transcript.messages;
-            assert_eq!(transcript.pairing.bonds, [(0, 2)]);
-            assert_eq!(transcript.bonds, [(0, 1)]);
+            assert_eq!(transcript.pairing.pairs, [(0, 2)]);
+            assert_eq!(transcript.groups, [(0, 1)]);
             assert_eq!(texts(&messages[2]), ["r"]);
             let made = AiSdk.result(&messages[0].calls[0], &messages[0], "e").expect("a result");
             let expected = result.replace(r#""text","value":"r""#, r#""error-text","value":"e""#);
@@ -438,7 +428,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                AiSdk.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].clone()
+                AiSdk.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0].clone()
             })
         };
         let ui = written(&format!("[{USER}]"));

@@ -1,28 +1,29 @@
 //! Codex session files (rollouts): a line an event, of which those that are Responses items are the conversation.
 //!
-//! What a session is resumed from is told by replaying the lines. Items are taken as they come. A rollback takes the last
-//! turns back. A compaction puts its own list of items in the place of all before it; one without such a list leaves of
-//! what came before the user's messages, and adds its text as another. So what the replay drops is spent here, and what
-//! it takes up again is a message like any other.
+//! Codex resumes a session by replaying its lines, and so does this reader. A rollback removes the last turns. A compaction
+//! replaces all items before it by its own list; one without a list keeps the user's messages and adds its text as another.
+//! Lines that the replay removes are obsolete notes, and those that it takes up again are messages like any other.
 //!
-//! Instructions and the surroundings, which Codex puts before the first message in the user's name, count as a
-//! developer's: they are kept in front like other standing instructions. Files of old versions have bare items on their
-//! lines.
+//! Codex writes instructions and the environment in the user's name before the first message. They count as a developer's,
+//! so that they are kept like other standing instructions. Files of old versions have bare items on their lines.
 
 use serde_json::{Map, Value};
 
-use crate::transcript::formats::items::{self, Item};
-use crate::transcript::formats::outputs::Output;
-use crate::transcript::formats::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, present};
+use crate::transcript::format::{
+    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+};
+use crate::transcript::formats::shared::fields::{copied, present};
+use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Call, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{Answer, Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct Codex;
 
-/// What messages begin with that Codex writes in the user's name.
+/// Beginnings of messages that Codex writes in the user's name.
 const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# AGENTS.md instructions"];
 
 /// What a line is.
@@ -32,11 +33,11 @@ enum Line<'a> {
     Item(Json<'a>, Option<Item>),
     /// A compaction.
     Compacted(Json<'a>),
-    /// How the session began.
+    /// The header of the session.
     Meta,
-    /// The settings from there on.
+    /// The settings from this line on.
     Context,
-    /// What was shown of the lines before.
+    /// Something that Codex showed the user.
     Event(Json<'a>),
     /// Anything else.
     Other,
@@ -50,22 +51,20 @@ impl Format for Codex {
     fn about(&self) -> &'static str {
         "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl"
     }
+}
 
+impl MessageReader for Codex {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match line(message) {
-            Some(Line::Other) => Fit::Aside,
+            Some(Line::Other) => Fit::Neutral,
             Some(Line::Meta) if message.get("payload").is_none() => Fit::Own("the first line of a session"),
-            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Aside,
+            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Neutral,
             Some(_) => Fit::Own("the type and payload of a session's line"),
-            None => Fit::Foreign,
+            None => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let mut replay = Replay::default();
         values.for_each(|value| replay.add(value));
         replay.entries
@@ -83,49 +82,31 @@ impl Format for Codex {
                 Ok(Message { json, role, ..read })
             }
             Some(Line::Compacted(payload)) => {
-                Ok(Message { earlier: true, ..items::said(json, Role::User, compacted(payload)) })
+                Ok(Message { earlier: true, ..items::message_of(json, Role::User, compacted(payload)) })
             }
             _ => Err("is no line of a session that holds an item".to_owned()),
         }
     }
 
-    fn bound_by_thinking(&self) -> bool {
+    fn is_append_only(&self) -> bool {
         true
     }
+}
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        items::bonds(messages.iter().map(|message| payload(message.json)))
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
-    }
-
-    fn grows(&self) -> bool {
-        true
-    }
-
-    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
-        items::misfits(transcript.messages.iter().map(|message| payload(message.json)))
-    }
-
+impl MessageWriter for Codex {
     fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         items::output(payload(answer.json))
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(serde_json::json!({"type": "input_text", "text": text}))
+        Some(items::text_block(text))
     }
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let item = items::summary(summary);
-        // The last message that goes has a time and a number that are free.
-        let messages = &place.transcript.messages;
-        let gone = (place.gone)();
+        // The time and the number of the last removed message are free.
+        let messages = &at.transcript.messages;
+        let gone = (at.removed)();
         let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
         let before = messages.iter().rfind(is_gone).or(messages.last());
         let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
@@ -151,6 +132,24 @@ impl Format for Codex {
         let item = items::result(&Call { json: payload(calling.json), ..call.clone() }, text)?;
         let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
         Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
+    }
+}
+
+impl OrderRules for Codex {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::groups(messages.iter().map(|message| payload(message.json)))
+    }
+
+    fn groups_by_thinking(&self) -> bool {
+        true
+    }
+
+    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
+        items::violations(messages.iter().map(|message| payload(message.json)))
     }
 }
 
@@ -194,14 +193,14 @@ fn is_injected(message: &Message<'_>) -> bool {
     message.role == Role::User && first().is_some_and(|text| INJECTED.iter().any(|start| text.starts_with(start)))
 }
 
-/// What a compaction tells: its text, and the messages that it left where it names them.
+/// What a compaction says: its text, and the messages that it kept, where it has a list of them.
 fn compacted(payload: Json<'_>) -> Content<'_> {
     let text = payload.get("message").and_then(|json| Some((json, json.text()?))).filter(|(_, text)| !text.is_empty());
     let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
     let left = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
     let left = left.flat_map(|item| match item.compaction() {
         Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
-        None => said(&item).collect(),
+        None => texts_of(&item).collect(),
     });
     let parts: Box<[Part<'_>]> =
         left.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
@@ -213,20 +212,20 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
 }
 
 /// The texts of an item, a part each.
-fn said<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
+fn texts_of<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
     let texts = item.content.texts().into_iter().filter(|text| !text.is_empty());
     texts.map(|text| Part { json: item.json, kind: PartKind::Text(text) })
 }
 
-/// What becomes of the lines of a session when it is resumed.
+/// What is left of the lines of a session when it is resumed.
 #[derive(Default)]
 struct Replay {
-    entries: Vec<Entry>,
+    entries: Vec<EntryKind>,
     /// The lines that are messages at this point.
     live: Vec<usize>,
     /// Which of the live lines begin a turn of the user's.
     turns: Vec<usize>,
-    /// How many live lines at the front are what compactions left: turns, all of them.
+    /// How many live lines at the front were kept by compactions; each is a turn.
     settled: usize,
     /// The lines that Codex wrote in the user's name.
     injected: Vec<usize>,
@@ -236,80 +235,81 @@ impl Replay {
     fn add(&mut self, value: Json<'_>) {
         let object = Object::of(value);
         let entry = match line(&object) {
-            Some(Line::Meta) => Entry::Note(Bound::Stays),
-            Some(Line::Item(_, None)) => Entry::Note(Bound::Previous),
+            Some(Line::Meta) => EntryKind::Note(Retention::Always),
+            Some(Line::Item(_, None)) => EntryKind::Note(Retention::WithPrevious),
             Some(Line::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
                 if read.as_ref().is_ok_and(is_injected) {
-                    // A compaction that names no messages leaves it, since the replay writes it anew.
+                    // A compaction without a list keeps it, since Codex writes it anew.
                     self.injected.push(self.entries.len());
-                    self.entries.push(Entry::Message);
+                    self.entries.push(EntryKind::Message);
                     return;
                 }
                 if read.is_ok_and(|item| item.role == Role::User) {
                     self.turns.push(self.live.len());
                 }
-                Entry::Message
+                EntryKind::Message
             }
-            Some(Line::Item(..)) | None => Entry::Message,
+            Some(Line::Item(..)) | None => EntryKind::Message,
             Some(Line::Compacted(payload)) => self.compacted(payload),
-            Some(Line::Context) => Entry::Note(Bound::State("turn_context")),
+            Some(Line::Context) => EntryKind::Note(Retention::Latest("turn_context")),
             Some(Line::Event(event)) => self.event(event),
-            Some(Line::Other) => Entry::Note(Bound::Stays),
+            Some(Line::Other) => EntryKind::Note(Retention::Always),
         };
-        if entry == Entry::Message {
+        if entry == EntryKind::Message {
             self.live.push(self.entries.len());
         }
         self.entries.push(entry);
     }
 
-    /// Takes the live lines from one of them on out of the conversation, except some.
-    fn spend(&mut self, from: usize, except: &[usize]) {
+    /// Removes the live lines from one of them on, except some.
+    fn remove_from(&mut self, from: usize, except: &[usize]) {
         for place in self.live.drain(from..) {
             if except.binary_search(&place).is_err() {
-                self.entries[place] = Entry::Note(Bound::Spent);
+                self.entries[place] = EntryKind::Note(Retention::Obsolete);
             }
         }
     }
 
-    fn compacted(&mut self, payload: Json<'_>) -> Entry {
+    fn compacted(&mut self, payload: Json<'_>) -> EntryKind {
         let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == Kind::Array);
         if is_whole {
-            self.spend(0, &[]);
+            self.remove_from(0, &[]);
             self.turns.clear();
-            self.injected.drain(..).for_each(|place| self.entries[place] = Entry::Note(Bound::Spent));
+            self.injected.drain(..).for_each(|place| self.entries[place] = EntryKind::Note(Retention::Obsolete));
         } else {
             let users: Vec<usize> = self.turns[self.settled..].iter().map(|&turn| self.live[turn]).collect();
-            self.spend(self.settled, &users);
+            self.remove_from(self.settled, &users);
             self.live.extend(users);
             self.turns.truncate(self.settled);
             self.turns.extend(self.settled..self.live.len());
         }
         self.settled = self.live.len();
-        Entry::Message
+        EntryKind::Message
     }
 
-    /// A rollback goes with what it takes back: alone it would take back more.
-    fn event(&mut self, event: Json<'_>) -> Entry {
+    /// A rollback is removed with the turns that it removed: by itself it would remove others.
+    fn event(&mut self, event: Json<'_>) -> EntryKind {
         let is_rollback = event.get_text("type").is_some_and(|kind| kind.is("thread_rolled_back"));
         let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
         let Some(turns) = turns.filter(|turns| is_rollback && *turns > 0) else {
-            return Entry::Note(Bound::Previous);
+            return EntryKind::Note(Retention::WithPrevious);
         };
         let first = self.turns.len().saturating_sub(turns);
         if let Some(&from) = self.turns.get(first) {
-            self.spend(from, &[]);
+            self.remove_from(from, &[]);
             self.turns.truncate(first);
             self.settled = self.settled.min(from);
         }
-        Entry::Note(Bound::Spent)
+        EntryKind::Note(Retention::Obsolete)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::transcript::format::SummaryRole;
+    use crate::transcript::format::Transcript;
     use crate::transcript::framing::tests::read;
 
     fn line(kind: &str, payload: &str) -> String {
@@ -353,8 +353,16 @@ mod tests {
         with(&lines, |transcript| {
             assert_eq!(told(transcript), ["<environment_context>x", "u", "a"]);
             assert_eq!(transcript.messages[0].role, Role::Developer);
-            let bounds: Vec<Bound> = transcript.notes.iter().map(|note| note.bound).collect();
-            assert_eq!(bounds, [Bound::Stays, Bound::Previous, Bound::State("turn_context"), Bound::Previous]);
+            let bounds: Vec<Retention> = transcript.notes.iter().map(|note| note.retention).collect();
+            assert_eq!(
+                bounds,
+                [
+                    Retention::Always,
+                    Retention::WithPrevious,
+                    Retention::Latest("turn_context"),
+                    Retention::WithPrevious
+                ]
+            );
         });
     }
 
@@ -388,7 +396,7 @@ mod tests {
         ];
         with(&lines, |transcript| {
             assert_eq!(told(transcript), ["u", "a", "w"]);
-            let spent = transcript.notes.iter().filter(|note| note.bound == Bound::Spent).count();
+            let spent = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete).count();
             assert_eq!(spent, 3);
         });
     }
@@ -403,7 +411,7 @@ mod tests {
         with(&[first, item("user"), state, item("assistant")], |transcript| {
             assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 2));
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
+            let written = Codex.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new });
             assert_eq!(written[0].to_string(), item("user").replace(r#""t""#, r#""s""#));
         });
     }
@@ -414,7 +422,7 @@ mod tests {
         let numbered: Vec<String> = lines.iter().map(|line| line.replace(r#"Z","#, r#"Z","ordinal":7,"#)).collect();
         with(&numbered, |transcript| {
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
+            let written = Codex.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new });
             assert_eq!(written[0].to_string(), numbered[1].replace(r#""u""#, r#""s""#));
         });
     }

@@ -1,25 +1,27 @@
 //! Sessions of Gemini CLI: an object around the messages, or, newer, a record a line.
 //!
-//! Calls hold their results, so nothing can be parted. Records are played back one after the other: one with an id that
-//! was there before takes its place, `$rewindTo` takes back a message and all after it, `$set` changes what the first
-//! record says of the session.
+//! Calls hold their results, so no cut splits them. Gemini CLI replays the records in order: a record with a known id
+//! replaces the earlier one, `$rewindTo` removes a message and all after it, `$set` changes what the first record says of
+//! the session.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::links::uuid;
-use crate::transcript::formats::outputs::{Output, Shape};
-use crate::transcript::formats::{
-    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, gemini, id, present,
+use crate::transcript::format::{
+    EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
+    SummaryMessage, Transcript,
 };
+use crate::transcript::formats::shared::blocks::output_text;
+use crate::transcript::formats::shared::fields::{copied, id, present, role_in};
+use crate::transcript::formats::shared::links::uuid;
+use crate::transcript::formats::shared::parts;
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
-use crate::transcript::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
-};
 
 /// The format's row.
 #[derive(Debug)]
@@ -33,50 +35,52 @@ impl Format for GeminiCli {
     fn about(&self) -> &'static str {
         "sessions of Gemini CLI"
     }
+}
 
+impl MessageReader for GeminiCli {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.json.kind() != Kind::Object {
-            return Fit::Aside;
+            return Fit::Neutral;
         }
         let Some(kind) = message.get_text("type") else {
             let aside = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
-            return if aside { Fit::Aside } else { Fit::Foreign };
+            return if aside { Fit::Neutral } else { Fit::Mismatch };
         };
         let has = |key| message.get(key).is_some();
         if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
         match role(kind) {
             Some(_) => Fit::Own("a message of a session"),
-            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => Fit::Aside,
-            None => Fit::Foreign,
+            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => Fit::Neutral,
+            None => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let is_session = ["sessionId", "projectHash", "messages"].iter().all(|key| envelope.get(key).is_some());
-        if is_session { Claim::Sure } else { Claim::None }
+        if is_session { EnvelopeFit::Sure } else { EnvelopeFit::Unknown }
     }
 
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let records: Vec<Object<'_>> = values.map(Object::of).collect();
-        let mut entries: Vec<Entry> = records.iter().map(entry).collect();
-        // The records that count, in the order they are played back; each with the last of its id.
+        let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
+        // The records that count, in the order of the replay; each is the last of its id.
         let mut live: Vec<usize> = Vec::new();
         let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
-        let spend = |entries: &mut Vec<Entry>, indices: &[usize]| {
-            indices.iter().for_each(|index| entries[*index] = Entry::Note(Bound::Spent));
+        let make_obsolete = |entries: &mut Vec<EntryKind>, indices: &[usize]| {
+            indices.iter().for_each(|index| entries[*index] = EntryKind::Note(Retention::Obsolete));
         };
         for (index, record) in records.iter().enumerate() {
             if let Some(target) = record.get_text("$rewindTo") {
                 let at = by_id.get(&target.decode()).copied().unwrap_or(live.len());
-                spend(&mut entries, &live.split_off(at));
+                make_obsolete(&mut entries, &live.split_off(at));
                 by_id.retain(|_, place| *place < at);
-                spend(&mut entries, &[index]);
+                make_obsolete(&mut entries, &[index]);
             } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
                 match by_id.get(&id.decode()) {
                     Some(place) => {
-                        spend(&mut entries, &[live[*place]]);
+                        make_obsolete(&mut entries, &[live[*place]]);
                         live[*place] = index;
                     }
                     None => {
@@ -95,7 +99,7 @@ impl Format for GeminiCli {
         let role = role(kind).unwrap_or(Role::Other);
         let calls = || present(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
         let results = || calls().filter_map(|call| Some((call, call.get("result").filter(|list| !list.is_falsy())?)));
-        let said = said(message.get("content"));
+        let said = content_of(message.get("content"));
         let content = match said {
             Content::Text(text) if calls().next().is_none() => Content::Text(text),
             said => {
@@ -121,19 +125,14 @@ impl Format for GeminiCli {
         })
     }
 
-    fn grows(&self) -> bool {
+    fn is_append_only(&self) -> bool {
         true
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        // A call holds its result, and one that was cancelled has none.
-        Order::of(Results::Unchecked)
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
         let (mut first, mut last) = (HashMap::new(), HashMap::new());
         for note in &transcript.notes {
-            // What an empty list does depends on the version.
+            // The effect of an empty list depends on the version.
             if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
                 return Some("a record sets all messages at once".to_owned());
             }
@@ -151,20 +150,21 @@ impl Format for GeminiCli {
                 last.insert(id.decode(), note.before);
             }
         }
-        // Played back, a record stands where its id came first.
+        // In the replay, a record stands where its id came first.
         transcript.messages.iter().enumerate().find_map(|(index, message)| {
             let id = message.json.get_text("id")?.decode();
             let elsewhere = first.get(&id).is_some_and(|before| *before < index);
             elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
         })
     }
+}
 
+impl MessageWriter for GeminiCli {
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         let result = answer.json;
         let is_its = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
         let call = message.calls.iter().find(is_its)?.json;
-        let response = result.items().find_map(gemini::output);
-        let output = match response {
+        let output = match result.items().find_map(parts::output) {
             Some(output) => output,
             None => Output::of(Some(result), Shape::Blocks(""))?,
         };
@@ -176,12 +176,8 @@ impl Format for GeminiCli {
         Some(json!({"text": text}))
     }
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let neighbour = place.neighbour();
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let neighbour = at.neighbour();
         let id = uuid(&[summary.text, neighbour.map_or("", |neighbour| neighbour.raw())]);
         let mut message = json!({"id": id});
         if let Some(time) = neighbour.and_then(|neighbour| neighbour.get("timestamp")) {
@@ -189,7 +185,7 @@ impl Format for GeminiCli {
         }
         message["type"] = json!("user");
         let of_user = |message: &&Message<'_>| message.role == Role::User;
-        let as_parts = place.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
+        let as_parts = at.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
         message["content"] = match as_parts.map(|content| content.kind()) {
             Some(Kind::Array) => json!([{"text": summary.text}]),
             _ => json!(summary.text),
@@ -198,25 +194,29 @@ impl Format for GeminiCli {
     }
 }
 
-fn role(kind: Text<'_>) -> Option<Role> {
-    [("user", Role::User), ("gemini", Role::Assistant)]
-        .into_iter()
-        .find(|(name, _)| kind.is(name))
-        .map(|(_, role)| role)
+impl OrderRules for GeminiCli {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        // A call holds its result, and one that was cancelled has none.
+        Order::of(Results::Unchecked)
+    }
 }
 
-/// What a record is before others have their say.
-fn entry(record: &Object<'_>) -> Entry {
+fn role(kind: Text<'_>) -> Option<Role> {
+    role_in(&[("user", Role::User), ("gemini", Role::Assistant)], kind)
+}
+
+/// What a record is by itself, before others replace or remove it.
+fn entry(record: &Object<'_>) -> EntryKind {
     if record.get_text("type").and_then(role).is_some() {
-        return Entry::Message;
+        return EntryKind::Message;
     }
     let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
     let passes = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
-    Entry::Note(if passes { Bound::Previous } else { Bound::Stays })
+    EntryKind::Note(if passes { Retention::WithPrevious } else { Retention::Always })
 }
 
 /// Content: a string, a part, or a list of both.
-fn said(content: Option<Json<'_>>) -> Content<'_> {
+fn content_of(content: Option<Json<'_>>) -> Content<'_> {
     match content.filter(|content| !content.is_falsy()) {
         None => Content::empty(),
         Some(list) if list.kind() == Kind::Array => Content::Parts(list.items().map(part).collect()),
@@ -224,7 +224,7 @@ fn said(content: Option<Json<'_>>) -> Content<'_> {
     }
 }
 
-/// What a call came to: the parts that the model was sent.
+/// The result of a call: the parts that the model was sent.
 fn result(list: Json<'_>) -> Content<'_> {
     match list.text() {
         Some(text) => Content::Text(text),
@@ -235,13 +235,13 @@ fn result(list: Json<'_>) -> Content<'_> {
 
 fn answer(json: Json<'_>) -> Part<'_> {
     match json.at(&["functionResponse", "response"]) {
-        Some(response) => Part { json: response, kind: crate::transcript::formats::said(response) },
+        Some(response) => Part { json: response, kind: output_text(response) },
         None => part(json),
     }
 }
 
 fn part(json: Json<'_>) -> Part<'_> {
-    Part { json, kind: json.text().map_or_else(|| gemini::part(json), PartKind::Text) }
+    Part { json, kind: json.text().map_or_else(|| parts::part(json), PartKind::Text) }
 }
 
 fn call(json: Json<'_>) -> Call<'_> {

@@ -1,20 +1,21 @@
 //! Messages of `LangChain` and `LangGraph`, in the three ways they are written.
 //!
 //! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
-//! `kwargs` of a constructor. Which of the three a file uses, its messages say, and a summary is written the same way.
+//! `kwargs` of a constructor. The messages of a file show which it uses, and a summary is written the same way.
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::outputs::Output;
-use crate::transcript::formats::{
-    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name,
-    present, provider, with_first,
+use crate::transcript::format::{
+    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
+use crate::transcript::formats::shared::fields::{id, name, present, provider, with_first};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -46,22 +47,20 @@ impl Format for LangChain {
     fn about(&self) -> &'static str {
         "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values"
     }
+}
 
+impl MessageReader for LangChain {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        // Lines of sessions may be called system, too.
+        // Lines of session files may have the type `system`, too.
         if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
         match encoding(message) {
             Some(encoding) if is_removal(message) || role_of(message, encoding).is_some() => {
                 Fit::Own("the type of its messages")
             }
-            _ => Fit::Foreign,
+            _ => Fit::Mismatch,
         }
-    }
-
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -92,7 +91,9 @@ impl Format for LangChain {
             ..Message::empty(json)
         })
     }
+}
 
+impl MessageWriter for LangChain {
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         if answer.json.span() != message.json.span() {
             return Output::in_content(answer.json, "text");
@@ -106,7 +107,7 @@ impl Format for LangChain {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let (kind, class) = match summary.role {
             SummaryRole::User => ("human", "HumanMessage"),
             SummaryRole::System => ("system", "SystemMessage"),
@@ -124,7 +125,7 @@ impl Format for LangChain {
             fields["tool_calls"] = json!([]);
             fields["invalid_tool_calls"] = json!([]);
         }
-        vec![encoded(kind, class, fields, place.neighbour())]
+        vec![encoded(kind, class, fields, at.neighbour())]
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
@@ -136,7 +137,7 @@ impl Format for LangChain {
         Some(encoded("tool", "ToolMessage", fields, Some(calling.json)))
     }
 
-    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
         let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
         let calls: Vec<&Call<'a>> = calls.iter().map(|&index| &message.calls[index]).collect();
         let ids: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
@@ -175,7 +176,9 @@ impl Format for LangChain {
     }
 }
 
-/// The fields of a new message, put where its neighbour has its own.
+impl OrderRules for LangChain {}
+
+/// A new message with its fields where its neighbour has them.
 fn encoded(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
     match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
         Encoding::Dump => fields,
@@ -246,14 +249,14 @@ fn role(name: Text<'_>) -> Option<Role> {
     TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
 }
 
-/// The calls of a message: those LangChain keeps, or else their raw copies, or else the one in the style before tools, or
-/// else those that only the content has; and those it could not parse, which are answered like the others.
+/// The calls of a message: those that LangChain parsed, or else their raw copies, or else the one in the style before tools,
+/// or else those in the content. Calls that LangChain could not parse come last; they have results like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
     let list = |key: &str| present(fields, key).into_iter().flat_map(|calls| calls.items());
     let mut calls: Vec<Call<'a>> =
         list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     if calls.is_empty() {
-        // As they come in, their arguments are text.
+        // The arguments in chunks of a stream are text.
         calls = list("tool_call_chunks").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     }
     if calls.is_empty() {
@@ -269,7 +272,7 @@ fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
         let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
         calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
     }
-    // Where only the raw copies are left, these are among them.
+    // The raw copies include them.
     let known: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
     let invalid = list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid));
     calls.extend(invalid.filter(|call| call.id.is_none_or(|id| !known.contains(&id.decode()))));
@@ -281,7 +284,7 @@ fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Ca
     Call { json, id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
 }
 
-/// A call in the words of Chat Completions, as `additional_kwargs` keeps it.
+/// A call as the provider wrote it, in `additional_kwargs`.
 fn raw_call(json: Json<'_>) -> Call<'_> {
     let function = json.get("function").unwrap_or(json);
     Call { name: function.get_text("name"), ..call(json, function.get("arguments"), CallPlace::List) }
@@ -344,7 +347,7 @@ mod tests {
                 let document = read(&source, None, None).unwrap_or_else(|error| panic!("{source} {error}"));
                 let transcript = &document.transcripts[0];
                 assert_eq!(transcript.format.name(), "langchain", "{source}");
-                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
+                assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
             }
         }
     }

@@ -1,26 +1,30 @@
-//! Responses API items: what is said, called, answered and thought are entries of one list, side by side.
+//! Responses API items: messages, calls, results and reasoning are entries of one list.
 //!
-//! An item without a type is a message. Calls and results are paired by `call_id`, of whatever kind they are; what a
-//! server calls and answers itself is one item of the model's. A compaction item is the earlier context in a form that
-//! nobody else can read, so it always stays; what stands before it is summarized like all else, since some servers want
-//! it beside the compaction item and some do not.
+//! An item without a type is a message. Calls and results of all kinds are paired by `call_id`; a call that the server
+//! answers is one item with its result. A compaction item is the earlier context in a form that only the provider can
+//! read, so it always stays. Messages before it are summarized like all others, since some servers read them beside the
+//! compaction item and some do not.
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::items::{self, Item, ROLES, kind};
-use crate::transcript::formats::outputs::Output;
-use crate::transcript::formats::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, present};
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
+    Transcript,
+};
+use crate::transcript::formats::shared::fields::{has_any, present, role_of};
+use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Call, Content, Message, Role};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{Answer, Call, Content, Message, Role, Transcript};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct OpenAiResponses;
 
-/// Content parts that no other format has.
+/// Content parts that this format alone has.
 const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input_file"];
 
 /// Members of a request that name a history which the provider keeps.
@@ -34,61 +38,42 @@ impl Format for OpenAiResponses {
     fn about(&self) -> &'static str {
         "input and output items of the Responses API"
     }
+}
 
+impl MessageReader for OpenAiResponses {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match (message.json.kind(), kind(message)) {
-            // A request may say all it has to say in one text.
-            (Kind::String, _) => Fit::Aside,
-            (_, None) => Fit::Foreign,
+            // The input of a request may be one text.
+            (Kind::String, _) => Fit::Neutral,
+            (_, None) => Fit::Mismatch,
             (_, Some(Item::Message)) => fit_of_message(message),
-            (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Aside,
+            (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Neutral,
             (_, Some(_)) if items::is_known(message) => Fit::Own("the type of an item"),
-            (_, Some(_)) => Fit::Aside,
+            (_, Some(_)) => Fit::Neutral,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
         let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
             let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
             let beside = place.get("messages").is_none();
             place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
         });
-        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != Fit::Foreign);
+        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != Fit::Mismatch);
         match items.map(|items| (items.kind(), items)) {
-            Some((Kind::String, _)) => Claim::Sure,
+            Some((Kind::String, _)) => EnvelopeFit::Sure,
             // Logs of other programs have their messages under the same key.
-            Some((Kind::Array, items)) if fits(items) => Claim::Sure,
-            _ => Claim::None,
+            Some((Kind::Array, items)) if fits(items) => EnvelopeFit::Sure,
+            _ => EnvelopeFit::Unknown,
         }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         if let Some(text) = message.json.text() {
-            return Ok(items::said(message.json, Role::User, Content::Text(text)));
+            return Ok(items::message_of(message.json, Role::User, Content::Text(text)));
         }
         items::item(message)
-    }
-
-    fn bound_by_thinking(&self) -> bool {
-        true
-    }
-
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        items::bonds(messages.iter().map(|message| message.json))
-    }
-
-    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
-        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
-        let inside = inside.map(Object::of);
-        let body = inside.as_ref().or(envelope);
-        let model = body.and_then(|body| body.get_text("model"));
-        let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
-        let kept =
-            body.is_some_and(|body| KEPT.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null)));
-        let named = || items::unknown_references(messages.iter().map(|message| message.json));
-        let results = if is_deepseek { Results::Grouped } else { Results::Behind };
-        Order { calls_elsewhere: kept || named(), ..Order::of(results) }
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
@@ -103,31 +88,29 @@ impl Format for OpenAiResponses {
             let value = transcript.state.and_then(|request| request.get(key));
             value.is_some_and(|value| value.kind() != Kind::Null)
         })?;
-        // Without such results, what is here is whole by itself, and a summary follows what the provider keeps.
+        // Without such results, these items need none that the provider keeps.
         has_orphans(messages).then(|| {
             format!("its beginning is kept by the provider ({kept_by}), with the calls of results that are here")
         })
     }
+}
 
-    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
-        items::misfits(transcript.messages.iter().map(|message| message.json))
-    }
-
+impl MessageWriter for OpenAiResponses {
     fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         items::output(answer.json)
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
-        Some(json!({"type": "input_text", "text": text}))
+        Some(items::text_block(text))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let messages = &place.transcript.messages;
-        let cutoff = place.cutoff.min(messages.len());
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
+        let cutoff = at.cutoff.min(messages.len());
         let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
         let neighbour = near.find(|message| message.json.get("role").is_some()).map(|message| message.json);
         let untyped = neighbour.is_some_and(|neighbour| neighbour.get("type").is_none());
@@ -146,14 +129,41 @@ impl Format for OpenAiResponses {
     }
 }
 
+impl OrderRules for OpenAiResponses {
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
+        let inside = inside.map(Object::of);
+        let body = inside.as_ref().or(envelope);
+        let model = body.and_then(|body| body.get_text("model"));
+        let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
+        let kept =
+            body.is_some_and(|body| KEPT.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null)));
+        let named = || items::unknown_references(messages.iter().map(|message| message.json));
+        let results = if is_deepseek { Results::Grouped } else { Results::Behind };
+        Order { calls_elsewhere: kept || named(), ..Order::of(results) }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::groups(messages.iter().map(|message| message.json))
+    }
+
+    fn groups_by_thinking(&self) -> bool {
+        true
+    }
+
+    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
+        items::violations(messages.iter().map(|message| message.json))
+    }
+}
+
 fn fit_of_message(message: &Object<'_>) -> Fit {
-    let known_role = message.get_text("role").is_some_and(|role| ROLES.iter().any(|(name, _)| role.is(name)));
-    let of_others = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
-    if !known_role || of_others.iter().any(|key| present(message, key).is_some()) {
-        return Fit::Foreign;
+    // This reader does not read these members.
+    let unread = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
+    if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
+        return Fit::Mismatch;
     }
     let typed = present(message, "type").is_some();
-    let Some(said) = present(message, "content") else { return Fit::Foreign };
+    let Some(said) = present(message, "content") else { return Fit::Mismatch };
     let mut fit = if typed { Fit::Own("the type message") } else { Fit::Plain };
     match said.kind() {
         Kind::String => {}
@@ -162,16 +172,16 @@ fn fit_of_message(message: &Object<'_>) -> Fit {
                 match part.get_text("type") {
                     Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => fit = Fit::Own("its content parts"),
                     Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
-                    _ => return Fit::Foreign,
+                    _ => return Fit::Mismatch,
                 }
             }
         }
-        _ => return Fit::Foreign,
+        _ => return Fit::Mismatch,
     }
     fit
 }
 
-/// Whether there is a result whose call is nowhere before it.
+/// Whether there is a result without a call before it.
 fn has_orphans(messages: &[Message<'_>]) -> bool {
     let mut called = HashSet::new();
     messages.iter().any(|message| {
@@ -203,14 +213,14 @@ mod tests {
             );
             with(&source, |transcript| {
                 assert_eq!(transcript.format.name(), "openai-responses");
-                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
-                assert!(transcript.bonds.is_empty());
+                assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
+                assert!(transcript.groups.is_empty());
             });
         }
         let approval = format!(
             r#"[{USER},{{"type":"mcp_approval_request","id":"a","name":"f","arguments":"{{}}"}},{{"type":"mcp_approval_response","approval_request_id":"a","approve":true}}]"#
         );
-        with(&approval, |transcript| assert_eq!(transcript.pairing.bonds, [(1, 2)]));
+        with(&approval, |transcript| assert_eq!(transcript.pairing.pairs, [(1, 2)]));
     }
 
     #[test]
@@ -218,8 +228,8 @@ mod tests {
         let call = r#"{"type":"garden_call","call_id":"a","name":"water"}"#;
         let result = r#"{"type":"garden_call_output","call_id":"a","output":{"litres":1.50}}"#;
         with(&format!(r#"[{USER},{REASONING},{call},{result},{{"type":"look_call","id":"l"}}]"#), |transcript| {
-            assert_eq!(transcript.pairing.bonds, [(2, 3)]);
-            assert_eq!(transcript.bonds, [(1, 2)]);
+            assert_eq!(transcript.pairing.pairs, [(2, 3)]);
+            assert_eq!(transcript.groups, [(1, 2)]);
         });
         assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are no evidence");
     }
@@ -231,7 +241,7 @@ mod tests {
         let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"t"}]}"#;
         let source = format!("[{USER},{REASONING},{REASONING},{call},{output},{REASONING},{USER},{said}]");
         with(&source, |transcript| {
-            assert_eq!(transcript.bonds, [(1, 3)]);
+            assert_eq!(transcript.groups, [(1, 3)]);
             assert!(transcript.messages[1].content.texts().is_empty());
         });
     }
@@ -241,7 +251,7 @@ mod tests {
         let call = r#"{"type":"tool_search_call","call_id":null,"execution":"server","arguments":{}}"#;
         let output = r#"{"type":"tool_search_output","call_id":null,"execution":"server","tools":[]}"#;
         with(&format!("[{USER},{call},{output},{USER}]"), |transcript| {
-            assert_eq!(transcript.bonds, [(1, 2)]);
+            assert_eq!(transcript.groups, [(1, 2)]);
             assert!(transcript.pairing.unanswered.is_empty() && results(&transcript.messages).is_empty());
         });
     }
@@ -288,7 +298,8 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                OpenAiResponses.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new })[0].to_string()
+                OpenAiResponses.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new })[0]
+                    .to_string()
             })
         };
         let full = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"s"}]}"#;

@@ -1,6 +1,6 @@
 //! Events of OpenHands: actions, and the observations that answer them.
 //!
-//! A call is an action of the agent, its result an observation; both name the model's call, or the observation names the
+//! A call is an action of the agent, its result an observation. Both name the model's call, or the observation names the
 //! action by its number. Runs from before mid-2024 hold an action and its observation in a list of two. A `condensation`
 //! replaces events by a summary.
 
@@ -8,22 +8,23 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::transcript::formats::outputs::Output;
-use crate::transcript::formats::{
-    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, id, runs,
+use crate::transcript::format::{
+    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    SummaryPosition, Transcript,
 };
+use crate::transcript::formats::shared::fields::{copied, id};
+use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript,
-};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct OpenHands;
 
-/// What is done and seen that no model is told; what is recalled goes with the message that recalls it.
-const UNTOLD: [&str; 12] = [
+/// Kinds of actions and observations that no model is sent.
+const NOT_SENT: [&str; 12] = [
     "agent_state_changed",
     "change_agent_state",
     "condensation_request",
@@ -46,28 +47,26 @@ impl Format for OpenHands {
     fn about(&self) -> &'static str {
         "events of OpenHands, bare, as trajectories and in output.jsonl"
     }
+}
 
+impl MessageReader for OpenHands {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.json.kind() == Kind::Array {
             let events: Vec<Json<'_>> = message.json.items().collect();
             let is_pair = matches!(events.as_slice(), [action, seen]
                 if is_event(&Object::of(*action)) && action.get("action").is_some() && seen.get_text("observation").is_some());
-            return if is_pair { Fit::Own("actions with their observations") } else { Fit::Foreign };
+            return if is_pair { Fit::Own("actions with their observations") } else { Fit::Mismatch };
         }
-        if is_event(message) { Fit::Own("actions and observations") } else { Fit::Foreign }
+        if is_event(message) { Fit::Own("actions and observations") } else { Fit::Mismatch }
     }
 
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let events: Vec<Object<'_>> = values.map(Object::of).collect();
         let summarizes = |event: &Object<'_>| is_condensation(event) && of_args(event, "summary").is_some();
         let last = events.iter().rposition(summarizes);
         let mut forgotten: HashSet<&str> = HashSet::new();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
-        // From the end: a condensation forgets what came before it, and a number may come again.
+        // From the end: a condensation forgets only what came before it, and a number may come again.
         let entry = |index: usize| {
             let event = &events[index];
             if is_condensation(event) {
@@ -76,19 +75,19 @@ impl Format for OpenHands {
                 );
                 let end = |key| of_args(event, key).and_then(|id| id.raw().parse().ok());
                 ranges.extend(end("forgotten_events_start_id").zip(end("forgotten_events_end_id")));
-                return if Some(index) == last { Entry::Message } else { Entry::Note(Bound::Spent) };
+                return if Some(index) == last { EntryKind::Message } else { EntryKind::Note(Retention::Obsolete) };
             }
             let is_within = |number: u64| ranges.iter().any(|(first, last)| (*first..=*last).contains(&number));
             let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
             match event {
-                _ if event.get("id").as_ref().is_some_and(is_forgotten) => Entry::Note(Bound::Spent),
-                _ if event.json.kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
-                    Entry::Note(Bound::Previous)
+                _ if event.get("id").as_ref().is_some_and(is_forgotten) => EntryKind::Note(Retention::Obsolete),
+                _ if event.json.kind() == Kind::Object && NOT_SENT.iter().any(|kind| is_kind(event, kind)) => {
+                    EntryKind::Note(Retention::WithPrevious)
                 }
-                _ => Entry::Message,
+                _ => EntryKind::Message,
             }
         };
-        let mut entries: Vec<Entry> = (0..events.len()).rev().map(entry).collect();
+        let mut entries: Vec<EntryKind> = (0..events.len()).rev().map(entry).collect();
         entries.reverse();
         entries
     }
@@ -109,7 +108,7 @@ impl Format for OpenHands {
         let mut parts = Vec::new();
         for seen in events.iter().skip(1).filter(|seen| !is_kind(seen, "null")) {
             let text = seen.get_text("content").map_or_else(Content::empty, Content::Text);
-            // A pair with a result that nothing called for is what the user ran.
+            // In a pair whose action is no call, the user ran the command.
             answers.extend(read.calls.first().map(|call| Answer { json: seen.json, id: call.id }));
             parts.push(Part { json: seen.get("content").unwrap_or(seen.json), kind: PartKind::Result(text) });
         }
@@ -124,30 +123,9 @@ impl Format for OpenHands {
         read.answers = answers.into();
         Ok(read)
     }
+}
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut bonds = runs(messages, |message| {
-            message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
-        });
-        // What a condensation forgot stands before it, and what it kept with it.
-        let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
-        bonds.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
-        bonds
-    }
-
-    fn summary_place(&self, _transcript: &Transcript<'_>) -> SummaryPlace {
-        // Events are numbered, and no number is free elsewhere.
-        SummaryPlace::InPlace
-    }
-
-    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        !is_condensation(&Object::of(message.json))
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
-    }
-
+impl MessageWriter for OpenHands {
     fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         let event = action(answer.json)?;
         let kind = event.get_text("observation").is_some_and(|kind| kind.is("error"));
@@ -157,17 +135,18 @@ impl Format for OpenHands {
         Output::in_content(event, "text").map(|output| output.failing(kind || failed))
     }
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
+    fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
+        // Events are numbered in order, and only there a number is free.
+        SummaryPosition::InPlace
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let neighbour = place.neighbour();
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let neighbour = at.neighbour();
         let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == Kind::Array);
         let mut event = Map::new();
-        // Numbers grow, and that of the last event that goes is free.
-        let before = &place.transcript.messages[..place.cutoff.min(place.transcript.messages.len())];
-        let gone = (place.gone)();
+        // Numbers grow, and that of the last removed event is free.
+        let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
+        let gone = (at.removed)();
         let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
         let replaced = before.iter().rfind(is_gone).or(before.last()).map(|message| message.json);
         let number = replaced.and_then(action).and_then(|event| event.get("id"));
@@ -185,14 +164,34 @@ impl Format for OpenHands {
     }
 }
 
-/// The event that a message is, or the first of two.
+impl OrderRules for OpenHands {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let mut groups = of_one_answer(messages, |message| {
+            message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
+        });
+        // A condensation names events before it.
+        let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
+        groups.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
+        groups
+    }
+
+    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        !is_condensation(&Object::of(message.json))
+    }
+}
+
+/// The event that a message is, or the first of its two.
 fn action(message: Json<'_>) -> Option<Json<'_>> {
     if message.kind() == Kind::Array { message.items().next() } else { Some(message) }
 }
 
 fn is_event(event: &Object<'_>) -> bool {
     let has = |key| event.get_text(key).is_some();
-    // What else has actions and observations has both at once.
+    // Other files with actions and observations have both in one object.
     has("action") != has("observation") && (has("source") || event.get("cause").is_some())
 }
 
@@ -264,7 +263,7 @@ mod tests {
         assert_eq!(transcript.format.name(), "openhands");
         let first = |message: &Message<'_>| message.content.texts().first().map(|text| text.decode().into_owned());
         let texts = transcript.messages.iter().map(|message| first(message).unwrap_or_default());
-        (texts.collect(), [transcript.pairing.bonds.as_slice(), transcript.bonds.as_slice()].concat())
+        (texts.collect(), [transcript.pairing.pairs.as_slice(), transcript.groups.as_slice()].concat())
     }
 
     #[test]
@@ -278,9 +277,9 @@ mod tests {
             {"id":5,"source":"agent","action":"read","args":{"path":"b"},"tool_call_metadata":{"tool_call_id":"d","model_response":{"id":"m"}}},
             {"id":6,"source":"agent","cause":5,"observation":"read","content":"b","tool_call_metadata":{"tool_call_id":"d","model_response":{"id":"m"}}},
             {"id":7,"source":"agent","cause":4,"observation":"read","content":"a","tool_call_metadata":{"tool_call_id":"c","model_response":{"id":"m"}}}]}"#;
-        let (texts, bonds) = told(source);
+        let (texts, groups) = told(source);
         assert_eq!(texts, ["u", "look", "r", "", "", "b", "a"]);
-        assert_eq!(bonds, [(1, 2), (4, 5), (3, 6), (3, 6)]);
+        assert_eq!(groups, [(1, 2), (4, 5), (3, 6), (3, 6)]);
     }
 
     #[test]
@@ -298,9 +297,9 @@ mod tests {
         let event = |id: u8| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
         let condensation = r#"{"id":3,"source":"agent","action":"condensation","args":{"forgotten_event_ids":[1],"forgotten_events_start_id":null,"summary":"s","summary_offset":1}}"#;
         let source = format!("[{},{},{},{condensation},{}]", event(0), event(1), event(2), event(4));
-        let (texts, bonds) = told(&source);
+        let (texts, groups) = told(&source);
         assert_eq!(texts, ["0", "2", "s", "4"]);
-        assert_eq!(bonds, [(0, 2)]);
+        assert_eq!(groups, [(0, 2)]);
         let range = condensation
             .replace("[1]", "null")
             .replace("start_id\":null", "start_id\":1,\"forgotten_events_end_id\":2");

@@ -1,25 +1,26 @@
 //! Sessions of pi: a header, then a line an event, among them the messages.
 //!
 //! Calls are `toolCall` blocks, results are messages of the role `toolResult`. A `compaction` line holds a summary of all
-//! before the entry it names, by its place in the file or, since entries have ids, by its id; entries then name the one
-//! they follow, and those that the last does not lead back to are of branches left behind.
+//! before the entry it names, by its place in the file or, since entries have ids, by its id. Entries with ids name their
+//! parent, and those that are no ancestors of the last are abandoned branches.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::transcript::formats::links::{Keys, Links, uuid};
-use crate::transcript::formats::outputs::Output;
-use crate::transcript::formats::{
-    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, common_block, content, copied, id,
+use crate::transcript::format::{
+    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    SummaryPosition, Transcript,
 };
+use crate::transcript::formats::shared::blocks::{common_block, content};
+use crate::transcript::formats::shared::fields::{copied, id};
+use crate::transcript::formats::shared::links::{Keys, Links, uuid};
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
-use crate::transcript::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
-};
 
 /// The format's row.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(super) struct Pi;
 
 const KEYS: Keys = Keys { id: "id", parent: "parentId" };
 
-/// What tells how things stand from there on.
+/// Entries that say how things stand from there on.
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
 
 impl Format for Pi {
@@ -38,27 +39,25 @@ impl Format for Pi {
     fn about(&self) -> &'static str {
         "sessions of pi"
     }
+}
 
+impl MessageReader for Pi {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.json.kind() != Kind::Object {
-            return Fit::Aside;
+            return Fit::Neutral;
         }
-        let Some(kind) = message.get_text("type") else { return Fit::Foreign };
+        let Some(kind) = message.get_text("type") else { return Fit::Mismatch };
         let inner = message.get("message");
         if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
             Fit::Own("a message in a line of a session")
         } else if inner.is_none() && message.get("role").is_none() {
-            Fit::Aside
+            Fit::Neutral
         } else {
-            Fit::Foreign
+            Fit::Mismatch
         }
     }
 
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let is_live = on_path(&lines);
         let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
@@ -69,15 +68,15 @@ impl Format for Pi {
             let is_hidden = line
                 .get("message")
                 .is_some_and(|inner| inner.get("excludeFromContext").is_some_and(|is| !is.is_falsy()));
-            Entry::Note(match STATES.iter().find(|state| kind.is(state)) {
-                _ if !is_live[index] => Bound::Spent,
-                Some(state) if !kind.is("custom") => Bound::State(state),
-                Some(_) => Bound::Stays,
-                None if kind.is("session") => Bound::Stays,
-                None if Some(index) == compaction => return Entry::Message,
-                None if index < kept || is_compaction(line) => Bound::Spent,
-                None if is_message && !is_hidden => return Entry::Message,
-                None => Bound::Previous,
+            EntryKind::Note(match STATES.iter().find(|state| kind.is(state)) {
+                _ if !is_live[index] => Retention::Obsolete,
+                Some(state) if !kind.is("custom") => Retention::Latest(state),
+                Some(_) => Retention::Always,
+                None if kind.is("session") => Retention::Always,
+                None if Some(index) == compaction => return EntryKind::Message,
+                None if index < kept || is_compaction(line) => Retention::Obsolete,
+                None if is_message && !is_hidden => return EntryKind::Message,
+                None => Retention::WithPrevious,
             })
         };
         lines.iter().enumerate().map(entry).collect()
@@ -86,11 +85,11 @@ impl Format for Pi {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         let Some(inner) = message.get("message").map(Object::of) else {
-            let Some(content) = message.get("summary").or_else(|| message.get("content")) else {
+            let said = message.get("summary").or_else(|| message.get("content"));
+            if said.is_none() {
                 return Err("is no line with a message".to_owned());
-            };
-            let earlier = is_compaction(message);
-            return Ok(read(json, Role::User, crate::transcript::formats::content(Some(content), block), earlier));
+            }
+            return Ok(message_of(json, Role::User, content(said, block), is_compaction(message)));
         };
         let name = inner.get_text("role").ok_or("has no role")?;
         let role = match name {
@@ -100,10 +99,10 @@ impl Format for Pi {
             _ => Role::Other,
         };
         let said = match name.is("bashExecution") {
-            true => ran(&inner),
+            true => command_and_output(&inner),
             false => content(inner.get("content"), block),
         };
-        let mut read = read(json, role, said, false);
+        let mut read = message_of(json, role, said, false);
         read.rest = Rest::of_role(Some(name).filter(|_| role == Role::Other));
         if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
             read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
@@ -114,73 +113,52 @@ impl Format for Pi {
         Ok(read)
     }
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // Without what it names, a compaction would be read wrongly.
-        let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
-        compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
-    }
-
-    fn summary_place(&self, transcript: &Transcript<'_>) -> SummaryPlace {
-        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
-        if is_linked { SummaryPlace::InPlace } else { SummaryPlace::BehindPinned }
-    }
-
-    fn grows(&self) -> bool {
+    fn is_append_only(&self) -> bool {
         true
     }
+}
 
-    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        !is_compaction(&Object::of(message.json))
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
-    }
-
+impl MessageWriter for Pi {
     fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
         let inner = message.json.get("message")?;
         Output::in_content(inner, "text").map(|output| output.copied(inner.get("details")))
     }
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
+    fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
+        if is_linked { SummaryPosition::InPlace } else { SummaryPosition::AfterPinned }
     }
 
     /// A message of the user's: a `compaction` would have to say how many tokens there were.
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let Some(neighbour) = place.neighbour() else { return vec![line("message", None, None, summary.text)] };
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let Some(neighbour) = at.neighbour() else { return vec![line("message", None, None, summary.text)] };
         if neighbour.get("parentId").is_none() {
             return vec![line("message", Some(neighbour), None, summary.text)];
         }
-        let links = Links::of(place, KEYS);
+        let links = Links::of(at, KEYS);
         let (before, behind) =
-            links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < links.last_gone));
-        let own = behind.iter().find_map(|entry| links.missing(*entry));
+            links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < links.last_removed));
+        let own = behind.iter().find_map(|entry| links.removed_parent(*entry));
         let own = own.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
         let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
         let mut lines = Vec::new();
         let mut bridged = HashSet::from([own.clone()]);
-        // What is pinned is on the way, above the summary or below it.
+        // Pinned entries are on the way up, before the summary or after it.
         let mut last: Option<Cow<'_, str>> = None;
         for entry in before {
-            if let Some(gap) = links.missing(*entry).filter(|gap| bridged.insert(gap.clone())) {
+            if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
                 lines.push(bridge(&gap, last.as_deref()));
             }
             last = links.id(*entry).or(last);
         }
         lines.push(line("message", Some(neighbour), Some((&own, last.as_deref())), summary.text));
-        let gaps = behind.iter().filter_map(|entry| links.missing(*entry));
+        let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
         lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&own))));
         lines
     }
 
-    fn bridge(&self, entry: Json<'_>) -> Option<Value> {
-        let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
-        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
-    }
-
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        // In a tree nothing would lead to it.
+        // In a tree no entry would have it as its parent.
         if calling.json.get("parentId").is_some() {
             return None;
         }
@@ -192,13 +170,34 @@ impl Format for Pi {
         message.insert("isError".to_owned(), json!(true));
         Some(result)
     }
+
+    fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
+        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
+    }
+}
+
+impl OrderRules for Pi {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        // pi would read a compaction wrongly without the entry that it names.
+        let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
+        compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
+    }
+
+    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        !is_compaction(&Object::of(message.json))
+    }
 }
 
 fn is_compaction(line: &Object<'_>) -> bool {
     line.get_text("type").is_some_and(|kind| kind.is("compaction"))
 }
 
-/// For each line, whether the last leads back to it; all are where they name none.
+/// For each line, whether it is the last or an ancestor of it; a line without a parent counts as one.
 fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
     let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
     let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
@@ -226,12 +225,12 @@ fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
     compaction.get("firstKeptEntryIndex").and_then(|index| index.raw().parse().ok())
 }
 
-fn read<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
+fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
     Message { role, content, earlier, ..Message::empty(json) }
 }
 
-/// A command that the user ran, and what came of it.
-fn ran<'a>(inner: &Object<'a>) -> Content<'a> {
+/// A command that the user ran, and its output.
+fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
     let text = |key| {
         let json = inner.get(key)?;
         Some(Part { json, kind: PartKind::Text(json.text()?) })
@@ -257,7 +256,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if is_call(json) { PartKind::Call } else { common_block(json, kind) }
 }
 
-/// A line that says `text`, or nothing; with its id and the one it follows where the others have them.
+/// A line that says `text`, or nothing; with an id and a parent where the others have them.
 fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str>)>, text: &str) -> Value {
     let mut line = Map::new();
     line.insert("type".to_owned(), json!(kind));
@@ -283,6 +282,7 @@ fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::format::SummaryRole;
     use crate::transcript::framing;
 
     fn line(rest: &str, id: &str, parent: &str) -> String {
@@ -310,7 +310,7 @@ mod tests {
         let source = format!("{HEADER}{lines}{compaction}{}", old.replace("TEXT", "d"));
         assert_eq!(texts(&source), ["b", "c", "s", "d"]);
         let document = framing::tests::read(&source, None, None).expect("a transcript");
-        assert_eq!(document.transcripts[0].bonds, [(0, 2)]);
+        assert_eq!(document.transcripts[0].groups, [(0, 2)]);
         let named = compaction.replace("firstKeptEntryIndex\":2", "firstKeptEntryId\":\"c\"");
         let named = named.replace("}\n", ",\"id\":\"e\",\"parentId\":\"c\"}\n");
         let tree = [user("a", "a", ""), user("b", "b", "a"), user("c", "c", "b"), named, user("d", "d", "e")].concat();
@@ -327,7 +327,7 @@ mod tests {
         let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
         gone.insert(1, transcript.notes[1].json.span().start);
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let lines = Pi.summary(&summary, &Place { transcript, cutoff: 2, gone: &|| gone.clone() });
+        let lines = Pi.summary(&summary, &InsertionPoint { transcript, cutoff: 2, removed: &|| gone.clone() });
         assert_eq!(
             lines[0].to_string(),
             r#"{"type":"message","id":"3","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"s"}]}}"#

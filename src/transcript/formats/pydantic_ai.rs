@@ -1,20 +1,21 @@
 //! pydantic-ai's `ModelMessage`s: requests and responses, each a list of parts.
 //!
-//! Calls are parts of responses; results, and what the model is to try again, are parts of the next request. What a
-//! provider's own tool was asked and gave is in one response. The system prompt is a part of a request too, most often
-//! of the first, next to what the user asked: such a request counts as standing instructions as a whole, so that it is
-//! kept where these are.
+//! Calls are parts of responses; results and requests to retry are parts of the next request. Call and result of a
+//! provider's own tool are parts of one response. The system prompt is a part of a request too, most often of the first,
+//! beside the user's prompt: such a request counts as standing instructions as a whole, so that it is kept like these.
 
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
-use crate::transcript::formats::outputs::{Output, Shape};
-use crate::transcript::formats::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
+use crate::transcript::format::{
+    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+};
+use crate::transcript::formats::shared::fields::{id, present};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -28,18 +29,16 @@ impl Format for PydanticAi {
     fn about(&self) -> &'static str {
         "requests and responses as ModelMessagesTypeAdapter of pydantic-ai writes them"
     }
+}
 
+impl MessageReader for PydanticAi {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if is_response(message).is_none() {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
         let parts = message.get("parts").filter(|parts| parts.kind() == Kind::Array);
         let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
-        if parts.is_some_and(known) { Fit::Own("kind and parts") } else { Fit::Foreign }
-    }
-
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
+        if parts.is_some_and(known) { Fit::Own("kind and parts") } else { Fit::Mismatch }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -72,11 +71,9 @@ impl Format for PydanticAi {
             ..Message::empty(json)
         })
     }
+}
 
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Following)
-    }
-
+impl MessageWriter for PydanticAi {
     fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         let part = answer.json;
         let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
@@ -89,14 +86,10 @@ impl Format for PydanticAi {
         part.get("part_kind").is_none().then(|| Value::from(text))
     }
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let messages = &place.transcript.messages;
-        // What stands before the cut is older than what stays.
-        let cutoff = place.cutoff.min(messages.len());
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
+        // A message before the cut is older than those that stay.
+        let cutoff = at.cutoff.min(messages.len());
         let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
         let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
         let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
@@ -123,10 +116,12 @@ impl Format for PydanticAi {
         Some(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"}))
     }
 
-    fn answering(&self) -> Option<Value> {
+    fn results_message(&self) -> Option<Value> {
         Some(json!({"parts": [PARTS], "kind": "request"}))
     }
 }
+
+impl OrderRules for PydanticAi {}
 
 /// Whether a message is a response, and not a request; nothing where it is neither.
 fn is_response(message: &Object<'_>) -> Option<bool> {
@@ -138,7 +133,7 @@ fn is(part: Json<'_>, kind: &str) -> bool {
     part.get_text("part_kind").is_some_and(|is| is.is(kind))
 }
 
-/// Whether a part answers a call: what the model is to try again does, if it was a call and not a plain answer.
+/// Whether a part is the result of a call. A request to retry is one if it names a tool.
 fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
 }
@@ -153,7 +148,7 @@ fn call(part: Json<'_>) -> Call<'_> {
     }
 }
 
-/// What a part says; a user's prompt may be a list of texts and media.
+/// The parts of a message that a part is read as: a user's prompt may be a list of texts and media.
 fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
     let content = part.get("content").filter(|content| content.kind() != Kind::Null);
@@ -162,15 +157,15 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     match kind.decode().as_ref() {
         "user-prompt" => match (text(), content) {
             (Some(text), _) => one(PartKind::Text(text)),
-            (None, Some(content)) => content.items().map(shown).collect(),
+            (None, Some(content)) => content.items().map(text_or_media).collect(),
             (None, None) => Vec::new(),
         },
         "compaction" => one(PartKind::Compaction(Compaction::of(part))),
         "thinking" => one(text().map_or(PartKind::Other, PartKind::Reasoning)),
         "tool-call" => one(PartKind::Call),
-        "builtin-tool-return" => one(PartKind::Result(given(content))),
-        "file" => content.map(|content| Part { json: part, kind: shown(content).kind }).into_iter().collect(),
-        _ if is_answer(part) => one(PartKind::Result(given(content))),
+        "builtin-tool-return" => one(PartKind::Result(tool_output(content))),
+        "file" => content.map(|content| Part { json: part, kind: text_or_media(content).kind }).into_iter().collect(),
+        _ if is_answer(part) => one(PartKind::Result(tool_output(content))),
         "retry-prompt" | "retry-feedback" => {
             content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
         }
@@ -182,15 +177,15 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     }
 }
 
-/// What a tool gave: a text, media and texts, or a value that is read as it is spelled.
-fn given(content: Option<Json<'_>>) -> Content<'_> {
+/// The output of a tool: a text, texts and media, or a value that is read as it is spelled.
+fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
     let Some(content) = content else { return Content::empty() };
     match (content.kind(), content.text()) {
         (_, Some(text)) => Content::Text(text),
         (Kind::Array, _) if content.items().any(|item| item.get_text("kind").is_some()) => {
-            Content::Parts(content.items().map(shown).collect())
+            Content::Parts(content.items().map(text_or_media).collect())
         }
-        _ => Content::Parts(Box::new([Part { kind: shown(content).kind, json: content }])),
+        _ => Content::Parts(Box::new([Part { kind: text_or_media(content).kind, json: content }])),
     }
 }
 
@@ -199,7 +194,7 @@ fn readable(json: Json<'_>) -> Part<'_> {
 }
 
 /// A text or a medium among what the user or a tool gives.
-fn shown(json: Json<'_>) -> Part<'_> {
+fn text_or_media(json: Json<'_>) -> Part<'_> {
     let Some(kind) = json.get_text("kind") else { return readable(json) };
     let is_image = || json.get_text("media_type").is_some_and(|kind| kind.starts_with("image/"));
     let kind = match kind.decode().as_ref() {
@@ -215,7 +210,8 @@ fn shown(json: Json<'_>) -> Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::transcript::format::SummaryRole;
+    use crate::transcript::format::Transcript;
     use crate::transcript::framing::tests::read;
 
     const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;
@@ -233,7 +229,7 @@ mod tests {
         let retry = r#"{"parts":[{"tool_name":null,"content":[{"type":"x"}],"tool_call_id":"c","part_kind":"retry-prompt"}],"kind":"request"}"#;
         with(&format!("[{FIRST},{CALLS},{RESULTS},{retry}]"), |transcript| {
             let messages = &transcript.messages;
-            assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 2)]);
+            assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 2)]);
             let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
             assert_eq!(roles, [Role::System, Role::Assistant, Role::User, Role::User]);
             let turns: Vec<bool> = messages.iter().map(Message::is_user_turn).collect();
@@ -248,7 +244,8 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                PydanticAi.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].to_string()
+                PydanticAi.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0]
+                    .to_string()
             })
         };
         assert_eq!(

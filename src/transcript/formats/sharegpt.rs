@@ -1,17 +1,20 @@
 //! Conversations as ShareGPT has them, and trainers read them.
 //!
 //! Turns of `from` and `value`, in a `conversations` list or bare. A call is JSON in the value of a `function_call` turn,
-//! or text between `<tool_call>` marks in a turn of the model; its result is the turn behind it. Trainers want the two
-//! sides to take turns, the person's side first, and drop a conversation where they do not.
+//! or text between `<tool_call>` marks in a turn of the model; its result is the next turn. Training programs want user
+//! and model to take turns, the user first, and drop other conversations.
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::outputs::{Output, Shape};
-use crate::transcript::formats::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with, name_inside};
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
+};
+use crate::transcript::formats::shared::fields::{begins_with, name_inside, role_in};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -54,16 +57,18 @@ impl Format for ShareGpt {
     fn about(&self) -> &'static str {
         "ShareGPT conversations, with LLaMA-Factory's and Hermes' calls"
     }
+}
 
+impl MessageReader for ShareGpt {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match (role(message), message.get_text("value")) {
             (Some(_), Some(_)) => Fit::Own("from and value"),
-            _ => Fit::Foreign,
+            _ => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
-        if envelope.get("conversations").is_some() { Claim::Likely } else { Claim::None }
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        if envelope.get("conversations").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -90,34 +95,21 @@ impl Format for ShareGpt {
             ..Message::empty(json)
         })
     }
+}
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // Whatever a result answers, it is in the turn before it.
-        let is_result = |message: &Message<'_>| message.role == Role::Tool;
-        let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
-        behind_another.map(|index| (index - 1, index)).collect()
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
-    }
-
+impl MessageWriter for ShareGpt {
     fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
         Output::of(message.json.get("value"), Shape::Blocks("text"))
     }
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let turns = &place.transcript.messages;
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let turns = &at.transcript.messages;
         let (role, usual) =
             if summary.role == SummaryRole::Assistant { (Role::Assistant, "gpt") } else { (Role::User, "human") };
         let speaks = |message: &&Message<'_>| message.role == role && message.calls.is_empty();
         let from = turns.iter().find(speaks).and_then(|message| message.json.get_text("from"));
         let from = from.unwrap_or_else(|| Text::plain(usual));
-        vec![match begins_with("value", place.neighbour()) {
+        vec![match begins_with("value", at.neighbour()) {
             true => json!({"value": summary.text, "from": from.decode()}),
             false => json!({"from": from.decode(), "value": summary.text}),
         }]
@@ -128,12 +120,24 @@ impl Format for ShareGpt {
     }
 }
 
-fn role(message: &Object<'_>) -> Option<Role> {
-    let from = message.get_text("from")?;
-    ROLES.iter().find(|(name, _)| from.is(name)).map(|(_, role)| *role)
+impl OrderRules for ShareGpt {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        // The call of a result is in the turn before it, whatever that says.
+        let is_result = |message: &Message<'_>| message.role == Role::Tool;
+        let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
+        behind_another.map(|index| (index - 1, index)).collect()
+    }
 }
 
-/// The call, or the calls that are answered together, in a value.
+fn role(message: &Object<'_>) -> Option<Role> {
+    role_in(&ROLES, message.get_text("from")?)
+}
+
+/// The call in a value, or several calls with one result.
 fn call<'a>(json: Json<'a>, value: Json<'a>, text: Text<'a>) -> Call<'a> {
     Call { json, id: None, name: name_inside(value), arguments: Arguments::Text(text), place: CallPlace::Content }
 }
@@ -159,7 +163,7 @@ mod tests {
             assert_eq!(document.transcripts.len(), count);
             for transcript in &document.transcripts {
                 assert_eq!(transcript.format.name(), "sharegpt");
-                assert_eq!(transcript.pairing.bonds, [(1, 2), (5, 6)]);
+                assert_eq!(transcript.pairing.pairs, [(1, 2), (5, 6)]);
                 assert!(transcript.messages[1].calls[0].name.is_some_and(|name| name.is("f")));
                 let turns = [0, 2].map(|index| transcript.messages[index].is_user_turn());
                 assert_eq!(turns, [true, false]);
@@ -170,7 +174,7 @@ mod tests {
     #[test]
     fn a_result_stays_with_the_turn_before_it_whatever_that_is() {
         let source = r#"[{"from":"gpt","value":"look up x"},{"from":"tool","value":"r"},{"from":"tool","value":"r"}]"#;
-        assert_eq!(read(source, None, None).expect("a transcript").transcripts[0].bonds, [(0, 1), (1, 2)]);
+        assert_eq!(read(source, None, None).expect("a transcript").transcripts[0].groups, [(0, 1), (1, 2)]);
     }
 
     #[test]
@@ -178,7 +182,7 @@ mod tests {
         let source = r#"[{"value":"u","from":"user"},{"value":"a","from":"assistant"}]"#;
         let document = read(source, None, None).expect("a transcript");
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let place = Place { transcript: &document.transcripts[0], cutoff: 1, gone: &Vec::new };
+        let place = InsertionPoint { transcript: &document.transcripts[0], cutoff: 1, removed: &Vec::new };
         assert_eq!(ShareGpt.summary(&summary, &place)[0].to_string(), r#"{"value":"s","from":"user"}"#);
     }
 
@@ -186,7 +190,7 @@ mod tests {
     fn calls_that_are_no_json_and_speakers_nobody_knows() {
         let broken = r#"[{"from":"function_call","value":"f(x)"},{"from":"observation","value":"r"}]"#;
         let document = read(broken, None, None).expect("a transcript");
-        assert_eq!(document.transcripts[0].pairing.bonds, [(0, 1)]);
+        assert_eq!(document.transcripts[0].pairing.pairs, [(0, 1)]);
         assert!(read(r#"[{"from":"Berlin","value":"Rome"}]"#, None, None).is_err());
     }
 }

@@ -38,23 +38,23 @@ const INNER: [&str; 3] = ["content", "output", "text"];
 
 impl<'a> Output<'a> {
     /// The result that a value holds; nothing where there is no value.
-    pub(super) fn of(value: Option<Json<'a>>, shape: Shape) -> Option<Self> {
+    pub(crate) fn of(value: Option<Json<'a>>, shape: Shape) -> Option<Self> {
         let value = value.filter(|value| !value.is_falsy())?;
         Some(Output { value, shape, failed: false, same: Vec::new(), copies: Vec::new() })
     }
 
     /// The same, where the tool is known to have failed.
-    pub(super) fn failing(self, failed: bool) -> Self {
+    pub(crate) fn failing(self, failed: bool) -> Self {
         Output { failed: self.failed || failed, ..self }
     }
 
     /// The same with what repeats it beside it.
-    pub(super) fn copied(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
+    pub(crate) fn copied(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
         Output { copies: copies.into_iter().filter(|copy| !copy.is_falsy()).collect(), ..self }
     }
 
     /// The result in the member `content` of an object, and whether that has one of the usual marks of an error.
-    pub(super) fn in_content(holder: Json<'a>, block: &'static str) -> Option<Self> {
+    pub(crate) fn in_content(holder: Json<'a>, block: &'static str) -> Option<Self> {
         let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
         let status = holder.get_text("status").is_some_and(|status| status.is("error"));
         let failed = is_true("is_error") || is_true("isError") || status;

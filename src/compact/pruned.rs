@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use crate::summary::buffer::Buffer;
 
-use crate::compact::archive::{self, Archived, MEDIA, Section, is_lines};
+use crate::compact::archive::{self, Archived, Files, MEDIA, Section};
 use crate::compact::fit::FittedPlan;
-use crate::compact::offload::Files;
-use crate::compact::policy::CompactionPolicy;
+use crate::compact::policy::{CompactionPolicy, is_lines};
 
 /// What is kept of a conversation that was only pruned: the messages as they were, where the archive is for reading. A
 /// record holds them in its way back.

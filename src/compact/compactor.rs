@@ -1,0 +1,216 @@
+//! Compacting from within another program: a text in, a text out, and the way back.
+
+use serde_json::Value;
+
+use crate::compact::archive::{ChangedConversation, Section, kept};
+use crate::compact::context::CompactionContext;
+use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
+use crate::compact::reading::read;
+use crate::exit::Failure;
+use crate::hash::sha256;
+use crate::plan::Plan;
+use crate::rewrite::restoring::{self, Record, without_end};
+use crate::rewrite::{self, Edit};
+use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
+use crate::transcript::framing::{Document, ReadError};
+use crate::transcript::source::Source;
+use crate::transcript::view::Arena;
+
+/// Compacts the conversations of texts: a list of messages, an object around one, a session file, one conversation a line,
+/// in any format that tcompact knows.
+///
+/// Nothing is read, written or asked for but the text; summaries are written by the embedded summarizer, unless another is
+/// named.
+///
+/// ```
+/// use tcompact::compact::{CompactionPolicy, Compactor};
+/// use tcompact::plan::size::Size;
+///
+/// let text = r#"[
+///   {"role": "user", "content": "Which file of this crate has the bug that the tests show, and why does it fail there?"},
+///   {"role": "assistant", "tool_calls": [{"id": "a", "type": "function", "function": {"name": "ls", "arguments": "{}"}}]},
+///   {"role": "tool", "tool_call_id": "a", "content": "src/parse.rs"},
+///   {"role": "assistant", "content": "src/parse.rs has it."},
+///   {"role": "user", "content": "Fix it, please."}
+/// ]"#;
+/// let compactor = Compactor::new(CompactionPolicy::keeping(Size::Messages(3)));
+///
+/// // Where it would be cut: the last three messages begin with a result, so its call stays with it.
+/// let plans = compactor.plan(text)?;
+/// assert_eq!((plans[0].wanted, plans[0].cutoff), (2, 1));
+///
+/// // What is kept is the text's own, to the byte.
+/// let compacted = compactor.compact(text)?;
+/// assert!(compacted.text.len() < text.len() + 200);
+/// let tail = &text[text.find(r#"{"role": "assistant", "tool_calls""#).unwrap()..];
+/// assert!(compacted.text.ends_with(tail));
+///
+/// // And the way back.
+/// assert_eq!(compacted.restore()?, text);
+/// # Ok::<(), tcompact::exit::Failure>(())
+/// ```
+pub struct Compactor {
+    policy: CompactionPolicy,
+    backend: Box<dyn SummaryBackend>,
+}
+
+/// What a text became.
+#[derive(Debug, Clone)]
+pub struct CompactedText {
+    /// The new text, or the same where nothing was to be done.
+    pub text: String,
+    /// What was done to each conversation.
+    pub plans: Vec<Plan>,
+    /// A record for each conversation that was changed: what it takes to put it back.
+    pub records: Vec<Value>,
+}
+
+/// Nobody: the embedded summarizer is not asked.
+struct Nobody;
+
+impl SummaryBackend for Nobody {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Ok(Reply::default())
+    }
+}
+
+/// Somebody who has written the summary already.
+struct Written(String);
+
+impl SummaryBackend for Written {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Ok(Reply { text: self.0.clone(), ..Reply::default() })
+    }
+}
+
+impl Compactor {
+    /// One that does as a policy says, with the embedded summarizer.
+    pub fn new(mut policy: CompactionPolicy) -> Self {
+        policy.summary.summarizer = SummarizerKind::Embedded;
+        Compactor { policy, backend: Box::new(Nobody) }
+    }
+
+    /// The same with a summary that is there already, whatever the conversation.
+    ///
+    /// ```
+    /// use tcompact::compact::{CompactionPolicy, Compactor};
+    /// use tcompact::plan::size::Size;
+    ///
+    /// let text = r#"[{"role": "user", "content": "My name is Ada, and I like short answers. What is the capital of France?"},
+    ///   {"role": "assistant", "content": "Paris."}, {"role": "user", "content": "And of Italy?"}]"#;
+    /// let compactor = Compactor::new(CompactionPolicy::keeping(Size::Messages(1))).with_summary("Ada asked about France.");
+    /// assert!(compactor.compact(text)?.text.contains("Ada asked about France."));
+    /// # Ok::<(), tcompact::exit::Failure>(())
+    /// ```
+    #[must_use]
+    pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
+        self.policy.summary.accept = Accept::Any;
+        self.policy.summary.ledger = 0;
+        self.with_summarizer(Written(summary.into()))
+    }
+
+    /// The same with whoever writes summaries.
+    #[must_use]
+    pub fn with_summarizer(mut self, backend: impl SummaryBackend + 'static) -> Self {
+        self.policy.summary.summarizer = SummarizerKind::Command;
+        Compactor { backend: Box::new(backend), ..self }
+    }
+
+    /// Where each conversation of a text would be cut.
+    ///
+    /// # Errors
+    /// It is no transcript.
+    pub fn plan(&self, text: &str) -> Result<Vec<Plan>, Failure> {
+        let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
+        let document = self.read(&source)?;
+        let plan = |transcript| {
+            let arena = Arena::default();
+            Ok(self.context().plan(transcript, &arena)?.plan)
+        };
+        document.transcripts.iter().map(plan).collect::<anyhow::Result<_>>().map_err(failure)
+    }
+
+    /// Compacts each conversation of a text.
+    ///
+    /// # Errors
+    /// It is no transcript, or there is no summary for one of them.
+    pub fn compact(&self, text: &str) -> Result<CompactedText, Failure> {
+        let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
+        let document = self.read(&source)?;
+        let (mut plans, mut changed) = (Vec::new(), Vec::new());
+        for (index, transcript) in document.transcripts.iter().enumerate() {
+            let arena = Arena::default();
+            let name = format!("conversation {index}");
+            let fitted = self.context().plan(transcript, &arena).map_err(failure)?;
+            let mut done = self.context().carry_out(&name, fitted);
+            if let Some(error) = done.failure.take() {
+                return Err(failure(error));
+            }
+            plans.push(done.plan.clone());
+            if done.is_change() {
+                changed.push(ChangedConversation::new(transcript, name, done));
+            }
+        }
+        let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
+        rewrite::sort(&mut edits);
+        let sections = kept(true, text, &edits, changed).sections.into_iter();
+        let record = |section| if let Section::Record(record) = section { Some(record) } else { None };
+        Ok(CompactedText { text: rewrite::apply(text, &edits), plans, records: sections.filter_map(record).collect() })
+    }
+
+    fn read<'a>(&self, source: &'a Source<'a>) -> Result<Document<'a>, Failure> {
+        read(source, None, None, &self.policy).map_err(|error| unreadable(&error))
+    }
+
+    fn context(&self) -> CompactionContext<'_> {
+        let (policy, backend) = (&self.policy, &*self.backend);
+        CompactionContext { policy, backend, listen: &|_, _| (), counts: false, keeps_facts: false }
+    }
+}
+
+impl CompactedText {
+    /// The text as it was.
+    ///
+    /// # Errors
+    /// The records do not fit the text.
+    pub fn restore(&self) -> Result<String, Failure> {
+        restore(&self.text, &self.records)
+    }
+}
+
+/// The text that some records are of, as it was before: of the whole, or of each of its lines.
+///
+/// # Errors
+/// The records are none, or do not fit the text.
+pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
+    let of = |part: &str, line: Option<usize>| {
+        let hash = sha256(part.as_bytes());
+        let own = records.iter().filter(|record| record.get("result_sha256").is_some_and(|own| *own == *hash));
+        let own: Vec<Record> = own
+            .map(|record| serde_json::from_value(record.clone()))
+            .collect::<Result<_, _>>()
+            .map_err(|error| Failure::unreadable(format!("a record is not as tcompact writes them ({error})")))?;
+        if own.is_empty() {
+            return Ok(part.to_owned());
+        }
+        restoring::put_back(part, "", line, own).map_err(|why| Failure::unreadable(why.to_string()))
+    };
+    if !records.iter().any(|record| record.get("line").is_some()) {
+        return of(text, None);
+    }
+    let mut lines = String::with_capacity(text.len());
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let content = without_end(line);
+        lines.push_str(&of(content, Some(index + 1))?);
+        lines.push_str(&line[content.len()..]);
+    }
+    Ok(lines)
+}
+
+fn unreadable(error: &ReadError) -> Failure {
+    Failure::unreadable(format!("the text {error}"))
+}
+
+fn failure(error: anyhow::Error) -> Failure {
+    error.downcast().unwrap_or_else(|error| Failure::unreadable(error.to_string()))
+}
