@@ -8,6 +8,8 @@
 
 mod sizes;
 
+use std::collections::BTreeMap;
+
 use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
@@ -145,6 +147,12 @@ impl<'t> FittedPlan<'t> {
             told.dedup();
         }
         told
+    }
+
+    /// The messages that stay and are shortened, with the tokens that they keep.
+    pub fn pruned_sizes(&self) -> BTreeMap<usize, u64> {
+        let stays = |index: &usize| *index >= self.plan.cutoff;
+        self.pruned.sizes.iter().filter(|(index, _)| stays(index)).map(|(index, tokens)| (*index, *tokens)).collect()
     }
 
     /// Tokens of the result without a summary.

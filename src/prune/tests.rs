@@ -1,6 +1,7 @@
 use serde_json::Value;
 
 use super::*;
+use crate::tokens::{Counter, Tally};
 use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
@@ -12,7 +13,8 @@ fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (
     let count = transcript.messages.len();
     let touchable = (0..count).map(|index| index + last < count).collect();
     let choices: Vec<Choice> = rules.iter().map(|rule| rule.parse().expect("a rule")).collect();
-    let scene = Scene { except, ..Scene::new(transcript, &tally, touchable) };
+    let mut scene = Scene::new(transcript, &tally, touchable);
+    scene.except = except;
     let pruned = prune(&scene, &chosen(&choices), None);
     let accounts = pruned.accounts(0);
     (apply(source, &pruned.all_edits(transcript)), accounts)

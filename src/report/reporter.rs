@@ -287,7 +287,8 @@ fn picture(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy, eco
     // What cannot be read again with its secrets masked is not shown.
     let Ok(transcript) = masked(seen, &[], masks.as_mut(), &arena) else { return };
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());
-    let picture = Picture { source, transcript, tally, plan, policy, archive, economy };
+    let pruned = fitted.pruned_sizes();
+    let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, economy };
     terminal::draw(&picture.draw(terminal::columns()));
 }
 

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::Value;
+use tcompact::compact::{CompactionPolicy, Compactor, Pruning, SummarizerKind};
+use tcompact::plan::size::Size;
 use tcompact::prune::{Choice, KINDS, Scene, chosen, prune};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::edit::apply;
@@ -169,5 +171,47 @@ fn fixtures_of_every_format() {
                 assert_pruned(&source, Some(*format), &[rule.parse().expect("a rule")], 1);
             }
         }
+    }
+}
+
+/// The rules of `--fit`, for a text that is compacted in one call.
+fn fitting(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> CompactionPolicy {
+    let all = chosen(&[Choice::All]);
+    let mut policy = CompactionPolicy::keeping(Size::Messages(keep.unwrap_or(20)));
+    policy.fit = Some(Size::Tokens(limit));
+    policy.keep_is_given = keep.is_some();
+    policy.pruning = Pruning { rules: all, except: Vec::new() };
+    policy.summary.tokens = u64::MAX;
+    policy.summary.summarizer = summarizer;
+    policy
+}
+
+/// Tokens of all conversations of a text.
+fn tokens(source: &str, from: Option<&'static dyn Format>) -> u64 {
+    with(source, from, |document| {
+        let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
+        messages.map(|message| Counter::DEFAULT.count(message)).sum()
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(6_000))]
+
+    /// What is made to fit is never larger than said, unless there is an error; made to fit again it stays as it is.
+    #[test]
+    fn what_fits_is_never_larger(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+                                 limit in 20u64..1_200, keep in prop::option::of(1u64..8), summarizes in any::<bool>()) {
+        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &made, layout);
+        let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Nobody };
+        let compactor = Compactor::new(fitting(limit, keep, summarizer));
+        let Ok(done) = compactor.compact_as(&source, Some(format)) else { return Ok(()) };
+        let is_refused = done.plans.iter().any(|plan| plan.refused);
+        prop_assert!(is_refused || tokens(&done.text, Some(format)) <= limit, "{}: {}\n{}", limit, done.text, source);
+        prop_assert_eq!(done.restore().expect("records"), source.as_str());
+        if found(&source, Some(format)).is_empty() {
+            prop_assert_eq!(found(&done.text, Some(format)), Vec::<String>::new(), "{}\n{}", done.text, source);
+        }
+        let again = compactor.compact_as(&done.text, Some(format)).expect("it fits");
+        prop_assert_eq!(&again.text, &done.text, "{}", source);
     }
 }
