@@ -97,7 +97,7 @@ fn conversations(settings: &Settings) -> Result<Exit> {
         if let Some(reason) = &settings.policy.disabled {
             tell(&reporter, Event::Disabled(reason));
         }
-        if totals.compacted > 0 && settings.is_embedded() {
+        if totals.summaries > 0 && settings.policy.summary.is_embedded() {
             if !settings.summarizer.is_chosen {
                 tell(&reporter, Event::DefaultSummarizer);
             }

@@ -13,7 +13,11 @@ use crate::tokens::models;
 /// What to try where nothing better is known.
 const HELP: &str = "try: tcompact --help";
 /// Values for flags that have no default and take no listed value.
-const EXAMPLES: [(&str, &str); 23] = [
+const EXAMPLES: [(&str, &str); 27] = [
+    ("--prune", "results:5"),
+    ("--prune-except", "Read"),
+    ("--fit", "tokens:8k"),
+    ("--clear-tool-results", "messages:20"),
     ("--model", "openai:gpt-4o-mini"),
     ("--for", "gpt-4o"),
     ("--preset", "langchain"),
@@ -183,7 +187,7 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let value = value.and_then(|value| mended(flag, value)).or_else(default).or_else(listed).or_else(example);
     let Some(value) = value else { return HELP.to_owned() };
     let between = if arg.is_require_equals_set() { '=' } else { ' ' };
-    let is_fraction = matches!(flag, "--keep" | "--trigger") && value.contains("fraction:");
+    let is_fraction = matches!(flag, "--keep" | "--trigger" | "--fit") && value.contains("fraction:");
     let window = if is_fraction { of_window(words) } else { String::new() };
     format!("try: tcompact {beside}{flag}{between}{}{window}", quoted(&value))
 }

@@ -32,11 +32,17 @@ impl Summarization<'_, '_> {
     pub(super) fn terms(&self, learned: Option<u64>) -> Terms<'_> {
         let policy = &self.policy.summary;
         let model = learned.map_or(policy.model, |window| policy.model.within(window));
+        // What the result may have is for the facts beside the summary, too.
+        let room = self.fitted.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
+        let room = room.map(|room| if policy.ledger > 0 { room / 3 * 2 } else { room });
+        let asked_tokens = model.asked_tokens.min(room.unwrap_or(u64::MAX)).max(1);
+        let is_less = asked_tokens < model.asked_tokens;
+        let model = SummarizerModel { asked_tokens, ..model };
         let is_small = model.window.is_some_and(|window| window <= SMALL_WINDOW);
         let built_in = match policy.recipe.built_in {
             BuiltIn::Own if is_small => Some(BuiltIn::Small),
             // What is asked for must fit the window as well.
-            built_in => learned.map(|_| built_in),
+            built_in => (learned.is_some() || is_less).then_some(built_in),
         };
         // A system that is known asks as it does.
         let is_own = policy.recipe.overflow == Overflow::Parts && policy.template_from.is_none();

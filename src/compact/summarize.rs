@@ -41,7 +41,7 @@ pub(super) struct Summarization<'w, 't> {
     pub(super) backend: &'w dyn SummaryBackend,
     listen: &'w dyn Fn(&str, Happening<'_>),
     /// What was decided on the conversation that the result is made of.
-    fitted: &'w FittedPlan<'t>,
+    pub(super) fitted: &'w FittedPlan<'t>,
     /// The same conversation as it is summarized: what is too large to be shown may be replaced in it.
     pub(super) history: &'w Transcript<'w>,
     /// The same with the secrets that are masked in it.

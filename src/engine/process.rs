@@ -296,7 +296,7 @@ impl InputTask<'_> {
     /// Refuses before a summary is paid for what could not be written or emitted afterwards.
     fn check_plan(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
         if fitted.plan.cutoff == 0 {
-            return Ok(());
+            return if fitted.is_change() { self.check_state(source, fitted) } else { Ok(()) };
         }
         self.tell(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
         append::check_files(&certain_files(self.policy, fitted))?;

@@ -12,6 +12,8 @@ const MOST: usize = 10;
 pub struct Totals {
     /// Files in which something was compacted.
     pub compacted: u64,
+    /// Summaries that were written.
+    pub summaries: u64,
     /// Files that are as they were.
     pub unchanged: u64,
     /// Files without a result.
@@ -38,6 +40,7 @@ impl Totals {
     /// Adds what conversations took and saved.
     pub fn add(&mut self, conversations: &[Conversation]) {
         for conversation in conversations {
+            self.summaries += u64::from(conversation.summary_tokens.is_some());
             self.requests += conversation.requests;
             self.cached += conversation.cached;
             self.cost += conversation.usage.and_then(|usage| usage.cost_usd).unwrap_or(0.0);
@@ -52,6 +55,7 @@ impl Totals {
 
     /// Adds what another has.
     pub fn join(&mut self, other: &Totals) {
+        self.summaries += other.summaries;
         self.saved += other.saved;
         self.requests += other.requests;
         self.cached += other.cached;

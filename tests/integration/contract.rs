@@ -58,7 +58,9 @@ fn the_plan_as_json_has_the_keys_of_the_contract() {
             "cutoff",
             "moved_because",
             "pinned",
+            "prune",
             "summarize",
+            "middle",
             "keep",
             "economy"
         ]

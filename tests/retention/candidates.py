@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from transcripts import message
+from transcripts import message, written
 
 BINARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "target", "release", "tcompact")
 PREFIX = "Summary:"  # one of our own: with it nothing else stands around a summary
@@ -15,10 +15,11 @@ PREFIX = "Summary:"  # one of our own: with it nothing else stands around a summ
 class Tcompact:
     """The program, with arguments of one's own beside those that a measurement needs.
 
-    Any summary is taken, however short its head is, unless they say otherwise."""
+    Any summary is taken, however short its head is, unless they say otherwise. With `whole` the size is that of all that
+    stands before the last message, and all of it is given: the summary, and what stands pruned behind it."""
 
-    def __init__(self, binary, arguments=()):
-        self.binary, self.arguments, self.seconds = binary, list(arguments), 0.0
+    def __init__(self, binary, arguments=(), whole=False):
+        self.binary, self.arguments, self.seconds, self.whole = binary, list(arguments), 0.0, whole
         if "--accept" not in self.arguments:
             self.arguments += ["--accept", "any"]
 
@@ -29,14 +30,19 @@ class Tcompact:
             file.flush()
             began = time.time()
             done = subprocess.run([self.binary, "--from", "openai-chat", "--keep", "messages:1", "--pin", "none",
-                                   "--summary-prefix", PREFIX, "--summary-tokens", str(tokens), *self.arguments, file.name],
+                                   "--summary-prefix", PREFIX, *self.size(tokens), *self.arguments, file.name],
                                   capture_output=True)
             self.seconds += time.time() - began
         if done.returncode:
             print(done.stderr.decode().strip())
             return None
+        if self.whole:
+            return written(json.loads(done.stdout)[:-1])
         first = json.loads(done.stdout)[0]["content"]
         return first.removeprefix(PREFIX).strip() if first.startswith(PREFIX) else ""
+
+    def size(self, tokens):
+        return ["--fit", f"tokens:{tokens}"] if self.whole else ["--summary-tokens", str(tokens)]
 
 
 def chosen(lines, room, size, shorten):

@@ -113,10 +113,11 @@ def main():
     ask.add_argument("--between", type=int, nargs=2, help="take heads of that many tokens")
     ask.add_argument("--most", type=int, help="take the first N heads")
     ask.add_argument("--dump", help="a folder for heads and summaries, to be read")
+    ask.add_argument("--whole", action="store_true", help="the size is that of all before the last message, by --fit")
     ask.add_argument("--alone", action="store_true", help="tcompact only")
     ask.add_argument("--speed", action="store_true", help="time 1 MB and 10 MB made of the folders' conversations instead")
     given = ask.parse_args(own)
-    program, folders = Tcompact(given.tcompact, sys.argv[len(own) + 2:]), [folder.rstrip("/") for folder in given.folders]
+    program, folders = Tcompact(given.tcompact, sys.argv[len(own) + 2:], given.whole), [folder.rstrip("/") for folder in given.folders]
     if given.speed:
         return speed(program, folders)
     for folder in folders:
