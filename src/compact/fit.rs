@@ -463,7 +463,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
 
 /// The largest number up to some other for which there is something.
 fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
-    const LEAST: u64 = 16;
+    const LEAST: u64 = 1;
     let mut found = (LEAST, of(LEAST)?);
     let (mut low, mut high) = (LEAST, most.max(LEAST));
     while low < high {

@@ -453,7 +453,9 @@ fn every_fixture_survives_every_preset() {
                         let kept = &before.messages[cut..];
                         let end = &after.messages[after.messages.len() - kept.len()..];
                         let same = kept.iter().zip(end).all(|(one, other)| one.json.raw() == other.json.raw());
-                        assert!(same || preset.name == "deepagents", "{arguments:?}");
+                        // These change what stays, too.
+                        let changes = ["deepagents", "anthropic-context-editing"].contains(&preset.name);
+                        assert!(same || changes, "{arguments:?}");
                     }
                 }
             }
