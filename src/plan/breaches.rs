@@ -87,7 +87,7 @@ pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     };
     found.retain(|breach| !(transcript.order.calls_elsewhere && matches!(breach.rule, Rule::Orphan(_))));
     found.extend(of_turns(transcript));
-    let alone = transcript.format.misfits(transcript);
+    let alone = transcript.format.violations(&transcript.messages);
     found.extend(alone.into_iter().map(|(message, rule)| Breach { message, rule: Rule::Alone(rule), id: None }));
     found.sort_by_key(|breach| breach.message);
     found

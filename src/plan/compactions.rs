@@ -5,7 +5,7 @@
 
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;
-use crate::transcript::formats::SummaryPlace;
+use crate::transcript::formats::SummaryPosition;
 
 use crate::plan::{Plan, Policy};
 
@@ -51,7 +51,7 @@ impl Compactions {
         if let Some(gone) = staying.iter().find(|index| plan.pinned.binary_search(index).is_err()) {
             return Some(format!("{}, and cannot stay by itself beside a summary", of(*gone)));
         }
-        let comes_first = transcript.format.summary_place(transcript) != SummaryPlace::BehindPinned;
+        let comes_first = transcript.format.summary_position(transcript) != SummaryPosition::AfterPinned;
         let behind = &plan.pinned[plan.before_summary.min(plan.pinned.len())..];
         let last = self.last.filter(|last| comes_first && behind.binary_search(last).is_ok())?;
         let format = transcript.format.name();

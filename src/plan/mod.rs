@@ -18,9 +18,9 @@ use std::collections::HashSet;
 use crate::tokens::scaling::{ScaledTotal, reported_reaches};
 use crate::tokens::{Counter, Tally};
 use crate::transcript::foreign;
-use crate::transcript::formats::SummaryPlace;
+use crate::transcript::formats::SummaryPosition;
 use crate::transcript::order::Turn;
-use crate::transcript::{Bound, Message, Note, Transcript};
+use crate::transcript::{Message, Note, Retention, Transcript};
 
 use carried::{Carried, carried};
 use compactions::Compactions;
@@ -195,12 +195,12 @@ impl Plan {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut goes = vec![false; notes.len()];
         for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| note.before <= self.cutoff) {
-            goes[index] = match note.bound {
-                Bound::Stays => false,
-                Bound::Previous => note.before.checked_sub(1).is_some_and(|message| gone[message]),
-                Bound::To(message) => gone.get(message).copied().unwrap_or_default(),
-                Bound::State(name) => !superseded.insert(name),
-                Bound::Spent => true,
+            goes[index] = match note.retention {
+                Retention::Always => false,
+                Retention::WithPrevious => note.before.checked_sub(1).is_some_and(|message| gone[message]),
+                Retention::With(message) => gone.get(message).copied().unwrap_or_default(),
+                Retention::Latest(name) => !superseded.insert(name),
+                Retention::Obsolete => true,
             };
         }
         goes
@@ -262,10 +262,10 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     plan.before_summary = match policy.rules.carries {
         // As the system that carries it shows it to its model: behind the standing instructions, before all else.
         true => plan.pinned.iter().take_while(|&&index| messages[index].role.is_system()).count(),
-        false => match transcript.format.summary_place(transcript) {
-            SummaryPlace::BehindPinned => plan.pinned.len(),
-            SummaryPlace::First => 0,
-            SummaryPlace::InPlace => {
+        false => match transcript.format.summary_position(transcript) {
+            SummaryPosition::AfterPinned => plan.pinned.len(),
+            SummaryPosition::First => 0,
+            SummaryPosition::InPlace => {
                 let last = plan.replaced().last().copied().unwrap_or_default();
                 plan.pinned.partition_point(|&index| index < last)
             }

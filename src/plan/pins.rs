@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use regex::Regex;
 
-use crate::transcript::formats::{SummaryPlace, SummaryRole};
+use crate::transcript::formats::{SummaryPosition, SummaryRole};
 use crate::transcript::{Message, Role, Transcript};
 
 use crate::diagnostic::{Diagnostic, nearest};
@@ -105,7 +105,7 @@ pub(super) fn pinned(
 ) -> Vec<usize> {
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
     // Where a summary stands first, what is pinned behind it is still the first that was said.
-    let stands_first = transcript.format.summary_place(transcript) == SummaryPlace::First;
+    let stands_first = transcript.format.summary_position(transcript) == SummaryPosition::First;
     let first = transcript.messages.first().filter(|first| stands_first && first.is_summary(&policy.summary_prefix));
     let aside = carried.or(first.map(|_| 0));
     let place = |index: usize| index - usize::from(aside.is_some_and(|aside| aside < index));

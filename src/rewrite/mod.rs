@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
-use crate::transcript::formats::{Place, SummaryMessage};
+use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 
 pub use crate::transcript::edit::{Edit, apply, changes, edited, pieces, sort};
 pub use style::Style;
@@ -57,7 +57,7 @@ pub fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &Summa
         let entries = Entries::of(transcript, plan, &plan.replaced());
         entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect()
     };
-    transcript.format.summary(summary, &Place { transcript, cutoff: plan.cutoff, gone: &gone })
+    transcript.format.summary(summary, &InsertionPoint { transcript, cutoff: plan.cutoff, removed: &gone })
 }
 
 /// The edits that put `summary` in the place of the messages that `plan` replaces: after the pinned ones that stand

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::transcript::formats::{PARTS, Place, SummaryMessage, SummaryRole};
+use crate::transcript::formats::{InsertionPoint, PARTS, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::order::{Order, Results, Turn};
 use crate::transcript::pairing::Part;
@@ -135,7 +135,7 @@ impl Work<'_, '_> {
             }
         }
         for (index, calls) in unanswered {
-            let copies = self.transcript.format.copies(&self.messages()[index], &calls);
+            let copies = self.transcript.format.duplicates(&self.messages()[index], &calls);
             let spans = copies.iter().map(|copy| (copy.span().start, copy.span().end));
             gone.entry(index).or_default().extend(spans);
         }
@@ -150,7 +150,7 @@ impl Work<'_, '_> {
             let message = &self.messages()[index];
             if !is_all(message, elements) {
                 spans.extend(elements.iter().map(|&(start, end)| start..end));
-            } else if let Some(bridge) = self.transcript.format.bridge(message.json) {
+            } else if let Some(bridge) = self.transcript.format.placeholder(message.json) {
                 let text = self.style(index).write(&bridge);
                 edits.push(Edit { range: message.span(), text });
             } else {
@@ -177,7 +177,7 @@ impl Work<'_, '_> {
             match breach.rule {
                 Rule::Misplaced { result, call } => {
                     let message = &self.messages()[result.message];
-                    let span = match self.transcript.format.answering() {
+                    let span = match self.transcript.format.results_message() {
                         Some(_) => message.answers[result.index].json.span(),
                         None if message.answers.len() == 1 => message.span(),
                         // One text for several calls cannot be in two places.
@@ -223,7 +223,7 @@ impl Work<'_, '_> {
     fn put_behind(&self, calling: usize, results: &[String]) -> Edit {
         let messages = self.messages();
         let Order { results: wanted, alternates, .. } = self.transcript.order;
-        let Some(around) = self.transcript.format.answering() else {
+        let Some(around) = self.transcript.format.results_message() else {
             let behind = messages[calling + 1..].iter().take_while(|message| !message.answers.is_empty()).count();
             let behind = if wanted == Results::Behind { 0 } else { behind };
             return self.entry(calling + 1 + behind, &results.join(&self.separator(calling)));
@@ -303,7 +303,7 @@ impl Work<'_, '_> {
             Some(Turn::Model | Turn::Calls) => (SummaryRole::User, NO_REQUEST),
             _ => (SummaryRole::Assistant, NO_ANSWER),
         };
-        let place = Place { transcript: self.transcript, cutoff: index, gone: &Vec::new };
+        let place = InsertionPoint { transcript: self.transcript, cutoff: index, removed: &Vec::new };
         let made = self.transcript.format.summary(&SummaryMessage { text, role, name: None, marked: false }, &place);
         let style = self.style(index);
         let made: Vec<String> = made.iter().map(|entry| style.write(entry)).collect();

@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::plan::Plan;
 use crate::tokens::Counter;
 use crate::tokens::binding::binds_thinking;
-use crate::transcript::formats::{Place, SummaryMessage, SummaryRole, lone};
+use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, lone};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Mark, Thought, model_of, own_model, thoughts};
 use crate::transcript::{Message, Role, Transcript};
@@ -96,7 +96,7 @@ pub fn removal(
 
 /// Releases what is bound together only for thinking that goes in any case where the transcript is cut.
 pub fn release(transcript: &mut Transcript<'_>, how: Thinking, reader: Option<&str>) {
-    if !transcript.format.bound_by_thinking() || transcript.bonds.is_empty() {
+    if !transcript.format.groups_by_thinking() || transcript.bonds.is_empty() {
         return;
     }
     let mut first: Vec<usize> = transcript.bonds.iter().map(|bond| bond.0).collect();
@@ -141,7 +141,7 @@ impl Removal {
 /// The edit that puts an entry that says nothing in the place of a message, where others follow it by its name.
 pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> {
     let message = transcript.messages[index].json;
-    let entry = transcript.format.bridge(message)?;
+    let entry = transcript.format.placeholder(message)?;
     let text = Style::beside(transcript, index, Style::is_ascii(transcript)).write(&entry);
     Some(Edit { range: message.span(), text })
 }
@@ -227,7 +227,7 @@ fn without(source: &str, found: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>)
 
 /// The edit that says in the place of a message that there is none, where the provider wants its speakers to take turns.
 fn unanswered(transcript: &Transcript<'_>, index: usize) -> Edit {
-    let place = Place { transcript, cutoff: index, gone: &Vec::new };
+    let place = InsertionPoint { transcript, cutoff: index, removed: &Vec::new };
     let message = SummaryMessage { text: NO_ANSWER, role: SummaryRole::Assistant, name: None, marked: false };
     let style = Style::beside(transcript, index, Style::is_ascii(transcript));
     let entries = transcript.format.summary(&message, &place);

@@ -4,8 +4,8 @@
 //! text that is none can still stop it.
 
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
-use crate::transcript::{Message, Role};
 
 /// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
 pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
@@ -48,7 +48,7 @@ fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
 
 /// Text blocks whose text is none: `LangChain` cannot count them.
 fn wrong_text(message: &Message<'_>) -> Option<String> {
-    let crate::transcript::Content::Parts(parts) = &message.content else { return None };
+    let Content::Parts(parts) = &message.content else { return None };
     parts.iter().find_map(|part| {
         let is_text = part.json.get_text("type").is_some_and(|kind| kind.is("text"));
         let text = part.json.get("text").filter(|_| is_text)?;

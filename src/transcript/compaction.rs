@@ -5,7 +5,6 @@
 
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
-use crate::transcript::{Content, Message, PartKind, Transcript};
 
 /// What a provider made of the history before it.
 #[derive(Debug, Clone, Copy)]
@@ -35,37 +34,11 @@ impl<'a> Compaction<'a> {
     }
 
     /// Which of several in one message decides what becomes of it: the one that asks for more.
-    fn rank(self) -> u8 {
+    pub(super) fn rank(self) -> u8 {
         match self {
             Compaction::Failed => 0,
             Compaction::Readable(_) => 1,
             Compaction::Opaque => 2,
         }
-    }
-}
-
-impl Transcript<'_> {
-    /// Whether the message of that index holds a compaction.
-    pub fn has_compaction(&self, index: usize) -> bool {
-        self.compactions.binary_search(&index).is_ok()
-    }
-}
-
-impl<'a> Message<'a> {
-    /// The compaction that the message holds, if it holds one.
-    pub fn compaction(&self) -> Option<Compaction<'a>> {
-        let Content::Parts(parts) = &self.content else { return None };
-        let compactions = parts.iter().filter_map(|part| match part.kind {
-            PartKind::Compaction(compaction) => Some(compaction),
-            _ => None,
-        });
-        compactions.max_by_key(|compaction| compaction.rank())
-    }
-
-    /// Whether the message is nothing but a compaction that anybody can read.
-    pub fn is_readable_compaction(&self) -> bool {
-        let Content::Parts(parts) = &self.content else { return false };
-        let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(Compaction::Readable(_)));
-        self.calls.is_empty() && self.answers.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 }

@@ -1,32 +1,17 @@
-//! Which format a list of messages is in, told by all of its messages.
+//! Which format a list of messages is in, decided by all of its messages.
+//!
+//! Each format says how well a message fits it, and knows of no other; here the claims are compared. A format that cannot
+//! read a message is out, and so is one whose claim on a message is less specific than that of a variant. Of the rest,
+//! the one with evidence wins; several with evidence are an error, for a wrong guess would read calls as text.
 //!
 //! A first message is never enough: what sets formats apart, tool calls and results, often comes late. Messages that
-//! only hold text fit several formats alike; they count as `openai-chat`, where no pairing rule can go wrong.
-
-use std::fmt;
+//! only hold text fit several formats alike; they count as the first of the table, where no rule of pairs can go wrong.
 
 use crate::transcript::foreign;
-use crate::transcript::formats::{Claim, FORMATS, Fit, Format};
+use crate::transcript::format::{EnvelopeFit, Fit, Format};
+use crate::transcript::formats::FORMATS;
 use crate::transcript::json::{Items, Json, Object};
-use crate::transcript::list::List;
-
-/// Two or more formats that each have evidence for them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ambiguity {
-    /// The candidates: name, the first message that speaks for it, and what it has.
-    pub candidates: Vec<(&'static str, usize, &'static str)>,
-}
-
-impl fmt::Display for Ambiguity {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (name, message, what)) in self.candidates.iter().enumerate() {
-            let comma = if index == 0 { "" } else { ", " };
-            write!(out, "{comma}{name} (message {message} has {what})")?;
-        }
-        let names: Vec<&str> = self.candidates.iter().map(|candidate| candidate.0).collect();
-        write!(out, "; say which with --from {}", names.join(" or --from "))
-    }
-}
+use crate::transcript::read_error::Ambiguity;
 
 /// Why no format was found.
 #[derive(Debug)]
@@ -45,82 +30,109 @@ pub enum Problem<'a> {
 /// What the messages seen so far say of one format.
 struct Candidate<'a> {
     format: &'static dyn Format,
-    claim: Claim,
-    own: Option<(usize, &'static str)>,
-    /// Whether any message could be one of its own.
-    plain: bool,
-    /// The first message that is none of its own.
-    foreign: Option<(usize, Json<'a>)>,
+    envelope: EnvelopeFit,
+    /// The first message that the format claims, and what it has.
+    evidence: Option<(usize, &'static str)>,
+    /// Whether the format can read any message, as others can.
+    is_plain: bool,
+    /// The first message that is of no such format.
+    mismatch: Option<(usize, Json<'a>)>,
 }
 
-/// The one format that all messages of `list` fit.
-///
-/// # Errors
-/// Candidates where there are several, and the message that rules out the last where there is none.
-pub fn format<'a>(list: &List<'a>) -> Result<&'static dyn Format, Problem<'a>> {
-    let envelope = list.envelope.map(Object::of);
-    let claim = |format: &dyn Format| envelope.as_ref().map_or(Claim::None, |envelope| format.claim(envelope));
-    let claims: Vec<Claim> = FORMATS.iter().map(|format| claim(*format)).collect();
-    let sure = claims.contains(&Claim::Sure);
-    let of_claims = FORMATS.iter().zip(&claims).filter(|(_, claim)| !sure || **claim == Claim::Sure);
-    let mut candidates: Vec<Candidate<'a>> = of_claims
-        .map(|(format, claim)| Candidate { format: *format, claim: *claim, own: None, plain: false, foreign: None })
-        .collect();
-    let Some(first) = list.values.clone().next() else {
-        // Nothing speaks against any.
-        let claimed = candidates.iter().find(|candidate| candidate.claim != Claim::None);
-        return Ok(claimed.unwrap_or(&candidates[0]).format);
-    };
-    // What one message has ruled out is only asked again where nothing is left, to say why.
-    look(&mut candidates, list.values.clone(), |candidate| candidate.foreign.is_none());
-    let fits = |candidate: &Candidate<'_>| {
-        let could_be = candidate.own.is_some() || candidate.plain || candidate.claim != Claim::None;
-        candidate.foreign.is_none() && could_be
-    };
-    if candidates.iter().any(fits) {
-        candidates.retain(fits);
-    } else {
-        look(&mut candidates, list.values.clone(), |_| true);
+impl<'a> Candidate<'a> {
+    fn of(format: &'static dyn Format, envelope: EnvelopeFit) -> Self {
+        Candidate { format, envelope, evidence: None, is_plain: false, mismatch: None }
     }
-    let evident: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.own.is_some()).collect();
-    match evident.as_slice() {
-        [one] if one.foreign.is_none() => return Ok(one.format),
-        // A plainer format would read all of it, and pass over what the evidence is.
-        [_] => return Err(unknown(&candidates, first, list)),
-        [_, _, ..] => {
-            let candidates =
-                evident.iter().filter_map(|one| one.own.map(|(at, what)| (one.format.name(), at, what))).collect();
-            return Err(Problem::Ambiguous(Ambiguity { candidates }));
-        }
-        _ => {}
-    }
-    let fitting = || candidates.iter().filter(|candidate| fits(candidate));
-    let claimed = fitting().find(|candidate| candidate.claim != Claim::None);
-    claimed
-        .or_else(|| fitting().next())
-        .map(|candidate| candidate.format)
-        .ok_or_else(|| unknown(&candidates, first, list))
-}
 
-/// Has the candidates that are `asked` look at all messages.
-fn look<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>, asked: impl Fn(&Candidate<'_>) -> bool) {
-    for (index, json) in messages.enumerate() {
-        let message = Object::of(json);
-        for candidate in candidates.iter_mut().filter(|candidate| asked(candidate)) {
-            match candidate.format.fit(&message) {
-                Fit::Own(what) => candidate.own = candidate.own.or(Some((index, what))),
-                Fit::Foreign => candidate.foreign = candidate.foreign.or(Some((index, json))),
-                Fit::Plain => candidate.plain = true,
-                Fit::Aside => {}
+    /// Whether it can be the format of the list.
+    fn fits(&self) -> bool {
+        let is_supported = self.evidence.is_some() || self.is_plain || self.envelope != EnvelopeFit::Unknown;
+        self.mismatch.is_none() && is_supported
+    }
+
+    /// Takes in how well a message fits. `is_variant` says that some format claims the message as its variant of another.
+    fn add(&mut self, index: usize, message: Json<'a>, fit: Fit, is_variant: bool) {
+        match fit {
+            Fit::Neutral => {}
+            Fit::Own(what) | Fit::Variant(what) => self.evidence = self.evidence.or(Some((index, what))),
+            Fit::Shared(what) if !is_variant => self.evidence = self.evidence.or(Some((index, what))),
+            Fit::Plain if !is_variant => self.is_plain = true,
+            Fit::Mismatch | Fit::Shared(_) | Fit::Plain => {
+                self.mismatch = self.mismatch.or(Some((index, message)));
             }
         }
     }
 }
 
-/// Names the message that the best candidate stumbles over.
-fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, list: &List<'a>) -> Problem<'a> {
+/// The one format that all messages fit.
+///
+/// # Errors
+/// Candidates where there are several, and the message that rules out the last where there is none.
+pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static dyn Format, Problem<'a>> {
+    let mut candidates = candidates(envelope);
+    let Some(first) = messages.clone().next() else {
+        // Nothing speaks against any.
+        let likely = candidates.iter().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
+        return Ok(likely.unwrap_or(&candidates[0]).format);
+    };
+    // What one message has ruled out is only asked again where nothing is left, to say why.
+    look(&mut candidates, messages.clone(), |candidate| candidate.mismatch.is_none());
+    if candidates.iter().any(Candidate::fits) {
+        candidates.retain(Candidate::fits);
+    } else {
+        look(&mut candidates, messages.clone(), |_| true);
+    }
+    let evident: Vec<&Candidate<'_>> = candidates.iter().filter(|candidate| candidate.evidence.is_some()).collect();
+    match evident.as_slice() {
+        [one] if one.mismatch.is_none() => return Ok(one.format),
+        // A plainer format would read all of it, and pass over what the evidence is.
+        [_] => return Err(unknown(&candidates, first, messages)),
+        [_, _, ..] => {
+            let named = |one: &&Candidate<'_>| one.evidence.map(|(at, what)| (one.format.name(), at, what));
+            let candidates = evident.iter().filter_map(named).collect();
+            return Err(Problem::Ambiguous(Ambiguity { candidates }));
+        }
+        _ => {}
+    }
+    let fitting = || candidates.iter().filter(|candidate| candidate.fits());
+    let likely = fitting().find(|candidate| candidate.envelope != EnvelopeFit::Unknown);
+    let found = likely.or_else(|| fitting().next()).map(|candidate| candidate.format);
+    found.ok_or_else(|| unknown(&candidates, first, messages))
+}
+
+/// The formats that the envelope leaves open.
+fn candidates<'a>(envelope: Option<Json<'a>>) -> Vec<Candidate<'a>> {
+    let envelope = envelope.map(Object::of);
+    let fit = |format: &'static dyn Format| {
+        envelope.as_ref().map_or(EnvelopeFit::Unknown, |envelope| format.fit_envelope(envelope))
+    };
+    let mut candidates: Vec<Candidate<'a>> =
+        FORMATS.iter().map(|format| Candidate::of(*format, fit(*format))).collect();
+    if candidates.iter().any(|candidate| candidate.envelope == EnvelopeFit::Sure) {
+        candidates.retain(|candidate| candidate.envelope == EnvelopeFit::Sure);
+    }
+    candidates
+}
+
+/// Asks the candidates for which `is_asked` holds about all messages.
+fn look<'a>(candidates: &mut [Candidate<'a>], messages: Items<'a>, is_asked: impl Fn(&Candidate<'_>) -> bool) {
+    let mut fits: Vec<(usize, Fit)> = Vec::with_capacity(candidates.len());
+    for (index, json) in messages.enumerate() {
+        let message = Object::of(json);
+        let asked = candidates.iter().enumerate().filter(|(_, candidate)| is_asked(candidate));
+        fits.clear();
+        fits.extend(asked.map(|(at, candidate)| (at, candidate.format.fit(&message))));
+        let is_variant = fits.iter().any(|(_, fit)| matches!(fit, Fit::Variant(_)));
+        for (at, fit) in &fits {
+            candidates[*at].add(index, json, *fit, is_variant);
+        }
+    }
+}
+
+/// Names the message on which the best candidate fails.
+fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, messages: &Items<'a>) -> Problem<'a> {
     let program = |(index, message)| Some((index, message, foreign::program(message)?));
-    if let Some((index, message, program)) = list.values.clone().enumerate().find_map(program) {
+    if let Some((index, message, program)) = messages.clone().enumerate().find_map(program) {
         let found = format!("message {index} looks like {program}, which tcompact does not read,");
         return Problem::Unknown { message, found };
     }
@@ -128,11 +140,11 @@ fn unknown<'a>(candidates: &[Candidate<'a>], first: Json<'a>, list: &List<'a>) -
     let best = candidates
         .iter()
         .rev()
-        .max_by_key(|candidate| (candidate.own.is_some(), candidate.foreign.map(|(index, _)| index)));
-    let foreign = best.and_then(|best| Some((best.format, best.foreign?)));
-    let (format, (index, message)) = foreign.unwrap_or((FORMATS[0], (0, first)));
+        .max_by_key(|candidate| (candidate.evidence.is_some(), candidate.mismatch.map(|(index, _)| index)));
+    let mismatch = best.and_then(|best| Some((best.format, best.mismatch?)));
+    let (format, (index, message)) = mismatch.unwrap_or((FORMATS[0], (0, first)));
     let name = format.name();
-    let found = match (best.and_then(|best| best.own), format.message(&Object::of(message))) {
+    let found = match (best.and_then(|best| best.evidence), format.message(&Object::of(message))) {
         (_, Err(what)) => format!("message {index} {what}"),
         (Some((own, what)), Ok(_)) => format!(
             "it looks like {name} (message {own} has {what}), but message {index} does not; --from {name} reads it all the same,"

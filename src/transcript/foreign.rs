@@ -5,9 +5,10 @@
 
 use std::fmt;
 
+use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Content, Message, Part, PartKind};
 use crate::transcript::text::Text;
-use crate::transcript::{Content, Message, Part, PartKind, Transcript};
 
 /// Kinds of parts that are known although no reader reads them: what only their provider can read, marks, and what has
 /// no text. All others without a reader are foreign.

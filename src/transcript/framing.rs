@@ -3,16 +3,17 @@
 //! A document is one JSON value (a list of messages, or an envelope around one), or several: one message a line, or one
 //! conversation a line. A byte order mark is passed over and stays where it is.
 
-use std::fmt;
-
 use crate::transcript::detect;
 use crate::transcript::foreign;
-use crate::transcript::formats::{Entry, Format};
+use crate::transcript::format::{EntryKind, Format, Note, Retention, Transcript};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::list::{LineCounter, List, is_message};
+use crate::transcript::message::Message;
 use crate::transcript::pairing::Finder;
+use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
-use crate::transcript::{Bound, Message, Note, Transcript};
+
+pub use crate::transcript::read_error::{Ambiguity, ReadError};
 
 /// How the lines of a JSONL file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,82 +33,6 @@ pub struct Document<'a> {
     pub transcripts: Vec<Transcript<'a>>,
     /// The last line, where it is only the beginning of a value; it stays as it is.
     pub broken_off: Option<usize>,
-}
-
-/// Why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the source's name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReadError {
-    /// There is nothing in it.
-    Empty,
-    /// It is not JSON.
-    Syntax(SyntaxError),
-    /// It is JSON but holds no list of messages.
-    NoTranscript {
-        /// Line, counted from 1.
-        line: usize,
-        /// Byte in the line, counted from 1.
-        column: usize,
-        /// What was found.
-        found: String,
-    },
-    /// It is a transcript with parts that no reader knows.
-    Foreign {
-        /// Line, counted from 1.
-        line: usize,
-        /// Byte in the line, counted from 1.
-        column: usize,
-        /// What is unknown.
-        unread: foreign::Unread,
-    },
-    /// Its messages could be of several formats.
-    Ambiguous {
-        /// The line of the conversation, where the source holds one a line.
-        line: Option<usize>,
-        /// The candidates.
-        ambiguity: detect::Ambiguity,
-    },
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Empty => write!(out, "is empty: a transcript is a JSON list of messages, `[]` at least"),
-            ReadError::Syntax(SyntaxError { line, column, what }) => {
-                write!(out, "is not JSON: {what} at line {line} column {column}")
-            }
-            ReadError::NoTranscript { line, column, found } => {
-                write!(out, "is not a transcript: {found} at line {line} column {column}")
-            }
-            ReadError::Foreign { line, column, unread } => {
-                write!(out, "cannot be read: {unread} (line {line} column {column})")
-            }
-            ReadError::Ambiguous { line, ambiguity } => {
-                let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();
-                write!(out, "could be read in several ways{at}: {ambiguity}")
-            }
-        }
-    }
-}
-
-impl From<SyntaxError> for ReadError {
-    fn from(error: SyntaxError) -> Self {
-        ReadError::Syntax(error)
-    }
-}
-
-impl ReadError {
-    /// The same error in a text that stands after so many lines of its file.
-    #[must_use]
-    pub fn after(mut self, lines: usize) -> Self {
-        match &mut self {
-            ReadError::Empty | ReadError::Ambiguous { line: None, .. } => {}
-            ReadError::Syntax(SyntaxError { line, .. })
-            | ReadError::NoTranscript { line, .. }
-            | ReadError::Foreign { line, .. }
-            | ReadError::Ambiguous { line: Some(line), .. } => *line += lines,
-        }
-        self
-    }
 }
 
 /// Reads what a text holds. `from` and `lines` are what the user said of it; without, the text itself tells.
@@ -154,7 +79,7 @@ pub fn read<'a>(
         return Err(no_transcript(source, first, "answers without their requests".to_owned()));
     }
     match &json.broken {
-        Some(error) if !transcripts.iter().all(|transcript| transcript.format.grows()) => {
+        Some(error) if !transcripts.iter().all(|transcript| transcript.format.is_append_only()) => {
             Err(ReadError::Syntax(error.clone()))
         }
         broken => Ok(Document { source, transcripts, broken_off: broken.as_ref().map(|error| error.line) }),
@@ -176,7 +101,7 @@ impl<'a> List<'a> {
     fn read(&self, source: &'a str, from: Option<&'static dyn Format>) -> Result<Transcript<'a>, ReadError> {
         let format = match from {
             Some(format) => format,
-            None => detect::format(self).map_err(|problem| match problem {
+            None => detect::format(self.envelope, &self.values).map_err(|problem| match problem {
                 detect::Problem::Ambiguous(ambiguity) => ReadError::Ambiguous { line: self.line, ambiguity },
                 detect::Problem::Unknown { message, found } => no_transcript(source, message, found),
             })?,
@@ -188,7 +113,9 @@ impl<'a> List<'a> {
         let mut pairs = Finder::default();
         for (index, json) in self.values.clone().enumerate() {
             match entries.get(index) {
-                Some(Entry::Note(bound)) => notes.push(Note { json, before: messages.len(), bound: *bound }),
+                Some(EntryKind::Note(retention)) => {
+                    notes.push(Note { json, before: messages.len(), retention: *retention });
+                }
                 _ => {
                     let message = message(source, json, format, messages.len())?;
                     compactions.extend(message.compaction().map(|_| messages.len()));
@@ -200,17 +127,18 @@ impl<'a> List<'a> {
         // For each entry, the message that it is; nothing for a note.
         let mut count = 0..;
         let places: Vec<Option<usize>> =
-            entries.iter().map(|entry| if *entry == Entry::Message { count.next() } else { None }).collect();
+            entries.iter().map(|entry| if *entry == EntryKind::Message { count.next() } else { None }).collect();
         for note in &mut notes {
-            if let Bound::To(value) = note.bound {
-                note.bound = places.get(value).copied().flatten().map_or(Bound::Previous, Bound::To);
+            if let Retention::With(value) = note.retention {
+                let message = places.get(value).copied().flatten();
+                note.retention = message.map_or(Retention::WithPrevious, Retention::With);
             }
         }
         let transcript = Transcript {
             source,
             format,
             pairing: pairs.done(&messages),
-            bonds: format.bonds(&messages),
+            bonds: format.groups(&messages),
             order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,
@@ -277,7 +205,7 @@ fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'s
         true => List::in_object(value, None).map(|_| false),
         false => None,
     });
-    told.unwrap_or_else(|| from.is_some_and(|format| format.grows()))
+    told.unwrap_or_else(|| from.is_some_and(|format| format.is_append_only()))
 }
 
 /// What the line of a file tells of how its lines are read; nothing where it could be either.
@@ -300,48 +228,6 @@ pub fn told_by(line: &str) -> Option<Lines> {
 /// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.
 fn is_logged_answer(value: Json<'_>) -> bool {
     value.get_text("type").is_some_and(|kind| kind.is("response"))
-}
-
-pub(super) fn no_transcript(source: &str, value: Json<'_>, found: String) -> ReadError {
-    let (line, column) = position(source, value);
-    ReadError::NoTranscript { line, column, found }
-}
-
-/// Line and column of a value, both from 1, the column in bytes.
-fn position(source: &str, value: Json<'_>) -> (usize, usize) {
-    let before = &source.as_bytes()[..value.span().start];
-    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
-    (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
-}
-
-pub(super) fn describe(value: Json<'_>) -> String {
-    const SHOWN: usize = 6;
-    if value.kind() != Kind::Object {
-        return format!("{} where a list of messages should be", value.kind().noun());
-    }
-    if value.get_text("type").is_some_and(|kind| kind.is("thread.started")) {
-        return "what `codex exec --json` prints, which no session can be resumed from, and not the session's own file (~/.codex/sessions/…/rollout-*.jsonl)"
-            .to_owned();
-    }
-    if let Some(program) = foreign::program(value) {
-        return format!("it looks like {program}, which tcompact does not read,");
-    }
-    if ["input", "output", "observations"].iter().all(|key| value.get(key).is_some()) {
-        return "a trace as Langfuse exports it, which tcompact does not read".to_owned();
-    }
-    let mut keys: Vec<String> = value.entries().take(SHOWN + 1).map(|(key, _)| shown(&key.decode())).collect();
-    if keys.is_empty() {
-        return "an empty object, without messages".to_owned();
-    }
-    if keys.len() > SHOWN {
-        keys[SHOWN] = "…".to_owned();
-    }
-    format!("an object without a list of messages (its keys: {})", keys.join(", "))
-}
-
-/// A key as it can be shown: short, and without control characters that a terminal would obey.
-fn shown(key: &str) -> String {
-    key.chars().take(40).flat_map(char::escape_debug).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Where in a value its messages stand: a list, an envelope around one, or a collection of envelopes.
 
-use crate::transcript::formats::{FORMATS, Fit};
-use crate::transcript::framing::{ReadError, describe, no_transcript};
+use crate::transcript::formats::FORMATS;
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::read_error::{ReadError, describe, no_transcript};
 
 /// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list of messages
 /// wins, and where none does, the first that leads to a list.
@@ -143,5 +143,5 @@ impl LineCounter {
 /// Whether a value is a message by itself, in whatever format, and not a conversation.
 pub(super) fn is_message(value: Json<'_>) -> bool {
     let value = Object::of(value);
-    FORMATS.iter().any(|format| matches!(format.fit(&value), Fit::Plain | Fit::Own(_)))
+    FORMATS.iter().any(|format| format.fit(&value).is_message())
 }

@@ -1,7 +1,7 @@
 //! What a provider asks of the order of messages, as data: formats fill it in, the planner cuts by it and breaches are
 //! told by it.
 
-use crate::transcript::{Content, Message, PartKind, Role};
+use crate::transcript::message::{Content, Message, PartKind, Role};
 
 /// What a provider asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
+use crate::transcript::message::{Call, CallPlace, Message, Role};
 use crate::transcript::text::Text;
-use crate::transcript::{Call, CallPlace, Message, Role};
 
 /// The calls of a conversation and their results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

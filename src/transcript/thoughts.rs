@@ -5,8 +5,9 @@
 
 use memchr::memmem;
 
+use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::{Message, Role, Transcript};
+use crate::transcript::message::{Message, Role};
 
 /// A piece of thinking in a message.
 #[derive(Debug, Clone, Copy)]

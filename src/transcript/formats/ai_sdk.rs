@@ -12,13 +12,14 @@ use crate::hash::sha256;
 
 use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
-use crate::transcript::formats::{
-    Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, block_types, id, present, role_and_name,
+use crate::transcript::format::{
+    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::blocks::block_types;
+use crate::transcript::formats::shared::fields::{has_any, id, present, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -44,37 +45,35 @@ impl Format for AiSdk {
     fn about(&self) -> &'static str {
         "UIMessages and ModelMessages of the AI SDK"
     }
+}
 
+impl MessageReader for AiSdk {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(role) = role(message) else { return Fit::Foreign };
-        let of_others = ["tool_calls", "tool_call_id", "function_call", "type"];
-        if of_others.iter().any(|key| present(message, key).is_some()) {
-            return Fit::Foreign;
+        let Some(role) = role_of(&ROLES, message) else { return Fit::Mismatch };
+        // What stands under these members is not read.
+        if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
+            return Fit::Mismatch;
         }
         if let Some(parts) = present(message, "parts") {
             return match parts.kind() {
                 Kind::Array if parts.items().next().is_none() => Fit::Plain,
                 Kind::Array if parts.items().all(is_ui_part) => Fit::Own("parts with types"),
-                _ => Fit::Foreign,
+                _ => Fit::Mismatch,
             };
         }
-        let Some(content) = present(message, "content") else { return Fit::Foreign };
+        let Some(content) = present(message, "content") else { return Fit::Mismatch };
         let invocations = present(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
         match content.kind() {
             Kind::String if invocations => Fit::Own("toolInvocations"),
             Kind::String if role != Role::Tool => Fit::Plain,
             Kind::Array => fit_of_blocks(message, content),
-            _ => Fit::Foreign,
+            _ => Fit::Mismatch,
         }
-    }
-
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        let (role, role_name) = role_and_name(message, role(message))?;
+        let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
         let elements = elements(message);
         let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
         let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
@@ -96,37 +95,16 @@ impl Format for AiSdk {
             ..Message::empty(json)
         })
     }
+}
 
-    /// A question whether a tool may run, with its answer.
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut asked = HashMap::new();
-        let mut bonds = Vec::new();
-        for (index, message) in messages.iter().enumerate() {
-            for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
-                let approval = part.get_text("approvalId").map(|id| id.decode());
-                match (part.get_text("type"), approval) {
-                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = asked.insert(id, index),
-                    (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
-                        bonds.extend(asked.get(&id).map(|&question| (question, index)));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        bonds
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Following)
-    }
-
+impl MessageWriter for AiSdk {
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let messages = &place.transcript.messages;
-        let neighbour = place.neighbour();
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
+        let neighbour = at.neighbour();
         let is_ui = messages.iter().any(|message| message.json.get("parts").is_some());
         let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
         let mut message = json!({});
@@ -159,7 +137,11 @@ impl Format for AiSdk {
         Some(result)
     }
 
-    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+    fn results_message(&self) -> Option<Value> {
+        Some(json!({"role": "tool", "content": [PARTS]}))
+    }
+
+    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
         let beside = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
         let gone = |json: &Json<'a>| {
             calls.iter().map(|&index| &message.calls[index]).any(|call| {
@@ -170,9 +152,26 @@ impl Format for AiSdk {
         };
         beside.filter(gone).collect()
     }
+}
 
-    fn answering(&self) -> Option<Value> {
-        Some(json!({"role": "tool", "content": [PARTS]}))
+impl OrderRules for AiSdk {
+    /// A question whether a tool may run, with its answer.
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let mut asked = HashMap::new();
+        let mut bonds = Vec::new();
+        for (index, message) in messages.iter().enumerate() {
+            for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
+                let approval = part.get_text("approvalId").map(|id| id.decode());
+                match (part.get_text("type"), approval) {
+                    (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = asked.insert(id, index),
+                    (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
+                        bonds.extend(asked.get(&id).map(|&question| (question, index)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        bonds
     }
 }
 
@@ -182,11 +181,6 @@ fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
     const DIGITS: usize = 16;
     let text = format!("{text}\n{}", neighbour.map_or("", |neighbour| neighbour.raw()));
     sha256(text.as_bytes())[..DIGITS].to_owned()
-}
-
-fn role(message: &Object<'_>) -> Option<Role> {
-    let role = message.get_text("role")?;
-    ROLES.iter().find(|(name, _)| role.is(name)).map(|(_, role)| *role)
 }
 
 /// Whether a part has the type of a `UIMessage`'s tool: a call and its result in one.
@@ -206,7 +200,7 @@ fn is_ui_part(part: Json<'_>) -> bool {
 
 fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
     if content.items().any(|block| block.kind() != Kind::Object) {
-        return Fit::Foreign;
+        return Fit::Mismatch;
     }
     let mut fit = Fit::Plain;
     for (block, kind) in block_types(message) {
@@ -221,7 +215,7 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
             Some("redacted-reasoning") => {}
             // A provider's own, such as its compactions.
             Some("custom") if has("kind") => {}
-            _ => return Fit::Foreign,
+            _ => return Fit::Mismatch,
         }
     }
     fit
@@ -344,7 +338,7 @@ fn given(output: Json<'_>) -> Content<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::transcript::format::Transcript;
     use crate::transcript::framing::tests::read;
 
     fn with<T>(source: &str, look: impl FnOnce(&Transcript<'_>) -> T) -> T {
@@ -413,7 +407,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                AiSdk.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].clone()
+                AiSdk.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0].clone()
             })
         };
         let ui = written(&format!("[{USER}]"));

@@ -6,14 +6,18 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::{
-    Claim, Fit, Format, PARTS, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types,
-    bound_to_thoughts, common_block, content, id, present, role_and_name,
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, REMOVE_ALL,
+    SummaryMessage,
 };
+use crate::transcript::formats::shared::blocks;
+use crate::transcript::formats::shared::blocks::block_types;
+use crate::transcript::formats::shared::fields::{present, role_of};
+use crate::transcript::formats::shared::groups::after_thinking;
+use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
+use crate::transcript::message::{Call, Message};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -27,19 +31,22 @@ impl Format for Anthropic {
     fn about(&self) -> &'static str {
         "Messages API"
     }
+}
 
+impl MessageReader for Anthropic {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        if role(message).is_none()
+        // Parts and calls beside the content are not read.
+        if role_of(&ROLES, message).is_none()
             || message.get("content").is_none()
             || present(message, "parts").is_some()
             || present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
         {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
         let mut fit = Fit::Plain;
         for (block, kind) in block_types(message) {
-            let Some(kind) = kind.filter(|kind| !UNREAD_BLOCKS.iter().any(|unread| kind.is(unread))) else {
-                return Fit::Foreign;
+            let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
+                return Fit::Mismatch;
             };
             if is_call(kind) || is_result(kind) {
                 fit = Fit::Own("tool_use or tool_result blocks");
@@ -57,79 +64,37 @@ impl Format for Anthropic {
         fit
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         // A system message in front is what Chat Completions has, for models of all makers.
         let first = envelope.get("messages").and_then(|messages| messages.items().next());
         if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
-            return Claim::None;
+            return EnvelopeFit::Unknown;
         }
         // Nor has it functions for tools. A cut takes calls away, and what a request offers stays.
         let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
         if tools.any(|tool| tool.get("function").is_some()) {
-            return Claim::None;
+            return EnvelopeFit::Unknown;
         }
         let own = ["anthropic_version", "system", "stop_sequences"].iter().any(|key| envelope.get(key).is_some());
         let model = || envelope.get_text("model").is_some_and(|model| model.decode().starts_with("claude-"));
-        if own || model() { Claim::Likely } else { Claim::None }
+        if own || model() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        let (role, role_name) = role_and_name(message, role(message))?;
-        let mut calls = Vec::new();
-        let mut answers = Vec::new();
-        for (block, kind) in block_types(message) {
-            let Some(kind) = kind else { continue };
-            if is_call(kind) {
-                calls.push(Call {
-                    json: block,
-                    id: id(block.get("id")),
-                    name: block.get_text("name"),
-                    arguments: block.get("input").map_or(Arguments::Absent, Arguments::Value),
-                    place: CallPlace::Content,
-                });
-            } else if is_result(kind) {
-                answers.push(Answer { json: block, id: id(block.get("tool_use_id")) });
-            }
-        }
-        Ok(Message {
-            role,
-            content: content(message.get("content"), block),
-            calls: calls.into(),
-            answers: answers.into(),
-            rest: Rest::of_role(role_name),
-            ..Message::empty(json)
-        })
+        tool_use::message(message)
     }
+}
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, _place: &Place<'_, '_>) -> Vec<Value> {
+impl MessageWriter for Anthropic {
+    fn summary(&self, summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         vec![json!({"role": summary.role.name(), "content": summary.text})]
     }
 
-    fn bound_by_thinking(&self) -> bool {
-        true
-    }
-
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        bound_to_thoughts(messages)
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        // Messages of one speaker in a row are merged.
-        Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
-    }
-
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        // The server answers its own.
-        call.json.get_text("type").filter(|kind| kind.is("tool_use"))?;
-        Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))
+        tool_use::result(call, text)
     }
 
-    fn answering(&self) -> Option<Value> {
+    fn results_message(&self) -> Option<Value> {
         Some(json!({"role": "user", "content": [PARTS]}))
     }
 
@@ -138,40 +103,24 @@ impl Format for Anthropic {
     }
 }
 
-fn role(message: &Object<'_>) -> Option<Role> {
-    let role = message.get_text("role")?;
-    [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)]
-        .into_iter()
-        .find(|(name, _)| role.is(name))
-        .map(|(_, role)| role)
+impl OrderRules for Anthropic {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        // Messages of one speaker in a row are merged.
+        Order { results_first: true, user_first: true, lenient: true, ..Order::of(Results::Grouped) }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        after_thinking(messages)
+    }
+
+    fn groups_by_thinking(&self) -> bool {
+        true
+    }
 }
 
 /// Whether a thinking block has a signature: other providers (Cohere) write the same block without one.
 fn is_signed(block: Json<'_>) -> bool {
     block.get_text("signature").is_some()
-}
-
-fn is_call(kind: Text<'_>) -> bool {
-    ["tool_use", "server_tool_use", "mcp_tool_use"].iter().any(|name| kind.is(name))
-}
-
-/// `tool_result`, `mcp_tool_result` and the results of server tools (`web_search_tool_result`, …).
-fn is_result(kind: Text<'_>) -> bool {
-    kind.decode().ends_with("tool_result")
-}
-
-fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
-    if is_call(kind) {
-        PartKind::Call
-    } else if is_result(kind) {
-        PartKind::Result(result_content(json))
-    } else {
-        common_block(json, kind)
-    }
-}
-
-fn result_content(json: Json<'_>) -> Content<'_> {
-    content(json.get("content"), common_block)
 }
 
 #[cfg(test)]

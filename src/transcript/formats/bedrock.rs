@@ -7,34 +7,22 @@
 use serde_json::{Value, json};
 
 use crate::transcript::foreign;
-use crate::transcript::formats::{
-    Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, bound_to_thoughts, id, said,
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
+use crate::transcript::formats::shared::blocks::{KEYS, has_key, output_text};
+use crate::transcript::formats::shared::fields::{begins_with, id, role_of};
+use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct Bedrock;
 
-/// What a block can be.
-pub(super) const BLOCKS: [&str; 13] = [
-    "text",
-    "toolUse",
-    "toolResult",
-    "image",
-    "document",
-    "video",
-    "audio",
-    "reasoningContent",
-    "cachePoint",
-    "guardContent",
-    "citationsContent",
-    "searchResult",
-    "json",
-];
+const ROLES: [(&str, Role); 2] = [("user", Role::User), ("assistant", Role::Assistant)];
 
 impl Format for Bedrock {
     fn name(&self) -> &'static str {
@@ -44,23 +32,25 @@ impl Format for Bedrock {
     fn about(&self) -> &'static str {
         "messages as Bedrock's Converse takes them"
     }
+}
 
+impl MessageReader for Bedrock {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let content = message.get("content").filter(|content| content.kind() == Kind::Array);
-        let (Some(content), Some(_)) = (content, role(message)) else { return Fit::Foreign };
+        let (Some(content), Some(_)) = (content, role_of(&ROLES, message)) else { return Fit::Mismatch };
         let mut blocks = content.items().peekable();
         if blocks.peek().is_none() {
             Fit::Plain
-        } else if blocks.all(is_block) {
+        } else if blocks.all(|block| block.get("type").is_none() && has_key(block)) {
             Fit::Own("blocks that have no type")
         } else {
-            Fit::Foreign
+            Fit::Mismatch
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let own = ["toolConfig", "inferenceConfig"].iter().any(|key| envelope.get(key).is_some());
-        if own { Claim::Likely } else { Claim::None }
+        if own { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -74,36 +64,22 @@ impl Format for Bedrock {
         let blocks: Vec<Json<'a>> = blocks.items().collect();
         let all = |key| blocks.iter().filter_map(move |block| Some((*block, block.get(key)?)));
         Ok(Message {
-            role: role(message).unwrap_or(Role::Other),
+            role: role_of(&ROLES, message).unwrap_or(Role::Other),
             calls: all("toolUse").map(call).collect(),
             answers: all("toolResult")
                 .map(|(block, result)| Answer { json: block, id: id(result.get("toolUseId")) })
                 .collect(),
             content: parts(blocks.into_iter()),
-            rest: Rest::of_role(message.get_text("role").filter(|_| role(message).is_none())),
+            rest: Rest::of_role(message.get_text("role").filter(|_| role_of(&ROLES, message).is_none())),
             ..Message::empty(json)
         })
     }
+}
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn bound_by_thinking(&self) -> bool {
-        true
-    }
-
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        bound_to_thoughts(messages)
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+impl MessageWriter for Bedrock {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let content = json!([{"text": summary.text}]);
-        vec![match begins_with("content", place.neighbour()) {
+        vec![match begins_with("content", at.neighbour()) {
             true => json!({"content": content, "role": summary.role.name()}),
             false => json!({"role": summary.role.name(), "content": content}),
         }]
@@ -114,21 +90,23 @@ impl Format for Bedrock {
         Some(json!({"toolResult": {"toolUseId": call.id?.decode(), "content": content, "status": "error"}}))
     }
 
-    fn answering(&self) -> Option<Value> {
+    fn results_message(&self) -> Option<Value> {
         Some(json!({"role": "user", "content": [PARTS]}))
     }
 }
 
-fn role(message: &Object<'_>) -> Option<Role> {
-    let role = message.get_text("role")?;
-    [("user", Role::User), ("assistant", Role::Assistant)]
-        .into_iter()
-        .find(|(name, _)| role.is(name))
-        .map(|(_, role)| role)
-}
+impl OrderRules for Bedrock {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
+    }
 
-fn is_block(block: Json<'_>) -> bool {
-    block.get("type").is_none() && BLOCKS.iter().any(|key| block.get(key).is_some())
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        after_thinking(messages)
+    }
+
+    fn groups_by_thinking(&self) -> bool {
+        true
+    }
 }
 
 fn call<'a>((block, json): (Json<'a>, Json<'a>)) -> Call<'a> {
@@ -146,7 +124,7 @@ fn parts<'a>(blocks: impl Iterator<Item = Json<'a>>) -> Content<'a> {
 }
 
 fn block(json: Json<'_>) -> PartKind<'_> {
-    let Some((key, value)) = BLOCKS.iter().find_map(|key| Some((*key, json.get(key)?))) else {
+    let Some((key, value)) = KEYS.iter().find_map(|key| Some((*key, json.get(key)?))) else {
         return foreign::part(json);
     };
     match key {
@@ -164,8 +142,8 @@ fn block(json: Json<'_>) -> PartKind<'_> {
         "guardContent" => {
             value.at(&["text", "text"]).and_then(|text| text.text()).map_or(PartKind::Other, PartKind::Text)
         }
-        "citationsContent" => value.get("content").map_or(PartKind::Other, said),
-        "json" | "searchResult" => said(value),
+        "citationsContent" => value.get("content").map_or(PartKind::Other, output_text),
+        "json" | "searchResult" => output_text(value),
         _ => PartKind::Other,
     }
 }

@@ -11,15 +11,18 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value, json};
 
 use crate::transcript::foreign;
-use crate::transcript::formats::anthropic::Anthropic;
-use crate::transcript::formats::links::{Keys, Links, uuid};
-use crate::transcript::formats::{
-    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, runs,
+use crate::transcript::format::{
+    EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
+    SummaryMessage, SummaryPosition, Transcript,
 };
+use crate::transcript::formats::shared::fields::copied;
+use crate::transcript::formats::shared::groups::of_one_answer;
+use crate::transcript::formats::shared::links::{Keys, Links, uuid};
+use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Call, Content, Message, Part};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
-use crate::transcript::{Bound, Call, Content, Message, Part, Transcript};
 
 /// The format's row.
 #[derive(Debug)]
@@ -51,30 +54,32 @@ impl Format for ClaudeCode {
     fn about(&self) -> &'static str {
         "sessions of Claude Code, and its stream-json"
     }
+}
 
+impl MessageReader for ClaudeCode {
     fn fit(&self, message: &Object<'_>) -> Fit {
         // A stray value is no line, and stays where it is.
         if message.json.kind() != Kind::Object {
-            return Fit::Aside;
+            return Fit::Neutral;
         }
         match message.get_text("type") {
             Some(kind) if is_speaker(kind) => match message.get("message") {
                 Some(inner) if inner.get("content").is_some() => Fit::Own("a message in a line of a session"),
-                None if is_of_session(message) => Fit::Aside,
-                _ => Fit::Foreign,
+                None if is_of_session(message) => Fit::Neutral,
+                _ => Fit::Mismatch,
             },
-            Some(_) if is_foreign(message) => Fit::Foreign,
-            Some(_) if message.get("role").is_none() || message.get("content").is_none() => Fit::Aside,
-            None if is_of_session(message) => Fit::Aside,
-            _ => Fit::Foreign,
+            Some(_) if is_foreign(message) => Fit::Mismatch,
+            Some(_) if message.get("role").is_none() || message.get("content").is_none() => Fit::Neutral,
+            None if is_of_session(message) => Fit::Neutral,
+            _ => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
-        if envelope.get("loglines").is_some() { Claim::Likely } else { Claim::None }
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        if envelope.get("loglines").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let speaks = |line: &Object<'_>| {
             line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some() || is_foreign(line)
@@ -93,23 +98,23 @@ impl Format for ClaudeCode {
         let entry = |(index, line): (usize, &Object<'_>)| {
             let is_linked = line.get("uuid").is_some() || line.get("parentUuid").is_some();
             let of = line.get_text("messageId").and_then(|id| by_id.get(&id.decode())).copied();
-            Entry::Note(match of {
-                _ if index < cut && is_linked => Bound::Spent,
-                Some(of) if of < cut => Bound::Spent,
-                Some(of) => Bound::To(of),
-                None if ends_all(line) => Bound::Spent,
-                None if index >= cut && taken_back[index - cut] => Bound::Spent,
+            EntryKind::Note(match of {
+                _ if index < cut && is_linked => Retention::Obsolete,
+                Some(of) if of < cut => Retention::Obsolete,
+                Some(of) => Retention::With(of),
+                None if ends_all(line) => Retention::Obsolete,
+                None if index >= cut && taken_back[index - cut] => Retention::Obsolete,
                 None if index >= cut && speaks(line) && (all_aside || !is_sidechain(line)) => {
                     any = true;
-                    return Entry::Message;
+                    return EntryKind::Message;
                 }
                 // What hooks said before the first message, which names it.
-                None if is_linked && !any && line.get("parentUuid").is_some() => Bound::Spent,
+                None if is_linked && !any && line.get("parentUuid").is_some() => Retention::Obsolete,
                 None if is_linked || line.get("snapshot").is_some() || line.get("session_id").is_some() => {
-                    Bound::Previous
+                    Retention::WithPrevious
                 }
                 // A title, the mode, a queue: about the whole session.
-                None => Bound::Stays,
+                None => Retention::Always,
             })
         };
         lines.iter().enumerate().map(entry).collect()
@@ -123,26 +128,12 @@ impl Format for ClaudeCode {
             }
             return Err("is no line with a message".to_owned());
         };
-        let read = Anthropic.message(&Object::of(inner))?;
+        let read = tool_use::message(&Object::of(inner))?;
         Ok(Message { json: message.json, earlier: is_true(message, "isCompactSummary"), ..read })
     }
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        runs(messages, |message| message.json.at(&["message", "id"])?.text())
-    }
-
-    fn summary_place(&self, transcript: &Transcript<'_>) -> SummaryPlace {
-        // What stands before a boundary is not loaded.
-        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());
-        if is_linked { SummaryPlace::First } else { SummaryPlace::BehindPinned }
-    }
-
-    fn grows(&self) -> bool {
+    fn is_append_only(&self) -> bool {
         true
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
@@ -151,26 +142,30 @@ impl Format for ClaudeCode {
         let kept = boundary.json.at(&["compactMetadata", "preservedSegment"])?;
         (!kept.is_falsy()).then(|| "its last compaction kept messages that stand before it".to_owned())
     }
+}
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
+impl MessageWriter for ClaudeCode {
+    fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
+        // What stands before a boundary is not loaded.
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());
+        if is_linked { SummaryPosition::First } else { SummaryPosition::AfterPinned }
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let message = json!({"role": "user", "content": summary.text});
-        let Some(neighbour) = place.neighbour() else { return vec![json!({"type": "user", "message": message})] };
+        let Some(neighbour) = at.neighbour() else { return vec![json!({"type": "user", "message": message})] };
         let line = Line { neighbour };
         let new = uuid(&[summary.text, neighbour.raw()]);
         if neighbour.get("parentUuid").is_none() {
             let id = neighbour.get("uuid").is_some().then_some(new);
             return vec![line.user(message, id, Map::new())];
         }
-        let links = Links::of(place, KEYS);
+        let links = Links::of(at, KEYS);
         let id = links.end_of_the_walk().map_or(new, Cow::into_owned);
         let boundary = uuid(&["boundary", &id]);
         let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
         let mut lines = vec![
-            line.boundary(&boundary, place),
+            line.boundary(&boundary, at),
             linked(Some(&boundary), line.user(message, Some(id.clone()), members(marks))),
         ];
         let mut bridged = HashSet::from([Cow::from(id.clone())]);
@@ -179,13 +174,8 @@ impl Format for ClaudeCode {
         lines
     }
 
-    fn bridge(&self, entry: Json<'_>) -> Option<Value> {
-        let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
-        Some(linked(parent.as_deref(), Line { neighbour: entry }.aside(&id.decode())))
-    }
-
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        let result = Anthropic.result(call, calling, text)?;
+        let result = tool_use::result(call, text)?;
         let id = calling.json.get_text("uuid");
         let new = id.map(|id| uuid(&["result", &id.decode(), call.json.raw()]));
         let line = Line { neighbour: calling.json }.user(json!({"role": "user", "content": [result]}), new, Map::new());
@@ -193,6 +183,21 @@ impl Format for ClaudeCode {
             Some(id) if calling.json.get("parentUuid").is_some() => linked(Some(&id.decode()), line),
             _ => line,
         })
+    }
+
+    fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
+        Some(linked(parent.as_deref(), Line { neighbour: entry }.aside(&id.decode())))
+    }
+}
+
+impl OrderRules for ClaudeCode {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        of_one_answer(messages, |message| message.json.at(&["message", "id"])?.text())
     }
 }
 
@@ -274,8 +279,8 @@ impl Line<'_> {
         Value::Object(line)
     }
 
-    fn boundary(&self, id: &str, place: &Place<'_, '_>) -> Value {
-        let last = place.cutoff.checked_sub(1).and_then(|last| place.transcript.messages[last].json.get("uuid"));
+    fn boundary(&self, id: &str, at: &InsertionPoint<'_, '_>) -> Value {
+        let last = at.cutoff.checked_sub(1).and_then(|last| at.transcript.messages[last].json.get("uuid"));
         let mut line = members(json!({"parentUuid": null, "logicalParentUuid": last.map_or(Value::Null, copied)}));
         line.extend(self.system(id, "compact_boundary", "Conversation compacted"));
         line.insert("compactMetadata".to_owned(), json!({"trigger": "manual"}));
@@ -319,6 +324,7 @@ fn members(value: Value) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::format::SummaryRole;
     use crate::transcript::framing::tests::read;
 
     fn line(id: u8, parent: u8, rest: &str) -> String {
@@ -339,7 +345,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         let gone: Vec<usize> = gone.iter().map(|index| transcript.messages[*index].span().start).collect();
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        ClaudeCode.summary(&summary, &Place { transcript, cutoff, gone: &|| gone.clone() })
+        ClaudeCode.summary(&summary, &InsertionPoint { transcript, cutoff, removed: &|| gone.clone() })
     }
 
     #[test]
@@ -387,9 +393,9 @@ mod tests {
         let document = read(Box::leak((source.clone() + &again).into_boxed_str()), None, None).expect("a transcript");
         let texts = document.transcripts[0].messages.iter().map(|message| message.content.texts()[0].decode());
         assert_eq!(texts.collect::<Vec<_>>(), ["summary", "kept", "behind it"], "a line that was written twice");
-        let bounds: Vec<Bound> = transcript.notes.iter().map(|note| note.bound).collect();
-        let spent = Bound::Spent;
-        assert_eq!(bounds, [spent, spent, spent, spent, spent, Bound::Previous, Bound::Stays]);
+        let bounds: Vec<Retention> = transcript.notes.iter().map(|note| note.retention).collect();
+        let spent = Retention::Obsolete;
+        assert_eq!(bounds, [spent, spent, spent, spent, spent, Retention::WithPrevious, Retention::Always]);
     }
 
     #[test]

@@ -11,11 +11,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::transcript::formats::items::{self, Item};
-use crate::transcript::formats::{Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, present};
+use crate::transcript::format::{
+    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+};
+use crate::transcript::formats::shared::fields::{copied, present};
+use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Call, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{Bound, Call, Content, Message, Part, PartKind, Role, Transcript};
 
 /// The format's row.
 #[derive(Debug)]
@@ -49,22 +52,20 @@ impl Format for Codex {
     fn about(&self) -> &'static str {
         "session files of Codex, ~/.codex/sessions/…/rollout-*.jsonl"
     }
+}
 
+impl MessageReader for Codex {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match line(message) {
-            Some(Line::Other) => Fit::Aside,
+            Some(Line::Other) => Fit::Neutral,
             Some(Line::Meta) if message.get("payload").is_none() => Fit::Own("the first line of a session"),
-            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Aside,
+            Some(Line::Item(json, Some(_))) if json.span() == message.json.span() => Fit::Neutral,
             Some(_) => Fit::Own("the type and payload of a session's line"),
-            None => Fit::Foreign,
+            None => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let mut replay = Replay::default();
         values.for_each(|value| replay.add(value));
         replay.entries
@@ -88,35 +89,17 @@ impl Format for Codex {
         }
     }
 
-    fn bound_by_thinking(&self) -> bool {
+    fn is_append_only(&self) -> bool {
         true
     }
+}
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        items::bonds(messages.iter().map(|message| payload(message.json)))
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
-    }
-
-    fn grows(&self) -> bool {
-        true
-    }
-
-    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
-        items::misfits(transcript.messages.iter().map(|message| payload(message.json)))
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+impl MessageWriter for Codex {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let item = items::summary(summary);
         // The last message that goes has a time and a number that are free.
-        let messages = &place.transcript.messages;
-        let gone = (place.gone)();
+        let messages = &at.transcript.messages;
+        let gone = (at.removed)();
         let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
         let before = messages.iter().rfind(is_gone).or(messages.last());
         let Some(line) = before.map(|message| message.json).filter(|line| line.get("payload").is_some()) else {
@@ -142,6 +125,24 @@ impl Format for Codex {
         let item = items::result(&Call { json: payload(calling.json), ..call.clone() }, text)?;
         let Some(timestamp) = calling.json.get_text("timestamp") else { return Some(item) };
         Some(serde_json::json!({"timestamp": timestamp.decode(), "type": "response_item", "payload": item}))
+    }
+}
+
+impl OrderRules for Codex {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::groups(messages.iter().map(|message| payload(message.json)))
+    }
+
+    fn groups_by_thinking(&self) -> bool {
+        true
+    }
+
+    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
+        items::violations(messages.iter().map(|message| payload(message.json)))
     }
 }
 
@@ -212,7 +213,7 @@ fn said<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
 /// What becomes of the lines of a session when it is resumed.
 #[derive(Default)]
 struct Replay {
-    entries: Vec<Entry>,
+    entries: Vec<EntryKind>,
     /// The lines that are messages at this point.
     live: Vec<usize>,
     /// Which of the live lines begin a turn of the user's.
@@ -227,28 +228,28 @@ impl Replay {
     fn add(&mut self, value: Json<'_>) {
         let object = Object::of(value);
         let entry = match line(&object) {
-            Some(Line::Meta) => Entry::Note(Bound::Stays),
-            Some(Line::Item(_, None)) => Entry::Note(Bound::Previous),
+            Some(Line::Meta) => EntryKind::Note(Retention::Always),
+            Some(Line::Item(_, None)) => EntryKind::Note(Retention::WithPrevious),
             Some(Line::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
                 if read.as_ref().is_ok_and(is_injected) {
                     // A compaction that names no messages leaves it, since the replay writes it anew.
                     self.injected.push(self.entries.len());
-                    self.entries.push(Entry::Message);
+                    self.entries.push(EntryKind::Message);
                     return;
                 }
                 if read.is_ok_and(|item| item.role == Role::User) {
                     self.turns.push(self.live.len());
                 }
-                Entry::Message
+                EntryKind::Message
             }
-            Some(Line::Item(..)) | None => Entry::Message,
+            Some(Line::Item(..)) | None => EntryKind::Message,
             Some(Line::Compacted(payload)) => self.compacted(payload),
-            Some(Line::Context) => Entry::Note(Bound::State("turn_context")),
+            Some(Line::Context) => EntryKind::Note(Retention::Latest("turn_context")),
             Some(Line::Event(event)) => self.event(event),
-            Some(Line::Other) => Entry::Note(Bound::Stays),
+            Some(Line::Other) => EntryKind::Note(Retention::Always),
         };
-        if entry == Entry::Message {
+        if entry == EntryKind::Message {
             self.live.push(self.entries.len());
         }
         self.entries.push(entry);
@@ -258,17 +259,17 @@ impl Replay {
     fn spend(&mut self, from: usize, except: &[usize]) {
         for place in self.live.drain(from..) {
             if except.binary_search(&place).is_err() {
-                self.entries[place] = Entry::Note(Bound::Spent);
+                self.entries[place] = EntryKind::Note(Retention::Obsolete);
             }
         }
     }
 
-    fn compacted(&mut self, payload: Json<'_>) -> Entry {
+    fn compacted(&mut self, payload: Json<'_>) -> EntryKind {
         let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == Kind::Array);
         if is_whole {
             self.spend(0, &[]);
             self.turns.clear();
-            self.injected.drain(..).for_each(|place| self.entries[place] = Entry::Note(Bound::Spent));
+            self.injected.drain(..).for_each(|place| self.entries[place] = EntryKind::Note(Retention::Obsolete));
         } else {
             let users: Vec<usize> = self.turns[self.settled..].iter().map(|&turn| self.live[turn]).collect();
             self.spend(self.settled, &users);
@@ -277,15 +278,15 @@ impl Replay {
             self.turns.extend(self.settled..self.live.len());
         }
         self.settled = self.live.len();
-        Entry::Message
+        EntryKind::Message
     }
 
     /// A rollback goes with what it takes back: alone it would take back more.
-    fn event(&mut self, event: Json<'_>) -> Entry {
+    fn event(&mut self, event: Json<'_>) -> EntryKind {
         let is_rollback = event.get_text("type").is_some_and(|kind| kind.is("thread_rolled_back"));
         let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
         let Some(turns) = turns.filter(|turns| is_rollback && *turns > 0) else {
-            return Entry::Note(Bound::Previous);
+            return EntryKind::Note(Retention::WithPrevious);
         };
         let first = self.turns.len().saturating_sub(turns);
         if let Some(&from) = self.turns.get(first) {
@@ -293,14 +294,15 @@ impl Replay {
             self.turns.truncate(first);
             self.settled = self.settled.min(from);
         }
-        Entry::Note(Bound::Spent)
+        EntryKind::Note(Retention::Obsolete)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::transcript::format::SummaryRole;
+    use crate::transcript::format::Transcript;
     use crate::transcript::framing::tests::read;
 
     fn line(kind: &str, payload: &str) -> String {
@@ -344,8 +346,16 @@ mod tests {
         with(&lines, |transcript| {
             assert_eq!(told(transcript), ["<environment_context>x", "u", "a"]);
             assert_eq!(transcript.messages[0].role, Role::Developer);
-            let bounds: Vec<Bound> = transcript.notes.iter().map(|note| note.bound).collect();
-            assert_eq!(bounds, [Bound::Stays, Bound::Previous, Bound::State("turn_context"), Bound::Previous]);
+            let bounds: Vec<Retention> = transcript.notes.iter().map(|note| note.retention).collect();
+            assert_eq!(
+                bounds,
+                [
+                    Retention::Always,
+                    Retention::WithPrevious,
+                    Retention::Latest("turn_context"),
+                    Retention::WithPrevious
+                ]
+            );
         });
     }
 
@@ -379,7 +389,7 @@ mod tests {
         ];
         with(&lines, |transcript| {
             assert_eq!(told(transcript), ["u", "a", "w"]);
-            let spent = transcript.notes.iter().filter(|note| note.bound == Bound::Spent).count();
+            let spent = transcript.notes.iter().filter(|note| note.retention == Retention::Obsolete).count();
             assert_eq!(spent, 3);
         });
     }
@@ -394,7 +404,7 @@ mod tests {
         with(&[first, item("user"), state, item("assistant")], |transcript| {
             assert_eq!((transcript.messages.len(), transcript.notes.len()), (2, 2));
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
+            let written = Codex.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new });
             assert_eq!(written[0].to_string(), item("user").replace(r#""t""#, r#""s""#));
         });
     }
@@ -405,7 +415,7 @@ mod tests {
         let numbered: Vec<String> = lines.iter().map(|line| line.replace(r#"Z","#, r#"Z","ordinal":7,"#)).collect();
         with(&numbered, |transcript| {
             let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-            let written = Codex.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new });
+            let written = Codex.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new });
             assert_eq!(written[0].to_string(), numbered[1].replace(r#""u""#, r#""s""#));
         });
     }

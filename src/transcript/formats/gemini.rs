@@ -6,30 +6,19 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::foreign;
-use crate::transcript::formats::{
-    Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, begins_with, id, present, said,
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+    SummaryRole,
 };
+use crate::transcript::formats::shared::fields::{begins_with, id, present, role_in};
+use crate::transcript::formats::shared::parts::{held, is_part, part};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, Rest, Role};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct Gemini;
-
-/// What a part can hold, as REST spells it.
-const KEYS: [&str; 9] = [
-    "text",
-    "functionCall",
-    "functionResponse",
-    "inlineData",
-    "fileData",
-    "executableCode",
-    "codeExecutionResult",
-    "toolCall",
-    "toolResponse",
-];
 
 impl Format for Gemini {
     fn name(&self) -> &'static str {
@@ -39,27 +28,25 @@ impl Format for Gemini {
     fn about(&self) -> &'static str {
         "contents of parts, as generateContent takes them"
     }
+}
 
+impl MessageReader for Gemini {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(parts) = parts(message) else {
             // A model that said nothing has no parts, and then its role says whose it is.
             let silent = present(message, "parts").is_none() && present(message, "content").is_none();
             let is_model = message.get_text("role").is_some_and(|role| role.is("model"));
-            return if silent && is_model { Fit::Plain } else { Fit::Foreign };
-        };
-        let known = |part: Json<'_>| {
-            ["type", "kind"].iter().all(|key| part.get(key).is_none())
-                && KEYS.iter().chain(&["thoughtSignature"]).any(|key| held(part, key).is_some())
+            return if silent && is_model { Fit::Plain } else { Fit::Mismatch };
         };
         match role(message) {
             Some(_) if parts.items().next().is_none() => Fit::Plain,
-            Some(_) if parts.items().all(known) => Fit::Own("parts"),
-            _ => Fit::Foreign,
+            Some(_) if parts.items().all(is_part) => Fit::Own("parts"),
+            _ => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
-        if envelope.get("contents").is_some() { Claim::Likely } else { Claim::None }
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        if envelope.get("contents").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -82,20 +69,14 @@ impl Format for Gemini {
             ..Message::empty(json)
         })
     }
+}
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, calls_after_user: true, lenient: true, ..Order::of(Results::Grouped) }
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+impl MessageWriter for Gemini {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
         let parts = json!([{"text": summary.text}]);
         // The order of the keys is the neighbour's.
-        let parts_first = begins_with("parts", place.neighbour());
+        let parts_first = begins_with("parts", at.neighbour());
         let message =
             if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };
         vec![message]
@@ -109,8 +90,14 @@ impl Format for Gemini {
         Some(json!({"functionResponse": response}))
     }
 
-    fn answering(&self) -> Option<Value> {
+    fn results_message(&self) -> Option<Value> {
         Some(json!({"role": "user", "parts": [PARTS]}))
+    }
+}
+
+impl OrderRules for Gemini {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order { user_first: true, calls_after_user: true, lenient: true, ..Order::of(Results::Grouped) }
     }
 }
 
@@ -121,20 +108,7 @@ fn parts<'a>(message: &Object<'a>) -> Option<Json<'a>> {
 fn role(message: &Object<'_>) -> Option<Role> {
     let Some(role) = present(message, "role") else { return Some(Role::User) };
     let role = role.text()?;
-    [("user", Role::User), ("function", Role::User), ("model", Role::Assistant)]
-        .into_iter()
-        .find(|(name, _)| role.is(name))
-        .map(|(_, role)| role)
-}
-
-/// The member that REST calls `key` and Python the same with underscores; Python writes null for what is not there.
-fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
-    let value = |key: &str| part.get(key).filter(|value| value.kind() != Kind::Null);
-    value(key).or_else(|| {
-        let with_underscores =
-            key.chars().flat_map(|c| [c.is_ascii_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
-        value(&with_underscores.flatten().collect::<String>())
-    })
+    role_in(&[("user", Role::User), ("function", Role::User), ("model", Role::Assistant)], role)
 }
 
 fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
@@ -144,37 +118,6 @@ fn call<'a>((part, json): (Json<'a>, Json<'a>)) -> Call<'a> {
         name: json.get_text("name"),
         arguments: json.get("args").map_or(Arguments::Absent, Arguments::Value),
         place: CallPlace::Content,
-    }
-}
-
-pub(super) fn part(json: Json<'_>) -> PartKind<'_> {
-    if let Some(text) = json.get_text("text") {
-        let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
-        return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };
-    }
-    if held(json, "functionCall").is_some() {
-        return PartKind::Call;
-    }
-    if let Some(answer) = held(json, "functionResponse") {
-        let response = held(answer, "response").map(|json| Part { json, kind: said(json) });
-        let media = held(answer, "parts").into_iter().flat_map(|parts| parts.items());
-        let parts = response.into_iter().chain(media.map(|json| Part { json, kind: part(json) }));
-        return PartKind::Result(Content::of_parts(parts.collect()));
-    }
-    // The address of a file is short, and what a model may need to find it again.
-    if let Some(address) = held(json, "fileData").and_then(|file| held(file, "fileUri")).and_then(|uri| uri.text()) {
-        return PartKind::Text(address);
-    }
-    let data = held(json, "inlineData").or_else(|| held(json, "fileData"));
-    match data.map(|data| held(data, "mimeType").and_then(|kind| kind.text())) {
-        Some(Some(kind)) if kind.decode().starts_with("image/") => PartKind::Image,
-        Some(_) => PartKind::Media,
-        // Code that the model ran, calls that the server answered: theirs to be read, whatever their fields.
-        None => match KEYS.iter().find_map(|key| held(json, key)) {
-            Some(value) => said(value),
-            None if held(json, "thoughtSignature").is_some() => PartKind::Other,
-            None => foreign::part(json),
-        },
     }
 }
 
@@ -234,7 +177,7 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |neighbour: &str| {
             let document = read(neighbour, None, None).expect("a transcript");
-            let place = Place { transcript: &document.transcripts[0], cutoff: 0, gone: &Vec::new };
+            let place = InsertionPoint { transcript: &document.transcripts[0], cutoff: 0, removed: &Vec::new };
             Gemini.summary(&summary, &place)[0].to_string()
         };
         assert_eq!(written(r#"[{"parts":[{"text":"u"}],"role":"user"}]"#), r#"{"parts":[{"text":"s"}],"role":"user"}"#);

@@ -9,16 +9,18 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::links::uuid;
-use crate::transcript::formats::{
-    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryRole, copied, gemini, id, present,
+use crate::transcript::format::{
+    EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
+    SummaryMessage, Transcript,
 };
+use crate::transcript::formats::shared::blocks::output_text;
+use crate::transcript::formats::shared::fields::{copied, id, present, role_in};
+use crate::transcript::formats::shared::links::uuid;
+use crate::transcript::formats::shared::parts;
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
-use crate::transcript::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
-};
 
 /// The format's row.
 #[derive(Debug)]
@@ -32,39 +34,41 @@ impl Format for GeminiCli {
     fn about(&self) -> &'static str {
         "sessions of Gemini CLI"
     }
+}
 
+impl MessageReader for GeminiCli {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.json.kind() != Kind::Object {
-            return Fit::Aside;
+            return Fit::Neutral;
         }
         let Some(kind) = message.get_text("type") else {
             let aside = ["$set", "$rewindTo", "projectHash"].iter().any(|key| message.get(key).is_some());
-            return if aside { Fit::Aside } else { Fit::Foreign };
+            return if aside { Fit::Neutral } else { Fit::Mismatch };
         };
         let has = |key| message.get(key).is_some();
         if !has("content") || !has("id") || !has("timestamp") || has("role") || has("message") {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
         match role(kind) {
             Some(_) => Fit::Own("a message of a session"),
-            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => Fit::Aside,
-            None => Fit::Foreign,
+            None if ["info", "error", "warning"].iter().any(|name| kind.is(name)) => Fit::Neutral,
+            None => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let is_session = ["sessionId", "projectHash", "messages"].iter().all(|key| envelope.get(key).is_some());
-        if is_session { Claim::Sure } else { Claim::None }
+        if is_session { EnvelopeFit::Sure } else { EnvelopeFit::Unknown }
     }
 
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let records: Vec<Object<'_>> = values.map(Object::of).collect();
-        let mut entries: Vec<Entry> = records.iter().map(entry).collect();
+        let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
         // The records that count, in the order they are played back; each with the last of its id.
         let mut live: Vec<usize> = Vec::new();
         let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
-        let spend = |entries: &mut Vec<Entry>, indices: &[usize]| {
-            indices.iter().for_each(|index| entries[*index] = Entry::Note(Bound::Spent));
+        let spend = |entries: &mut Vec<EntryKind>, indices: &[usize]| {
+            indices.iter().for_each(|index| entries[*index] = EntryKind::Note(Retention::Obsolete));
         };
         for (index, record) in records.iter().enumerate() {
             if let Some(target) = record.get_text("$rewindTo") {
@@ -120,13 +124,8 @@ impl Format for GeminiCli {
         })
     }
 
-    fn grows(&self) -> bool {
+    fn is_append_only(&self) -> bool {
         true
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        // A call holds its result, and one that was cancelled has none.
-        Order::of(Results::Unchecked)
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
@@ -157,13 +156,11 @@ impl Format for GeminiCli {
             elsewhere.then(|| format!("the record `{id}` comes again behind another message"))
         })
     }
+}
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let neighbour = place.neighbour();
+impl MessageWriter for GeminiCli {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let neighbour = at.neighbour();
         let id = uuid(&[summary.text, neighbour.map_or("", |neighbour| neighbour.raw())]);
         let mut message = json!({"id": id});
         if let Some(time) = neighbour.and_then(|neighbour| neighbour.get("timestamp")) {
@@ -171,7 +168,7 @@ impl Format for GeminiCli {
         }
         message["type"] = json!("user");
         let of_user = |message: &&Message<'_>| message.role == Role::User;
-        let as_parts = place.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
+        let as_parts = at.transcript.messages.iter().rfind(of_user).and_then(|message| message.json.get("content"));
         message["content"] = match as_parts.map(|content| content.kind()) {
             Some(Kind::Array) => json!([{"text": summary.text}]),
             _ => json!(summary.text),
@@ -180,21 +177,25 @@ impl Format for GeminiCli {
     }
 }
 
+impl OrderRules for GeminiCli {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        // A call holds its result, and one that was cancelled has none.
+        Order::of(Results::Unchecked)
+    }
+}
+
 fn role(kind: Text<'_>) -> Option<Role> {
-    [("user", Role::User), ("gemini", Role::Assistant)]
-        .into_iter()
-        .find(|(name, _)| kind.is(name))
-        .map(|(_, role)| role)
+    role_in(&[("user", Role::User), ("gemini", Role::Assistant)], kind)
 }
 
 /// What a record is before others have their say.
-fn entry(record: &Object<'_>) -> Entry {
+fn entry(record: &Object<'_>) -> EntryKind {
     if record.get_text("type").and_then(role).is_some() {
-        return Entry::Message;
+        return EntryKind::Message;
     }
     let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));
     let passes = record.get("type").is_some() || record.get("$set").is_some_and(only_updated);
-    Entry::Note(if passes { Bound::Previous } else { Bound::Stays })
+    EntryKind::Note(if passes { Retention::WithPrevious } else { Retention::Always })
 }
 
 /// Content: a string, a part, or a list of both.
@@ -217,13 +218,13 @@ fn result(list: Json<'_>) -> Content<'_> {
 
 fn answer(json: Json<'_>) -> Part<'_> {
     match json.at(&["functionResponse", "response"]) {
-        Some(response) => Part { json: response, kind: crate::transcript::formats::said(response) },
+        Some(response) => Part { json: response, kind: output_text(response) },
         None => part(json),
     }
 }
 
 fn part(json: Json<'_>) -> Part<'_> {
-    Part { json, kind: json.text().map_or_else(|| gemini::part(json), PartKind::Text) }
+    Part { json, kind: json.text().map_or_else(|| parts::part(json), PartKind::Text) }
 }
 
 fn call(json: Json<'_>) -> Call<'_> {

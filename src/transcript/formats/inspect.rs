@@ -6,17 +6,22 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::{
-    Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, begins_with, block_types, common_block,
-    content, digest, id, present, role_and_name,
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
 };
+use crate::transcript::formats::shared::blocks;
+use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
+use crate::transcript::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct Inspect;
+
+const ROLES: [(&str, Role); 4] =
+    [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::Tool)];
 
 impl Format for Inspect {
     fn name(&self) -> &'static str {
@@ -26,48 +31,53 @@ impl Format for Inspect {
     fn about(&self) -> &'static str {
         "samples of Inspect's evaluation logs (JSON)"
     }
+}
 
+impl MessageReader for Inspect {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(role) = role(message) else { return Fit::Foreign };
+        let Some(role) = role_of(&ROLES, message) else { return Fit::Mismatch };
         let foreign = |kind: Option<Text<'_>>| {
-            kind.is_none_or(|kind| kind.is("tool_result") || UNREAD_BLOCKS.iter().any(|unread| kind.is(unread)))
+            kind.is_none_or(|kind| kind.is("tool_result") || blocks::UNREAD.iter().any(|unread| kind.is(unread)))
         };
         if message.get("content").is_none()
-            || ["parts", "function_call", "toolInvocations"].iter().any(|key| present(message, key).is_some())
+            || has_any(message, &["parts", "function_call", "toolInvocations"])
             || block_types(message).any(|(_, kind)| foreign(kind))
         {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
-        let mut calls =
-            message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(Object::of).peekable();
+        let mut calls = list(message, "tool_calls").map(Object::of).peekable();
         if calls.peek().is_some() {
             return if calls.all(|call| is_call(&call)) {
                 Fit::Own("calls whose function is a name")
             } else {
-                Fit::Foreign
+                Fit::Mismatch
             };
         }
         if role == Role::Tool && message.get_text("function").is_some() {
-            return Fit::Own("results that name their function");
+            return Fit::Variant("results that name their function");
         }
         match message.get_text("source") {
             Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),
             // Like many others; only what stands around them tells.
-            _ => Fit::Aside,
+            _ => Fit::Neutral,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let has = |key: &str| envelope.get(key).is_some();
         let is_logged = ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
         // Nothing that a cut could take away, so that the result is read as the log was. A sample without any of these is
         // told by its messages.
-        if has("messages") && has("epoch") && has("input") && is_logged { Claim::Sure } else { Claim::None }
+        if has("messages") && has("epoch") && has("input") && is_logged {
+            EnvelopeFit::Sure
+        } else {
+            EnvelopeFit::Unknown
+        }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        let (role, role_name) = role_and_name(message, role(message))?;
+        let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
         let is_summary = || json.at(&["metadata", "summary"]).is_some_and(|mark| !mark.is_falsy());
         Ok(Message {
             role,
@@ -82,13 +92,11 @@ impl Format for Inspect {
             ..Message::empty(json)
         })
     }
+}
 
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let neighbour = place.neighbour();
+impl MessageWriter for Inspect {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let neighbour = at.neighbour();
         let mut message = json!({});
         if let Some(json) = neighbour.filter(|neighbour| neighbour.get_text("id").is_some()) {
             // Ids of messages are 22 letters and digits.
@@ -119,16 +127,10 @@ impl Format for Inspect {
     }
 }
 
-fn role(message: &Object<'_>) -> Option<Role> {
-    let role = message.get_text("role")?;
-    [("system", Role::System), ("user", Role::User), ("assistant", Role::Assistant), ("tool", Role::Tool)]
-        .into_iter()
-        .find(|(name, _)| role.is(name))
-        .map(|(_, role)| role)
-}
+impl OrderRules for Inspect {}
 
-/// Whether the function of a call is its name, as it is here alone.
-pub(super) fn is_call(call: &Object<'_>) -> bool {
+/// Whether the function of a call is its name, as it is here.
+fn is_call(call: &Object<'_>) -> bool {
     call.get("function").is_some_and(|function| function.kind() == Kind::String)
 }
 
@@ -156,6 +158,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::format::SummaryRole;
     use crate::transcript::framing::tests::read;
 
     const MESSAGES: &str = r#"[
@@ -201,7 +204,7 @@ mod tests {
         let document = read(MESSAGES, None, None).expect("a transcript");
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |cutoff| {
-            let place = Place { transcript: &document.transcripts[0], cutoff, gone: &Vec::new };
+            let place = InsertionPoint { transcript: &document.transcripts[0], cutoff, removed: &Vec::new };
             Inspect.summary(&summary, &place)[0].clone()
         };
         assert_eq!(written(0)["id"].as_str().map(str::len), Some(22));

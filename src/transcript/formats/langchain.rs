@@ -7,13 +7,14 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::{
-    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, block_types, common_block, content, id, name,
-    present, provider, with_first,
+use crate::transcript::format::{
+    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
+use crate::transcript::formats::shared::fields::{id, name, present, provider, with_first};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -45,22 +46,20 @@ impl Format for LangChain {
     fn about(&self) -> &'static str {
         "messages_to_dict, model_dump and dumps of LangChain, LangGraph state and thread values"
     }
+}
 
+impl MessageReader for LangChain {
     fn fit(&self, message: &Object<'_>) -> Fit {
         // Lines of sessions may be called system, too.
         if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
         match encoding(message) {
             Some(encoding) if is_removal(message) || role_of(message, encoding).is_some() => {
                 Fit::Own("the type of its messages")
             }
-            _ => Fit::Foreign,
+            _ => Fit::Mismatch,
         }
-    }
-
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -91,12 +90,14 @@ impl Format for LangChain {
             ..Message::empty(json)
         })
     }
+}
 
+impl MessageWriter for LangChain {
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let (kind, class) = match summary.role {
             SummaryRole::User => ("human", "HumanMessage"),
             SummaryRole::System => ("system", "SystemMessage"),
@@ -114,7 +115,7 @@ impl Format for LangChain {
             fields["tool_calls"] = json!([]);
             fields["invalid_tool_calls"] = json!([]);
         }
-        vec![encoded(kind, class, fields, place.neighbour())]
+        vec![encoded(kind, class, fields, at.neighbour())]
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
@@ -126,7 +127,7 @@ impl Format for LangChain {
         Some(encoded("tool", "ToolMessage", fields, Some(calling.json)))
     }
 
-    fn copies<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
+    fn duplicates<'a>(&self, message: &Message<'a>, calls: &[usize]) -> Vec<Json<'a>> {
         let Some((_, fields)) = fields(&Object::of(message.json)) else { return Vec::new() };
         let calls: Vec<&Call<'a>> = calls.iter().map(|&index| &message.calls[index]).collect();
         let ids: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
@@ -164,6 +165,8 @@ impl Format for LangChain {
         }
     }
 }
+
+impl OrderRules for LangChain {}
 
 /// The fields of a new message, put where its neighbour has its own.
 fn encoded(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {

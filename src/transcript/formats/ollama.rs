@@ -6,18 +6,21 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::openai_chat::{ANTHROPIC_BLOCKS, OpenAiChat};
-use crate::transcript::formats::{
-    Claim, Fit, Format, Place, SummaryMessage, SummaryRole, UNREAD_BLOCKS, block_types, present,
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::blocks::{block_types, is_call_or_unread};
+use crate::transcript::formats::shared::chat;
+use crate::transcript::formats::shared::fields::{list, present};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Call, Content, Message, Part, PartKind};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::text::Text;
-use crate::transcript::{Call, Content, Message, Part, PartKind};
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct Ollama;
+
+const ROLES: [&str; 4] = ["system", "user", "assistant", "tool"];
 
 impl Format for Ollama {
     fn name(&self) -> &'static str {
@@ -27,25 +30,24 @@ impl Format for Ollama {
     fn about(&self) -> &'static str {
         "messages as Ollama's chat takes them"
     }
+}
 
+impl MessageReader for Ollama {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        let role = message.get_text("role");
-        let is_known =
-            ["system", "user", "assistant", "tool"].iter().any(|name| role.is_some_and(|role| role.is(name)));
-        // Ollama takes no list, but a list tells another format only by blocks that one has: where the envelope is
-        // Ollama's, it stays so when the list is cut away.
+        let is_known = message.get_text("role").is_some_and(|role| ROLES.iter().any(|name| role.is(name)));
+        // Ollama takes no list. A list of readable blocks is no evidence against the envelope all the same: what is left
+        // when the list is removed must be read as the same format.
         let is_read = message.get("content").is_none_or(|content| content.kind() != Kind::Object)
-            && !block_types(message).any(|(_, kind)| kind.is_some_and(is_of_another_format));
+            && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
         if !is_known || !is_read {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
-        let mut calls =
-            message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(Object::of).peekable();
+        let mut calls = list(message, "tool_calls").map(Object::of).peekable();
         if calls.peek().is_some() {
             return if calls.all(|call| is_call(&call)) {
                 Fit::Own("calls whose arguments are an object")
             } else {
-                Fit::Foreign
+                Fit::Mismatch
             };
         }
         if names_tool(message) {
@@ -54,17 +56,17 @@ impl Format for Ollama {
         if images(message).next().is_some() {
             return Fit::Own("images");
         }
-        // Like many others; only the other messages tell, and what stands around them.
-        Fit::Aside
+        // Many formats write such messages: the others decide, and the envelope.
+        Fit::Neutral
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let own = ["keep_alive", "options", "think"].iter().any(|key| envelope.get(key).is_some());
-        if own && envelope.get("messages").is_some() { Claim::Likely } else { Claim::None }
+        if own && envelope.get("messages").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let mut read = OpenAiChat.message(message)?;
+        let mut read = chat::message(message)?;
         let mut beside: Vec<Part<'a>> = Vec::new();
         if let Some(json) = message.get("thinking")
             && let Some(thought) = json.text().filter(|thought| !thought.is_empty())
@@ -85,16 +87,14 @@ impl Format for Ollama {
         }
         Ok(read)
     }
+}
 
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Unchecked)
-    }
-
+impl MessageWriter for Ollama {
     fn summary_roles(&self) -> &'static [SummaryRole] {
-        OpenAiChat.summary_roles()
+        chat::SUMMARY_ROLES
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, _place: &Place<'_, '_>) -> Vec<Value> {
+    fn summary(&self, summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         vec![json!({"role": summary.role.name(), "content": summary.text})]
     }
 
@@ -110,20 +110,22 @@ impl Format for Ollama {
     }
 }
 
-/// Whether the arguments of a call are an object, and nothing says that it is one of Chat Completions' for all that.
-pub(super) fn is_call(call: &Object<'_>) -> bool {
+impl OrderRules for Ollama {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Unchecked)
+    }
+}
+
+/// Whether the arguments of a call are an object. A call with both a type and an id comes from a server that copies
+/// OpenAI's.
+fn is_call(call: &Object<'_>) -> bool {
     (call.get("type").is_none() || call.get("id").is_none())
         && call.at(&["function", "arguments"]).is_some_and(|arguments| arguments.kind() == Kind::Object)
 }
 
-/// Whether a result says which tool it is of, as it does here alone.
-pub(super) fn names_tool(message: &Object<'_>) -> bool {
+/// Whether a result names its tool.
+fn names_tool(message: &Object<'_>) -> bool {
     message.get_text("role").is_some_and(|role| role.is("tool")) && present(message, "tool_name").is_some()
-}
-
-/// Whether a block is of a kind that only other formats have.
-fn is_of_another_format(kind: Text<'_>) -> bool {
-    ANTHROPIC_BLOCKS.iter().chain(&UNREAD_BLOCKS).any(|foreign| kind.is(foreign))
 }
 
 /// The pictures of a message, in base 64.

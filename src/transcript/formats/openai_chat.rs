@@ -2,42 +2,29 @@
 //!
 //! Roles system, developer, user, assistant, tool and function; calls in `tool_calls` (or the older `function_call`),
 //! results in messages of role `tool` that name the call by `tool_call_id`. SWE-agent names a list, `tool_call_ids`, and
-//! where it has no tools its users' messages say what came of the action before; mini-swe-agent ends on a message of role
-//! `exit`. Mistral's models want user and model to take turns.
+//! where it has no tools its users' messages report the result of the action before; mini-swe-agent ends on a message of
+//! role `exit`. Mistral's models want user and model to take turns.
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::{
-    Claim, Fit, Format, Place, REMOVE_ALL, SummaryMessage, SummaryRole, UNREAD_BLOCKS, bedrock, block_types,
-    common_block, content, id, inspect, name, name_inside, ollama, present, provider, role_and_name, tau_bench,
-    with_first,
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
+    SummaryRole,
 };
+use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
+use crate::transcript::formats::shared::chat;
+use crate::transcript::formats::shared::fields::{has_any, list, present, role_of, with_first};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Call, Message, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role, Transcript};
 
 /// The format's row.
 #[derive(Debug)]
 pub(super) struct OpenAiChat;
 
-const ROLES: [(&str, Role); 9] = [
-    ("system", Role::System),
-    ("developer", Role::Developer),
-    ("user", Role::User),
-    ("human", Role::User),
-    ("assistant", Role::Assistant),
-    ("ai", Role::Assistant),
-    ("tool", Role::Tool),
-    ("function", Role::Function),
-    ("exit", Role::Other),
-];
-
-/// Block types that no other format in the table has.
+/// Block types that this format alone has.
 const OWN_BLOCKS: [&str; 5] = ["image_url", "input_audio", "refusal", "video_url", "tool_call"];
-
-/// Block types of the Messages API, whose calls and results stand in the content.
-pub(super) const ANTHROPIC_BLOCKS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
 
 /// What names of Mistral's models begin with.
 const MISTRAL: [&str; 7] = ["mistral", "mixtral", "magistral", "codestral", "devstral", "ministral", "pixtral"];
@@ -54,29 +41,25 @@ impl Format for OpenAiChat {
     fn about(&self) -> &'static str {
         "Chat Completions messages and their clones (DeepSeek, Qwen, Mistral, Cohere v2, Groq, litellm)"
     }
+}
 
+impl MessageReader for OpenAiChat {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        let Some(role) = role(message) else { return Fit::Foreign };
+        let Some(role) = role_of(&chat::ROLES, message) else { return Fit::Mismatch };
         let carries = ["content", "tool_calls", "function_call", "refusal", "audio", "reasoning_content"];
-        if is_of_another_format(message) {
-            return Fit::Foreign;
+        if !is_readable(message) {
+            return Fit::Mismatch;
         }
         if role != Role::Tool && !carries.iter().any(|key| message.get(key).is_some()) {
-            // Others may say nothing at all, and such a message may be all that is left of theirs.
-            return Fit::Aside;
+            // A message without content could be of any format.
+            return Fit::Neutral;
         }
         if present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
-            return Fit::Own("tool_calls");
+            return Fit::Shared("tool_calls");
         }
         match role {
-            // Ollama's results have no id.
-            Role::Tool
-                if ollama::names_tool(message)
-                    || !["tool_call_id", "tool_call_ids"].iter().any(|key| message.get(key).is_some()) =>
-            {
-                return Fit::Plain;
-            }
-            Role::Tool => return Fit::Own("the role tool"),
+            Role::Tool if names_only_its_call(message) => return Fit::Shared("the role tool"),
+            Role::Tool => return Fit::Plain,
             Role::Function => return Fit::Own("the role function"),
             Role::Developer => return Fit::Own("the role developer"),
             _ => {}
@@ -94,74 +77,34 @@ impl Format for OpenAiChat {
         Fit::Plain
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let own = ["n", "response_format", "stream_options", "max_completion_tokens", "trajectory_format"];
-        if own.iter().any(|key| envelope.get(key).is_some()) { Claim::Likely } else { Claim::None }
+        if own.iter().any(|key| envelope.get(key).is_some()) { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let json = message.json;
-        let (role, role_name) = role_and_name(message, role(message))?;
-        Ok(Message {
-            role,
-            content: content(message.get("content"), block),
-            calls: calls(message),
-            answers: answers(message, role),
-            // LangChain takes no usage from such a message, but the provider's name.
-            rest: Rest { role_name, name: name(message), total_tokens: None, provider: provider(message) }.boxed(),
-            ..Message::empty(json)
-        })
+        chat::message(message)
     }
+}
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let pairs = messages.windows(2).enumerate();
-        pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
-    }
-
-    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
-        let order = Order::of(Results::Following);
-        match is_for_mistral(envelope, messages) {
-            true => Order { alternates: true, model_after_results: true, ..order },
-            false => order,
-        }
-    }
-
+impl MessageWriter for OpenAiChat {
     fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
+        chat::SUMMARY_ROLES
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let mut message = json!({"role": summary.role.name(), "content": summary.text});
-        if let Some(name) = summary.name {
-            message["name"] = json!(name);
-        }
-        // The mark stays, even where the summary is the last to have it.
-        let Transcript { order, messages, .. } = place.transcript;
-        if summary.role == SummaryRole::Assistant && order.alternates && ends_on_no_prefix(messages) {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let mut message = chat::summary(summary, at);
+        // Such a mark tells that the model is Mistral's, and the summary may replace the last message that has it.
+        let transcript = at.transcript;
+        let is_assistant = summary.role == SummaryRole::Assistant;
+        if is_assistant && transcript.order.alternates && ends_on_no_prefix(&transcript.messages) {
             message["prefix"] = json!(false);
-        }
-        let Some(neighbour) = place.neighbour() else { return vec![message] };
-        // LLaMA-Factory reads no string where it has parts, and SWE-agent no message that is of no agent.
-        if neighbour.get("content").and_then(|parts| parts.items().next()?.get("value")).is_some() {
-            message["content"] = json!([{"type": "text", "value": summary.text}]);
-        }
-        if let Some(agent) = neighbour.get_text("agent") {
-            message["agent"] = json!(agent.decode());
-            if neighbour.get("message_type").is_some() {
-                message["message_type"] = json!("observation");
-            }
         }
         vec![message]
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        match (call.place, call.id, call.name) {
-            (CallPlace::FunctionCall, _, Some(name)) => {
-                Some(json!({"role": "function", "name": name.decode(), "content": text}))
-            }
-            (_, Some(id), _) => Some(json!({"role": "tool", "tool_call_id": id.decode(), "content": text})),
-            _ => None,
-        }
+        chat::result(call, text)
     }
 
     fn remove_all(&self) -> Option<Value> {
@@ -174,21 +117,44 @@ impl Format for OpenAiChat {
     }
 }
 
-/// Whether a message has what readers of this format would pass over: parts or calls of another format.
-fn is_of_another_format(message: &Object<'_>) -> bool {
-    let foreign = |kind: Text<'_>| ANTHROPIC_BLOCKS.iter().chain(&UNREAD_BLOCKS).any(|foreign| kind.is(foreign));
-    // Bedrock's blocks have no type.
-    let bedrock = |block: Json<'_>| bedrock::BLOCKS.iter().any(|key| block.get(key).is_some());
-    let mut untyped = block_types(message).peekable();
-    let foreign_call =
-        |call: &Object<'_>| inspect::is_call(call) || ollama::is_call(call) || tau_bench::is_call(call.json);
-    let is_result = message.get_text("role").is_some_and(|role| role.is("tool"));
-    present(message, "tool_calls").is_some_and(|calls| calls.items().any(|call| foreign_call(&Object::of(call))))
-        || tau_bench::is_marked(message)
-        || is_result && message.get_text("function").is_some()
-        || ["parts", "toolInvocations"].iter().any(|key| present(message, key).is_some())
-        || block_types(message).any(|(_, kind)| kind.is_some_and(foreign))
-        || untyped.peek().is_some() && untyped.all(|(block, kind)| kind.is_none() && bedrock(block))
+impl OrderRules for OpenAiChat {
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+        let order = Order::of(Results::Following);
+        match is_for_mistral(envelope, messages) {
+            true => Order { alternates: true, model_after_results: true, ..order },
+            false => order,
+        }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let pairs = messages.windows(2).enumerate();
+        pairs.filter(|(_, two)| is_exit(&two[1]) || is_observed(&two[0], &two[1])).map(|(at, _)| (at, at + 1)).collect()
+    }
+}
+
+/// Whether the reader finds all that a message says and calls: its blocks have types, and calls and results stand beside
+/// them.
+fn is_readable(message: &Object<'_>) -> bool {
+    let mut blocks = block_types(message).peekable();
+    let is_keyed = blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && has_key(block));
+    !is_keyed
+        && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread))
+        && !has_any(message, &["parts", "toolInvocations"])
+        && list(message, "tool_calls").map(Object::of).all(|call| is_call(&call))
+}
+
+/// Whether a call is written in this format: its function is an object and the arguments are a text. Clones that have an
+/// object for the arguments give the call its type and its id.
+fn is_call(call: &Object<'_>) -> bool {
+    let is_typed = call.get("type").is_some() && call.get("id").is_some();
+    let is = |value: Option<Json<'_>>, kind: Kind| value.is_some_and(|value| value.kind() == kind);
+    !is(call.get("function"), Kind::String) && (is_typed || !is(call.at(&["function", "arguments"]), Kind::Object))
+}
+
+/// Whether a result names its call, and not its tool as well: others do that.
+fn names_only_its_call(result: &Object<'_>) -> bool {
+    ["tool_call_id", "tool_call_ids"].iter().any(|key| result.get(key).is_some())
+        && present(result, "tool_name").is_none()
 }
 
 /// Whether a message only says that the run is over; no model is sent it.
@@ -228,78 +194,9 @@ fn ends_on_no_prefix(messages: &[Message<'_>]) -> bool {
     before.iter().rfind(|message| message.role == Role::Assistant).is_some_and(|answer| says(answer, "false"))
 }
 
-fn role(message: &Object<'_>) -> Option<Role> {
-    let role = message.get_text("role")?;
-    ROLES.iter().find(|(name, _)| role.is(name)).map(|(_, role)| *role)
-}
-
-/// Blocks of clones too: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
-fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
-    match (common_block(json, kind), json.get_text("value")) {
-        (PartKind::Foreign(_), Some(text)) if kind.is("text") => PartKind::Text(text),
-        (PartKind::Other, Some(text)) if kind.is("reasoning") => PartKind::Reasoning(text),
-        (PartKind::Foreign(_), _) if kind.is("tool_call") => PartKind::Call,
-        (kind, _) => kind,
-    }
-}
-
-fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
-    let tool_calls = message.get("tool_calls").into_iter().flat_map(|calls| calls.items()).map(tool_call);
-    let function_call = present(message, "function_call")
-        .into_iter()
-        .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function, function) });
-    let in_content =
-        block_types(message).filter(|(_, kind)| kind.is_some_and(|kind| kind.is("tool_call"))).map(|(block, _)| {
-            let value = block.get("value");
-            call(block, None, value.and_then(name_inside), value, CallPlace::Content)
-        });
-    // Beside others they are copies.
-    let calls: Box<[Call<'a>]> = tool_calls.chain(function_call).collect();
-    if calls.is_empty() { in_content.collect() } else { calls }
-}
-
-fn tool_call(json: Json<'_>) -> Call<'_> {
-    let members = Object::of(json);
-    let id = id(members.get("id"));
-    if let Some(function) = members.get("function").filter(|function| function.kind() == Kind::Object) {
-        function_call(id, json, function)
-    } else if let Some(custom) = members.get("custom") {
-        call(json, id, custom.get_text("name"), custom.get("input"), CallPlace::List)
-    } else {
-        call(json, id, members.get_text("name"), members.get("args"), CallPlace::List)
-    }
-}
-
-fn function_call<'a>(id: Option<Text<'a>>, json: Json<'a>, function: Json<'a>) -> Call<'a> {
-    let function = Object::of(function);
-    call(json, id, function.get_text("name"), function.get("arguments"), CallPlace::List)
-}
-
-fn call<'a>(
-    json: Json<'a>,
-    id: Option<Text<'a>>,
-    name: Option<Text<'a>>,
-    arguments: Option<Json<'a>>,
-    place: CallPlace,
-) -> Call<'a> {
-    Call { json, id, name, arguments: Arguments::of(arguments), place }
-}
-
-fn answers<'a>(message: &Object<'a>, role: Role) -> Box<[Answer<'a>]> {
-    let listed = || message.get("tool_call_ids").into_iter().flat_map(|ids| ids.items());
-    match role {
-        Role::Tool if listed().next().is_some() => {
-            listed().map(|value| Answer { json: value, id: id(Some(value)) }).collect()
-        }
-        Role::Tool => Box::new([Answer { json: message.json, id: id(message.get("tool_call_id")) }]),
-        Role::Function => Box::new([Answer { json: message.json, id: None }]),
-        _ => Box::default(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Format, OpenAiChat, Place, SummaryMessage, SummaryRole};
+    use super::{InsertionPoint, MessageWriter, OpenAiChat, SummaryMessage, SummaryRole};
     use crate::transcript::framing::tests::read;
 
     #[test]
@@ -342,8 +239,11 @@ mod tests {
         let written_as = |role: SummaryRole, source: &str| {
             let document = read(source, None, None).expect("a transcript");
             let summary = SummaryMessage { text: "s", role, name: None, marked: false };
-            OpenAiChat.summary(&summary, &Place { transcript: &document.transcripts[0], cutoff: 0, gone: &Vec::new })[0]
-                .to_string()
+            OpenAiChat.summary(
+                &summary,
+                &InsertionPoint { transcript: &document.transcripts[0], cutoff: 0, removed: &Vec::new },
+            )[0]
+            .to_string()
         };
         let written = |source: &str| written_as(SummaryRole::User, source);
         assert_eq!(written(r#"[{"role":"user","content":"u"}]"#), r#"{"role":"user","content":"s"}"#);

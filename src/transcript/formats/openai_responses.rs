@@ -9,11 +9,15 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::items::{self, Item, ROLES, kind};
-use crate::transcript::formats::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, present};
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
+    Transcript,
+};
+use crate::transcript::formats::shared::fields::{has_any, present, role_of};
+use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Call, Content, Message, Role};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{Call, Content, Message, Role, Transcript};
 
 /// The format's row.
 #[derive(Debug)]
@@ -33,32 +37,34 @@ impl Format for OpenAiResponses {
     fn about(&self) -> &'static str {
         "input and output items of the Responses API"
     }
+}
 
+impl MessageReader for OpenAiResponses {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match (message.json.kind(), kind(message)) {
             // A request may say all it has to say in one text.
-            (Kind::String, _) => Fit::Aside,
-            (_, None) => Fit::Foreign,
+            (Kind::String, _) => Fit::Neutral,
+            (_, None) => Fit::Mismatch,
             (_, Some(Item::Message)) => fit_of_message(message),
-            (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Aside,
+            (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Neutral,
             (_, Some(_)) if items::is_known(message) => Fit::Own("the type of an item"),
-            (_, Some(_)) => Fit::Aside,
+            (_, Some(_)) => Fit::Neutral,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let inside = ["body", "request", "response"].map(|key| envelope.get(key).map(Object::of));
         let items = [envelope].into_iter().chain(inside.iter().flatten()).find_map(|place| {
             let is_response = || place.get_text("object").is_some_and(|object| object.starts_with("response"));
             let beside = place.get("messages").is_none();
             place.get("input").filter(|_| beside).or_else(|| place.get("output").filter(|_| is_response()))
         });
-        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != Fit::Foreign);
+        let fits = |items: Json<'_>| items.items().all(|item| self.fit(&Object::of(item)) != Fit::Mismatch);
         match items.map(|items| (items.kind(), items)) {
-            Some((Kind::String, _)) => Claim::Sure,
+            Some((Kind::String, _)) => EnvelopeFit::Sure,
             // Logs of other programs have their messages under the same key.
-            Some((Kind::Array, items)) if fits(items) => Claim::Sure,
-            _ => Claim::None,
+            Some((Kind::Array, items)) if fits(items) => EnvelopeFit::Sure,
+            _ => EnvelopeFit::Unknown,
         }
     }
 
@@ -67,27 +73,6 @@ impl Format for OpenAiResponses {
             return Ok(items::said(message.json, Role::User, Content::Text(text)));
         }
         items::item(message)
-    }
-
-    fn bound_by_thinking(&self) -> bool {
-        true
-    }
-
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        items::bonds(messages.iter().map(|message| message.json))
-    }
-
-    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
-        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
-        let inside = inside.map(Object::of);
-        let body = inside.as_ref().or(envelope);
-        let model = body.and_then(|body| body.get_text("model"));
-        let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
-        let kept =
-            body.is_some_and(|body| KEPT.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null)));
-        let named = || items::unknown_references(messages.iter().map(|message| message.json));
-        let results = if is_deepseek { Results::Grouped } else { Results::Behind };
-        Order { calls_elsewhere: kept || named(), ..Order::of(results) }
     }
 
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
@@ -107,18 +92,16 @@ impl Format for OpenAiResponses {
             format!("its beginning is kept by the provider ({kept_by}), with the calls of results that are here")
         })
     }
+}
 
-    fn misfits(&self, transcript: &Transcript<'_>) -> Vec<(usize, &'static str)> {
-        items::misfits(transcript.messages.iter().map(|message| message.json))
-    }
-
+impl MessageWriter for OpenAiResponses {
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System]
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let messages = &place.transcript.messages;
-        let cutoff = place.cutoff.min(messages.len());
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
+        let cutoff = at.cutoff.min(messages.len());
         let mut near = messages[cutoff..].iter().chain(messages[..cutoff].iter().rev());
         let neighbour = near.find(|message| message.json.get("role").is_some()).map(|message| message.json);
         let untyped = neighbour.is_some_and(|neighbour| neighbour.get("type").is_none());
@@ -137,14 +120,41 @@ impl Format for OpenAiResponses {
     }
 }
 
+impl OrderRules for OpenAiResponses {
+    fn order(&self, envelope: Option<&Object<'_>>, messages: &[Message<'_>]) -> Order {
+        let inside = envelope.and_then(|envelope| envelope.get("body").or_else(|| envelope.get("request")));
+        let inside = inside.map(Object::of);
+        let body = inside.as_ref().or(envelope);
+        let model = body.and_then(|body| body.get_text("model"));
+        let is_deepseek = model.is_some_and(|model| model.decode().to_lowercase().contains("deepseek"));
+        let kept =
+            body.is_some_and(|body| KEPT.iter().any(|key| body.get(key).is_some_and(|by| by.kind() != Kind::Null)));
+        let named = || items::unknown_references(messages.iter().map(|message| message.json));
+        let results = if is_deepseek { Results::Grouped } else { Results::Behind };
+        Order { calls_elsewhere: kept || named(), ..Order::of(results) }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        items::groups(messages.iter().map(|message| message.json))
+    }
+
+    fn groups_by_thinking(&self) -> bool {
+        true
+    }
+
+    fn violations(&self, messages: &[Message<'_>]) -> Vec<(usize, &'static str)> {
+        items::violations(messages.iter().map(|message| message.json))
+    }
+}
+
 fn fit_of_message(message: &Object<'_>) -> Fit {
-    let known_role = message.get_text("role").is_some_and(|role| ROLES.iter().any(|(name, _)| role.is(name)));
-    let of_others = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
-    if !known_role || of_others.iter().any(|key| present(message, key).is_some()) {
-        return Fit::Foreign;
+    // What stands under these members is not read.
+    let unread = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
+    if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
+        return Fit::Mismatch;
     }
     let typed = present(message, "type").is_some();
-    let Some(said) = present(message, "content") else { return Fit::Foreign };
+    let Some(said) = present(message, "content") else { return Fit::Mismatch };
     let mut fit = if typed { Fit::Own("the type message") } else { Fit::Plain };
     match said.kind() {
         Kind::String => {}
@@ -153,11 +163,11 @@ fn fit_of_message(message: &Object<'_>) -> Fit {
                 match part.get_text("type") {
                     Some(kind) if OWN_PARTS.iter().any(|own| kind.is(own)) => fit = Fit::Own("its content parts"),
                     Some(kind) if ["refusal", "input_audio"].iter().any(|shared| kind.is(shared)) => {}
-                    _ => return Fit::Foreign,
+                    _ => return Fit::Mismatch,
                 }
             }
         }
-        _ => return Fit::Foreign,
+        _ => return Fit::Mismatch,
     }
     fit
 }
@@ -279,7 +289,8 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                OpenAiResponses.summary(&summary, &Place { transcript, cutoff: 1, gone: &Vec::new })[0].to_string()
+                OpenAiResponses.summary(&summary, &InsertionPoint { transcript, cutoff: 1, removed: &Vec::new })[0]
+                    .to_string()
             })
         };
         let full = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"s"}]}"#;

@@ -8,14 +8,15 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::transcript::formats::{
-    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, copied, id, runs,
+use crate::transcript::format::{
+    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    SummaryPosition, Transcript,
 };
+use crate::transcript::formats::shared::fields::{copied, id};
+use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{Order, Results};
-use crate::transcript::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Role, Transcript,
-};
 
 /// The format's row.
 #[derive(Debug)]
@@ -45,22 +46,20 @@ impl Format for OpenHands {
     fn about(&self) -> &'static str {
         "events of OpenHands, bare, as trajectories and in output.jsonl"
     }
+}
 
+impl MessageReader for OpenHands {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.json.kind() == Kind::Array {
             let events: Vec<Json<'_>> = message.json.items().collect();
             let is_pair = matches!(events.as_slice(), [action, seen]
                 if is_event(&Object::of(*action)) && action.get("action").is_some() && seen.get_text("observation").is_some());
-            return if is_pair { Fit::Own("actions with their observations") } else { Fit::Foreign };
+            return if is_pair { Fit::Own("actions with their observations") } else { Fit::Mismatch };
         }
-        if is_event(message) { Fit::Own("actions and observations") } else { Fit::Foreign }
+        if is_event(message) { Fit::Own("actions and observations") } else { Fit::Mismatch }
     }
 
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let events: Vec<Object<'_>> = values.map(Object::of).collect();
         let summarizes = |event: &Object<'_>| is_condensation(event) && of_args(event, "summary").is_some();
         let last = events.iter().rposition(summarizes);
@@ -75,19 +74,19 @@ impl Format for OpenHands {
                 );
                 let end = |key| of_args(event, key).and_then(|id| id.raw().parse().ok());
                 ranges.extend(end("forgotten_events_start_id").zip(end("forgotten_events_end_id")));
-                return if Some(index) == last { Entry::Message } else { Entry::Note(Bound::Spent) };
+                return if Some(index) == last { EntryKind::Message } else { EntryKind::Note(Retention::Obsolete) };
             }
             let is_within = |number: u64| ranges.iter().any(|(first, last)| (*first..=*last).contains(&number));
             let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
             match event {
-                _ if event.get("id").as_ref().is_some_and(is_forgotten) => Entry::Note(Bound::Spent),
+                _ if event.get("id").as_ref().is_some_and(is_forgotten) => EntryKind::Note(Retention::Obsolete),
                 _ if event.json.kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
-                    Entry::Note(Bound::Previous)
+                    EntryKind::Note(Retention::WithPrevious)
                 }
-                _ => Entry::Message,
+                _ => EntryKind::Message,
             }
         };
-        let mut entries: Vec<Entry> = (0..events.len()).rev().map(entry).collect();
+        let mut entries: Vec<EntryKind> = (0..events.len()).rev().map(entry).collect();
         entries.reverse();
         entries
     }
@@ -123,41 +122,21 @@ impl Format for OpenHands {
         read.answers = answers.into();
         Ok(read)
     }
+}
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut bonds = runs(messages, |message| {
-            message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
-        });
-        // What a condensation forgot stands before it, and what it kept with it.
-        let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
-        bonds.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
-        bonds
-    }
-
-    fn summary_place(&self, _transcript: &Transcript<'_>) -> SummaryPlace {
+impl MessageWriter for OpenHands {
+    fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         // Events are numbered, and no number is free elsewhere.
-        SummaryPlace::InPlace
+        SummaryPosition::InPlace
     }
 
-    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        !is_condensation(&Object::of(message.json))
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let neighbour = place.neighbour();
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let neighbour = at.neighbour();
         let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == Kind::Array);
         let mut event = Map::new();
         // Numbers grow, and that of the last event that goes is free.
-        let before = &place.transcript.messages[..place.cutoff.min(place.transcript.messages.len())];
-        let gone = (place.gone)();
+        let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
+        let gone = (at.removed)();
         let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
         let replaced = before.iter().rfind(is_gone).or(before.last()).map(|message| message.json);
         let number = replaced.and_then(action).and_then(|event| event.get("id"));
@@ -172,6 +151,26 @@ impl Format for OpenHands {
         let event = Value::Object(event);
         let nothing = || json!({"message": "No observation", "observation": "null", "content": "", "extras": {}});
         vec![if is_pair { json!([event, nothing()]) } else { event }]
+    }
+}
+
+impl OrderRules for OpenHands {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        let mut bonds = of_one_answer(messages, |message| {
+            message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
+        });
+        // What a condensation forgot stands before it, and what it kept with it.
+        let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
+        bonds.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
+        bonds
+    }
+
+    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        !is_condensation(&Object::of(message.json))
     }
 }
 

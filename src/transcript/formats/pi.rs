@@ -9,16 +9,17 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::transcript::formats::links::{Keys, Links, uuid};
-use crate::transcript::formats::{
-    Claim, Entry, Fit, Format, Place, SummaryMessage, SummaryPlace, SummaryRole, common_block, content, copied, id,
+use crate::transcript::format::{
+    EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
+    SummaryPosition, Transcript,
 };
+use crate::transcript::formats::shared::blocks::{common_block, content};
+use crate::transcript::formats::shared::fields::{copied, id};
+use crate::transcript::formats::shared::links::{Keys, Links, uuid};
 use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
-use crate::transcript::{
-    Answer, Arguments, Bound, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role, Transcript,
-};
 
 /// The format's row.
 #[derive(Debug)]
@@ -37,27 +38,25 @@ impl Format for Pi {
     fn about(&self) -> &'static str {
         "sessions of pi"
     }
+}
 
+impl MessageReader for Pi {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.json.kind() != Kind::Object {
-            return Fit::Aside;
+            return Fit::Neutral;
         }
-        let Some(kind) = message.get_text("type") else { return Fit::Foreign };
+        let Some(kind) = message.get_text("type") else { return Fit::Mismatch };
         let inner = message.get("message");
         if kind.is("message") && inner.is_some_and(|inner| inner.get_text("role").is_some()) {
             Fit::Own("a message in a line of a session")
         } else if inner.is_none() && message.get("role").is_none() {
-            Fit::Aside
+            Fit::Neutral
         } else {
-            Fit::Foreign
+            Fit::Mismatch
         }
     }
 
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
-    }
-
-    fn entries(&self, values: Items<'_>) -> Vec<Entry> {
+    fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let is_live = on_path(&lines);
         let compaction = (0..lines.len()).rev().find(|index| is_live[*index] && is_compaction(&lines[*index]));
@@ -68,15 +67,15 @@ impl Format for Pi {
             let is_hidden = line
                 .get("message")
                 .is_some_and(|inner| inner.get("excludeFromContext").is_some_and(|is| !is.is_falsy()));
-            Entry::Note(match STATES.iter().find(|state| kind.is(state)) {
-                _ if !is_live[index] => Bound::Spent,
-                Some(state) if !kind.is("custom") => Bound::State(state),
-                Some(_) => Bound::Stays,
-                None if kind.is("session") => Bound::Stays,
-                None if Some(index) == compaction => return Entry::Message,
-                None if index < kept || is_compaction(line) => Bound::Spent,
-                None if is_message && !is_hidden => return Entry::Message,
-                None => Bound::Previous,
+            EntryKind::Note(match STATES.iter().find(|state| kind.is(state)) {
+                _ if !is_live[index] => Retention::Obsolete,
+                Some(state) if !kind.is("custom") => Retention::Latest(state),
+                Some(_) => Retention::Always,
+                None if kind.is("session") => Retention::Always,
+                None if Some(index) == compaction => return EntryKind::Message,
+                None if index < kept || is_compaction(line) => Retention::Obsolete,
+                None if is_message && !is_hidden => return EntryKind::Message,
+                None => Retention::WithPrevious,
             })
         };
         lines.iter().enumerate().map(entry).collect()
@@ -85,11 +84,11 @@ impl Format for Pi {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         let Some(inner) = message.get("message").map(Object::of) else {
-            let Some(content) = message.get("summary").or_else(|| message.get("content")) else {
+            let said = message.get("summary").or_else(|| message.get("content"));
+            if said.is_none() {
                 return Err("is no line with a message".to_owned());
-            };
-            let earlier = is_compaction(message);
-            return Ok(read(json, Role::User, crate::transcript::formats::content(Some(content), block), earlier));
+            }
+            return Ok(read(json, Role::User, content(said, block), is_compaction(message)));
         };
         let name = inner.get_text("role").ok_or("has no role")?;
         let role = match name {
@@ -113,40 +112,24 @@ impl Format for Pi {
         Ok(read)
     }
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // Without what it names, a compaction would be read wrongly.
-        let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
-        compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
-    }
-
-    fn summary_place(&self, transcript: &Transcript<'_>) -> SummaryPlace {
-        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
-        if is_linked { SummaryPlace::InPlace } else { SummaryPlace::BehindPinned }
-    }
-
-    fn grows(&self) -> bool {
+    fn is_append_only(&self) -> bool {
         true
     }
+}
 
-    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
-        !is_compaction(&Object::of(message.json))
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Behind)
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
+impl MessageWriter for Pi {
+    fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
+        let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
+        if is_linked { SummaryPosition::InPlace } else { SummaryPosition::AfterPinned }
     }
 
     /// A message of the user's: a `compaction` would have to say how many tokens there were.
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let Some(neighbour) = place.neighbour() else { return vec![line("message", None, None, summary.text)] };
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let Some(neighbour) = at.neighbour() else { return vec![line("message", None, None, summary.text)] };
         if neighbour.get("parentId").is_none() {
             return vec![line("message", Some(neighbour), None, summary.text)];
         }
-        let links = Links::of(place, KEYS);
+        let links = Links::of(at, KEYS);
         let (before, behind) =
             links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < links.last_gone));
         let own = behind.iter().find_map(|entry| links.missing(*entry));
@@ -168,11 +151,6 @@ impl Format for Pi {
         lines
     }
 
-    fn bridge(&self, entry: Json<'_>) -> Option<Value> {
-        let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
-        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
-    }
-
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
         // In a tree nothing would lead to it.
         if calling.json.get("parentId").is_some() {
@@ -185,6 +163,27 @@ impl Format for Pi {
         message.insert("toolName".to_owned(), json!(call.name?.decode()));
         message.insert("isError".to_owned(), json!(true));
         Some(result)
+    }
+
+    fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
+        let (id, parent) = (entry.get_text("id")?, entry.get("parentId")?.text().map(|parent| parent.decode()));
+        Some(line("custom", Some(entry), Some((&id.decode(), parent.as_deref())), ""))
+    }
+}
+
+impl OrderRules for Pi {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order::of(Results::Behind)
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        // Without what it names, a compaction would be read wrongly.
+        let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
+        compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
+    }
+
+    fn can_be_pinned(&self, message: &Message<'_>) -> bool {
+        !is_compaction(&Object::of(message.json))
     }
 }
 
@@ -277,6 +276,7 @@ fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::format::SummaryRole;
     use crate::transcript::framing;
 
     fn line(rest: &str, id: &str, parent: &str) -> String {
@@ -321,7 +321,7 @@ mod tests {
         let mut gone: Vec<usize> = transcript.messages[..2].iter().map(|message| message.span().start).collect();
         gone.insert(1, transcript.notes[1].json.span().start);
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let lines = Pi.summary(&summary, &Place { transcript, cutoff: 2, gone: &|| gone.clone() });
+        let lines = Pi.summary(&summary, &InsertionPoint { transcript, cutoff: 2, removed: &|| gone.clone() });
         assert_eq!(
             lines[0].to_string(),
             r#"{"type":"message","id":"3","parentId":null,"timestamp":"t","message":{"role":"user","content":[{"type":"text","text":"s"}]}}"#

@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 
 use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
-use crate::transcript::formats::{Claim, Fit, Format, PARTS, Place, SummaryMessage, SummaryRole, id, present};
+use crate::transcript::format::{
+    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
+};
+use crate::transcript::formats::shared::fields::{id, present};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::order::{Order, Results};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -27,18 +29,16 @@ impl Format for PydanticAi {
     fn about(&self) -> &'static str {
         "requests and responses as ModelMessagesTypeAdapter of pydantic-ai writes them"
     }
+}
 
+impl MessageReader for PydanticAi {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if is_response(message).is_none() {
-            return Fit::Foreign;
+            return Fit::Mismatch;
         }
         let parts = message.get("parts").filter(|parts| parts.kind() == Kind::Array);
         let known = |parts: Json<'_>| parts.items().all(|part| part.get_text("part_kind").is_some());
-        if parts.is_some_and(known) { Fit::Own("kind and parts") } else { Fit::Foreign }
-    }
-
-    fn claim(&self, _envelope: &Object<'_>) -> Claim {
-        Claim::None
+        if parts.is_some_and(known) { Fit::Own("kind and parts") } else { Fit::Mismatch }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -71,19 +71,13 @@ impl Format for PydanticAi {
             ..Message::empty(json)
         })
     }
+}
 
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order::of(Results::Following)
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let messages = &place.transcript.messages;
+impl MessageWriter for PydanticAi {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let messages = &at.transcript.messages;
         // What stands before the cut is older than what stays.
-        let cutoff = place.cutoff.min(messages.len());
+        let cutoff = at.cutoff.min(messages.len());
         let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
         let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
         let time = |json: Json<'_>| json.get_text("timestamp").map(|time| Value::from(time.decode()));
@@ -110,10 +104,12 @@ impl Format for PydanticAi {
         Some(json!({"tool_name": name, "content": text, "tool_call_id": id, "part_kind": "tool-return"}))
     }
 
-    fn answering(&self) -> Option<Value> {
+    fn results_message(&self) -> Option<Value> {
         Some(json!({"parts": [PARTS], "kind": "request"}))
     }
 }
+
+impl OrderRules for PydanticAi {}
 
 /// Whether a message is a response, and not a request; nothing where it is neither.
 fn is_response(message: &Object<'_>) -> Option<bool> {
@@ -202,7 +198,8 @@ fn shown(json: Json<'_>) -> Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::Transcript;
+    use crate::transcript::format::SummaryRole;
+    use crate::transcript::format::Transcript;
     use crate::transcript::framing::tests::read;
 
     const FIRST: &str = r#"{"parts":[{"content":"s","part_kind":"system-prompt"},{"content":"u","timestamp":"T0","part_kind":"user-prompt"}],"kind":"request"}"#;
@@ -235,7 +232,8 @@ mod tests {
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
         let written = |source: &str| {
             with(source, |transcript| {
-                PydanticAi.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new })[0].to_string()
+                PydanticAi.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new })[0]
+                    .to_string()
             })
         };
         assert_eq!(

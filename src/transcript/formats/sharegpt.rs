@@ -6,11 +6,14 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::{Claim, Fit, Format, Place, SummaryMessage, SummaryRole, begins_with, name_inside};
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
+};
+use crate::transcript::formats::shared::fields::{begins_with, name_inside, role_in};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Rest, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Rest, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -53,16 +56,18 @@ impl Format for ShareGpt {
     fn about(&self) -> &'static str {
         "ShareGPT conversations, with LLaMA-Factory's and Hermes' calls"
     }
+}
 
+impl MessageReader for ShareGpt {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match (role(message), message.get_text("value")) {
             (Some(_), Some(_)) => Fit::Own("from and value"),
-            _ => Fit::Foreign,
+            _ => Fit::Mismatch,
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
-        if envelope.get("conversations").is_some() { Claim::Likely } else { Claim::None }
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
+        if envelope.get("conversations").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
@@ -89,30 +94,17 @@ impl Format for ShareGpt {
             ..Message::empty(json)
         })
     }
+}
 
-    fn bonds(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // Whatever a result answers, it is in the turn before it.
-        let is_result = |message: &Message<'_>| message.role == Role::Tool;
-        let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
-        behind_another.map(|index| (index - 1, index)).collect()
-    }
-
-    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
-        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
-    }
-
-    fn summary_roles(&self) -> &'static [SummaryRole] {
-        &[SummaryRole::User]
-    }
-
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        let turns = &place.transcript.messages;
+impl MessageWriter for ShareGpt {
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        let turns = &at.transcript.messages;
         let (role, usual) =
             if summary.role == SummaryRole::Assistant { (Role::Assistant, "gpt") } else { (Role::User, "human") };
         let speaks = |message: &&Message<'_>| message.role == role && message.calls.is_empty();
         let from = turns.iter().find(speaks).and_then(|message| message.json.get_text("from"));
         let from = from.unwrap_or_else(|| Text::plain(usual));
-        vec![match begins_with("value", place.neighbour()) {
+        vec![match begins_with("value", at.neighbour()) {
             true => json!({"value": summary.text, "from": from.decode()}),
             false => json!({"from": from.decode(), "value": summary.text}),
         }]
@@ -123,9 +115,21 @@ impl Format for ShareGpt {
     }
 }
 
+impl OrderRules for ShareGpt {
+    fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
+        Order { user_first: true, alternates: true, ..Order::of(Results::Next) }
+    }
+
+    fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+        // Whatever a result answers, it is in the turn before it.
+        let is_result = |message: &Message<'_>| message.role == Role::Tool;
+        let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
+        behind_another.map(|index| (index - 1, index)).collect()
+    }
+}
+
 fn role(message: &Object<'_>) -> Option<Role> {
-    let from = message.get_text("from")?;
-    ROLES.iter().find(|(name, _)| from.is(name)).map(|(_, role)| *role)
+    role_in(&ROLES, message.get_text("from")?)
 }
 
 /// The call, or the calls that are answered together, in a value.
@@ -173,7 +177,7 @@ mod tests {
         let source = r#"[{"value":"u","from":"user"},{"value":"a","from":"assistant"}]"#;
         let document = read(source, None, None).expect("a transcript");
         let summary = SummaryMessage { text: "s", role: SummaryRole::User, name: None, marked: false };
-        let place = Place { transcript: &document.transcripts[0], cutoff: 1, gone: &Vec::new };
+        let place = InsertionPoint { transcript: &document.transcripts[0], cutoff: 1, removed: &Vec::new };
         assert_eq!(ShareGpt.summary(&summary, &place)[0].to_string(), r#"{"value":"s","from":"user"}"#);
     }
 

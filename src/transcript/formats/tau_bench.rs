@@ -6,12 +6,14 @@
 
 use serde_json::{Value, json};
 
-use crate::transcript::formats::openai_chat::OpenAiChat;
-use crate::transcript::formats::{
-    Claim, Fit, Format, Place, SummaryMessage, SummaryRole, common_block, content, id, present,
+use crate::transcript::format::{
+    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
 };
+use crate::transcript::formats::shared::blocks::{common_block, content};
+use crate::transcript::formats::shared::chat;
+use crate::transcript::formats::shared::fields::{id, list, present};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 
 /// The format's row.
 #[derive(Debug)]
@@ -25,26 +27,28 @@ impl Format for TauBench {
     fn about(&self) -> &'static str {
         "trajectories of tau-bench, and tau2 with a user that calls tools"
     }
+}
 
+impl MessageReader for TauBench {
     fn fit(&self, message: &Object<'_>) -> Fit {
         if message.get("role").is_none() {
-            Fit::Foreign
+            Fit::Mismatch
         } else if is_of_tau2(message) {
-            Fit::Own("a requestor")
+            Fit::Variant("a requestor")
         } else {
-            // Chat Completions messages; only what stands around them tells.
-            Fit::Aside
+            // Messages of tau-bench have nothing of their own: the envelope decides.
+            Fit::Neutral
         }
     }
 
-    fn claim(&self, envelope: &Object<'_>) -> Claim {
+    fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let has = |key: &str| envelope.get(key).is_some();
         let of_tau2 = || has("messages") && ["termination_reason", "reward_info"].iter().any(|key| has(key));
-        if has("task_id") && (has("traj") || of_tau2()) { Claim::Sure } else { Claim::None }
+        if has("task_id") && (has("traj") || of_tau2()) { EnvelopeFit::Sure } else { EnvelopeFit::Unknown }
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
-        let mut read = OpenAiChat.message(message)?;
+        let mut read = chat::message(message)?;
         for call in read.calls.iter_mut().filter(|call| call.json.get("function").is_none()) {
             call.arguments = Arguments::of(call.json.get("arguments"));
         }
@@ -59,18 +63,20 @@ impl Format for TauBench {
         }
         Ok(read)
     }
+}
 
+impl MessageWriter for TauBench {
     fn summary_roles(&self) -> &'static [SummaryRole] {
-        OpenAiChat.summary_roles()
+        chat::SUMMARY_ROLES
     }
 
-    fn summary(&self, summary: &SummaryMessage<'_>, place: &Place<'_, '_>) -> Vec<Value> {
-        OpenAiChat.summary(summary, place)
+    fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
+        vec![chat::summary(summary, at)]
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
         if call.place != CallPlace::List || call.json.get("function").is_some() {
-            return OpenAiChat.result(call, calling, text);
+            return chat::result(call, text);
         }
         let requestor = if calling.role == Role::User { "user" } else { "assistant" };
         Some(json!({
@@ -79,21 +85,13 @@ impl Format for TauBench {
     }
 }
 
-/// Whether a message, or one of its calls, has what only tau2's have: someone for whom a tool is called, or several
-/// results.
-pub(super) fn is_of_tau2(message: &Object<'_>) -> bool {
-    is_marked(message) || present(message, "tool_calls").is_some_and(|calls| calls.items().any(is_call))
-}
+impl OrderRules for TauBench {}
 
-/// Whether a message itself, its calls aside, has what only tau2's have.
-pub(super) fn is_marked(message: &Object<'_>) -> bool {
+/// Whether a message has what only tau2 writes: for whom it, or one of its calls, asks for a tool, or several results.
+fn is_of_tau2(message: &Object<'_>) -> bool {
     present(message, "requestor").is_some()
         || present(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
-}
-
-/// Whether a call says for whom it is.
-pub(super) fn is_call(call: Json<'_>) -> bool {
-    call.get("requestor").is_some()
+        || list(message, "tool_calls").any(|call| call.get("requestor").is_some())
 }
 
 #[cfg(test)]

@@ -5,17 +5,19 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::Compaction;
-use crate::transcript::formats::{SummaryMessage, common_block, content, id, present};
+use crate::transcript::format::SummaryMessage;
+use crate::transcript::formats::shared::blocks::{common_block, content};
+use crate::transcript::formats::shared::fields::{id, present, role_of};
 use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::text::Text;
-use crate::transcript::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
 /// The roles of messages.
-pub(super) const ROLES: [(&str, Role); 4] =
+pub(crate) const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::Developer)];
 
 /// Calls that the client answers, what they are named where they have no name, and what answers them.
-pub(super) const CALLS: [(&str, &str, &str); 8] = [
+pub(crate) const CALLS: [(&str, &str, &str); 8] = [
     ("function_call", "function", "function_call_output"),
     ("custom_tool_call", "custom_tool", "custom_tool_call_output"),
     ("local_shell_call", "local_shell", "local_shell_call_output"),
@@ -42,7 +44,7 @@ const TOLD: [&str; 11] =
 
 /// What an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Item {
+pub(crate) enum Item {
     Message,
     Reasoning,
     Call,
@@ -54,14 +56,14 @@ pub(super) enum Item {
 }
 
 /// A result for calls whose results are a text; what other tools give has a form of its own.
-pub(super) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
+pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     let kind = call.json.get_text("type")?;
     let (_, _, answer) = CALLS[..2].iter().find(|(name, ..)| kind.is(name))?;
     Some(json!({"type": answer, "call_id": call.id?.decode(), "output": text}))
 }
 
 /// What an item is; nothing where it is none.
-pub(super) fn kind(item: &Object<'_>) -> Option<Item> {
+pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
     let Some(kind) = present(item, "type") else {
         let is_message = item.get_text("role").is_some() && item.get("content").is_some();
         let is_reference = || item.get_text("id").is_some() && item.json.entries().nth(2).is_none();
@@ -106,7 +108,7 @@ fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
 }
 
 /// Whether the type of an item is one that is known by name.
-pub(super) fn is_known(item: &Object<'_>) -> bool {
+pub(crate) fn is_known(item: &Object<'_>) -> bool {
     let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
     let by_ending = item.get_text("type").is_some_and(|kind| kind_by_ending(item, kind).is_some());
     !by_ending || CALLS.iter().any(|(call, _, result)| is(call) || is(result)) || SERVED.iter().any(|name| is(name))
@@ -118,7 +120,7 @@ fn is_hosted(item: &Object<'_>) -> bool {
 }
 
 /// A message that calls and answers nothing.
-pub(super) fn said<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Message<'a> {
+pub(crate) fn said<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Message<'a> {
     Message { role, content, ..Message::empty(json) }
 }
 
@@ -126,7 +128,7 @@ pub(super) fn said<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Mess
 ///
 /// # Errors
 /// What it is instead.
-pub(super) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
+pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     let json = item.json;
     if json.kind() != Kind::Object {
         return Err(format!("is {}, not an item", json.kind().noun()));
@@ -157,8 +159,7 @@ pub(super) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
 
 fn message<'a>(item: &Object<'a>) -> Message<'a> {
     let role_name = item.get_text("role");
-    let role = role_name.and_then(|role| ROLES.iter().find(|(name, _)| role.is(name)));
-    let role = role.map_or(Role::Other, |(_, role)| *role);
+    let role = role_of(&ROLES, item).unwrap_or(Role::Other);
     Message {
         rest: Rest::of_role(role_name.filter(|_| role == Role::Other)),
         ..said(item.json, role, content(item.get("content"), block))
@@ -228,8 +229,8 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 
 /// Items that are accepted only together: reasoning with what the model did next in the same response, a hosted search
 /// with what it found, a reference with the item it names.
-pub(super) fn bonds<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, usize)> {
-    let mut bonds = Vec::new();
+pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, usize)> {
+    let mut groups = Vec::new();
     let mut named = HashMap::new();
     let mut searches: Vec<usize> = Vec::new();
     // The first reasoning of a response and the last of its items so far.
@@ -243,12 +244,12 @@ pub(super) fn bonds<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, us
         }
         let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
         match (kind, item.get_text("id").map(|id| id.decode())) {
-            (Some(Item::Reference), Some(id)) => bonds.extend(named.get(&id).map(|&first| (first, index))),
+            (Some(Item::Reference), Some(id)) => groups.extend(named.get(&id).map(|&first| (first, index))),
             (_, Some(id)) => _ = named.insert(id, index),
             _ => {}
         }
         if !is_of_the_model(kind, &item) {
-            bonds.extend(response.take());
+            groups.extend(response.take());
             searches.clear();
             continue;
         }
@@ -259,17 +260,17 @@ pub(super) fn bonds<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, us
         if kind == Some(Item::Served) && is("tool_search_call") {
             searches.push(index);
         } else if kind == Some(Item::Served) && is("tool_search_output") {
-            bonds.extend(searches.pop().map(|search| (search, index)));
+            groups.extend(searches.pop().map(|search| (search, index)));
         }
     }
-    bonds.extend(response);
-    bonds.retain(|(first, last)| first < last);
-    bonds
+    groups.extend(response);
+    groups.retain(|(first, last)| first < last);
+    groups
 }
 
 /// Reasoning that nothing follows which the model made of it. What has an id is looked for by its own: a message without
 /// one is not what follows it.
-pub(super) fn misfits<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
+pub(crate) fn violations<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
     let mut alone = Vec::new();
     let mut waiting: Vec<(usize, bool)> = Vec::new();
     for (index, json) in items.enumerate() {
@@ -301,7 +302,7 @@ fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
 }
 
 /// Whether an item is named that does not stand before its name.
-pub(super) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
+pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
     let mut known = HashSet::new();
     items.map(Object::of).any(|item| {
         let id = item.get_text("id").map(|id| id.decode());
@@ -318,6 +319,6 @@ pub(super) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> b
 }
 
 /// A summary as an item with everything an item can have.
-pub(super) fn summary(summary: &SummaryMessage<'_>) -> Value {
+pub(crate) fn summary(summary: &SummaryMessage<'_>) -> Value {
     json!({"type": "message", "role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
 }

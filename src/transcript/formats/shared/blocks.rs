@@ -1,0 +1,122 @@
+//! Content as most formats write it: a string, or a list of strings and blocks.
+//!
+//! A block has a `type`, or its only key says what it is. [`common_block`] reads the types that formats have in common;
+//! those of one family alone are read in the file of the family.
+
+use crate::transcript::compaction::Compaction;
+use crate::transcript::foreign;
+use crate::transcript::json::{Json, Kind, Object};
+use crate::transcript::message::{Content, Part, PartKind};
+use crate::transcript::text::Text;
+
+/// Types of blocks that are calls or results. A format that has its calls beside the content does not read them.
+pub(crate) const CALLS: [&str; 3] = ["tool_use", "tool_result", "server_tool_use"];
+
+/// Types of blocks that [`common_block`] does not read, although families of formats have them.
+pub(crate) const UNREAD: [&str; 6] =
+    ["input_text", "output_text", "input_image", "input_file", "tool-call", "tool-result"];
+
+/// Keys of blocks that have no type.
+pub(crate) const KEYS: [&str; 13] = [
+    "text",
+    "toolUse",
+    "toolResult",
+    "image",
+    "document",
+    "video",
+    "audio",
+    "reasoningContent",
+    "cachePoint",
+    "guardContent",
+    "citationsContent",
+    "searchResult",
+    "json",
+];
+
+/// Whether a block has one of [`KEYS`].
+pub(crate) fn has_key(block: Json<'_>) -> bool {
+    KEYS.iter().any(|key| block.get(key).is_some())
+}
+
+/// Whether a type is one of [`CALLS`] or of [`UNREAD`].
+pub(crate) fn is_call_or_unread(kind: Text<'_>) -> bool {
+    CALLS.iter().chain(&UNREAD).any(|name| kind.is(name))
+}
+
+/// The blocks of a message's content, each with its type.
+pub(crate) fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> + use<'a> {
+    message
+        .get("content")
+        .into_iter()
+        .flat_map(|content| content.items())
+        .filter(|block| block.kind() == Kind::Object)
+        .map(|block| (block, block.get_text("type")))
+}
+
+/// Reads content; `block` reads what is no string.
+pub(crate) fn content<'a>(value: Option<Json<'a>>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Content<'a> {
+    let Some(value) = value.filter(|value| !value.is_falsy()) else {
+        return Content::empty();
+    };
+    match value.kind() {
+        Kind::String => value.text().map_or_else(Content::empty, Content::Text),
+        Kind::Array => Content::Parts(value.items().map(|item| part(item, block)).collect()),
+        _ => Content::Parts(Box::new([Part { json: value, kind: foreign::part(value) }])),
+    }
+}
+
+fn part<'a>(json: Json<'a>, block: fn(Json<'a>, Text<'a>) -> PartKind<'a>) -> Part<'a> {
+    let kind = match json.text() {
+        Some(text) => PartKind::Text(text),
+        None => block(json, json.get_text("type").unwrap_or_else(|| Text::plain(""))),
+    };
+    Part { json, kind }
+}
+
+/// Reads the types of blocks that formats have in common.
+pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
+    let inner = |key| json.get_text(key);
+    if kind.is("text") {
+        // Where other formats keep the text, it is not empty.
+        let elsewhere = || ["content", "value", "data"].iter().any(|key| json.get(key).is_some());
+        match inner("text") {
+            Some(text) => PartKind::Text(text),
+            None if elsewhere() => foreign::part(json),
+            None => PartKind::Text(Text::plain("")),
+        }
+    } else if kind.is("image") || kind.is("image_url") {
+        PartKind::Image
+    } else if MEDIA.iter().any(|name| kind.is(name)) {
+        PartKind::Media
+    } else if kind.is("thinking") {
+        inner("thinking").map_or(PartKind::Other, PartKind::Reasoning)
+    } else if kind.is("reasoning") {
+        inner("reasoning").or_else(|| inner("text")).map_or(PartKind::Other, PartKind::Reasoning)
+    } else if kind.is("refusal") {
+        inner("refusal").map_or(PartKind::Other, PartKind::Refusal)
+    } else if kind.is("compaction") {
+        PartKind::Compaction(Compaction::of(json))
+    } else if let Some(compaction) = compaction_inside(json, kind) {
+        PartKind::Compaction(compaction)
+    } else {
+        foreign::unread(json, kind)
+    }
+}
+
+/// A compaction in the block in which `LangChain` puts what it does not know.
+fn compaction_inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<Compaction<'a>> {
+    let value = json.get("value").filter(|_| kind.is("non_standard"))?;
+    let is_compaction = value.get_text("type").is_some_and(|kind| kind.is("compaction"));
+    is_compaction.then(|| Compaction::of(value))
+}
+
+/// A value that a tool gave, as text: the text that is all it holds, or the value as it is spelled.
+pub(crate) fn output_text(value: Json<'_>) -> PartKind<'_> {
+    let mut entries = value.entries();
+    let only = match (entries.next(), entries.next()) {
+        (Some((key, output)), None) if key.is("output") || key.is("result") => output.text(),
+        _ => None,
+    };
+    PartKind::Text(only.unwrap_or_else(|| Text::plain(value.raw())))
+}

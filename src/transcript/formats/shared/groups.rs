@@ -1,0 +1,54 @@
+//! Messages that stay together because of how a model made them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::transcript::message::{Content, Message, PartKind};
+use crate::transcript::text::Text;
+
+/// Messages of the last turn that call without thinking, each with the one whose thinking came before: with thinking on,
+/// providers refuse a turn of the model that does not begin with its thinking.
+pub(crate) fn after_thinking(messages: &[Message<'_>]) -> Vec<(usize, usize)> {
+    let thinks = |message: &Message<'_>| match &message.content {
+        Content::Parts(parts) => parts.iter().any(|part| {
+            matches!(part.kind, PartKind::Reasoning(_))
+                || part.json.get_text("type").is_some_and(|kind| kind.is("redacted_thinking"))
+        }),
+        Content::Text(_) => false,
+    };
+    let turn = messages.iter().rposition(Message::is_user_turn).unwrap_or(0);
+    let mut thinking = None;
+    let mut groups = Vec::new();
+    for (index, message) in messages.iter().enumerate().skip(turn) {
+        if thinks(message) {
+            thinking = Some(index);
+        } else if !message.calls.is_empty() {
+            groups.extend(thinking.map(|thinking| (thinking, index)));
+        }
+    }
+    groups
+}
+
+/// Messages that are pieces of one answer of the model, which have the same id. An id that comes again after the user
+/// spoke is another's.
+pub(crate) fn of_one_answer<'a>(
+    messages: &[Message<'a>],
+    id: fn(&Message<'a>) -> Option<Text<'a>>,
+) -> Vec<(usize, usize)> {
+    let mut groups: Vec<(usize, usize)> = Vec::new();
+    let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for (index, message) in messages.iter().enumerate() {
+        let is_by_agent = message.json.get("isMeta").is_some_and(|meta| meta.raw() == "true");
+        if message.is_user_turn() && !is_by_agent {
+            by_id.clear();
+        }
+        let Some(id) = id(message) else { continue };
+        let group = *by_id.entry(id.decode()).or_insert_with(|| {
+            groups.push((index, index));
+            groups.len() - 1
+        });
+        groups[group].1 = index;
+    }
+    groups.retain(|(first, last)| first < last);
+    groups
+}

@@ -1,0 +1,67 @@
+//! Parts as Google's API spells them: an object whose key says what it holds (`text`, `functionCall`, `inlineData`, …).
+
+use crate::transcript::foreign;
+use crate::transcript::formats::shared::blocks::output_text;
+use crate::transcript::json::{Json, Kind};
+use crate::transcript::message::{Content, Part, PartKind};
+
+/// What a part can hold, as REST spells it.
+const KEYS: [&str; 9] = [
+    "text",
+    "functionCall",
+    "functionResponse",
+    "inlineData",
+    "fileData",
+    "executableCode",
+    "codeExecutionResult",
+    "toolCall",
+    "toolResponse",
+];
+
+/// Whether a value is such a part.
+pub(crate) fn is_part(part: Json<'_>) -> bool {
+    ["type", "kind"].iter().all(|key| part.get(key).is_none())
+        && KEYS.iter().chain(&["thoughtSignature"]).any(|key| held(part, key).is_some())
+}
+
+/// The member that REST calls `key` and Python the same with underscores; Python writes null for what is not there.
+pub(crate) fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
+    let value = |key: &str| part.get(key).filter(|value| value.kind() != Kind::Null);
+    value(key).or_else(|| {
+        let with_underscores =
+            key.chars().flat_map(|c| [c.is_ascii_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
+        value(&with_underscores.flatten().collect::<String>())
+    })
+}
+
+/// Reads a part.
+pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
+    if let Some(text) = json.get_text("text") {
+        let is_thought = json.get("thought").is_some_and(|thought| thought.raw() == "true");
+        return if is_thought { PartKind::Reasoning(text) } else { PartKind::Text(text) };
+    }
+    if held(json, "functionCall").is_some() {
+        return PartKind::Call;
+    }
+    if let Some(answer) = held(json, "functionResponse") {
+        let response = held(answer, "response").map(|json| Part { json, kind: output_text(json) });
+        let media = held(answer, "parts").into_iter().flat_map(|parts| parts.items());
+        let parts = response.into_iter().chain(media.map(|json| Part { json, kind: part(json) }));
+        return PartKind::Result(Content::of_parts(parts.collect()));
+    }
+    // The address of a file is short, and what a model may need to find it again.
+    if let Some(address) = held(json, "fileData").and_then(|file| held(file, "fileUri")).and_then(|uri| uri.text()) {
+        return PartKind::Text(address);
+    }
+    let data = held(json, "inlineData").or_else(|| held(json, "fileData"));
+    match data.map(|data| held(data, "mimeType").and_then(|kind| kind.text())) {
+        Some(Some(kind)) if kind.decode().starts_with("image/") => PartKind::Image,
+        Some(_) => PartKind::Media,
+        // Code that the model ran, calls that the server answered: theirs to be read, whatever their fields.
+        None => match KEYS.iter().find_map(|key| held(json, key)) {
+            Some(value) => output_text(value),
+            None if held(json, "thoughtSignature").is_some() => PartKind::Other,
+            None => foreign::part(json),
+        },
+    }
+}

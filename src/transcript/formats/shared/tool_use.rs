@@ -1,0 +1,71 @@
+//! Messages whose calls and results are blocks of the content: `tool_use` and `tool_result`, as the Messages API has them.
+//!
+//! Tools that the server runs have blocks of their own (`server_tool_use`, `mcp_tool_use`), and results of their own
+//! (`web_search_tool_result`, …).
+
+use serde_json::{Value, json};
+
+use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
+use crate::transcript::formats::shared::fields::{id, role_and_name, role_of};
+use crate::transcript::json::{Json, Object};
+use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::text::Text;
+
+/// The roles of messages.
+pub(crate) const ROLES: [(&str, Role); 3] =
+    [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System)];
+
+/// Reads a message.
+pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
+    let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
+    let mut calls = Vec::new();
+    let mut answers = Vec::new();
+    for (block, kind) in block_types(message) {
+        let Some(kind) = kind else { continue };
+        if is_call(kind) {
+            calls.push(Call {
+                json: block,
+                id: id(block.get("id")),
+                name: block.get_text("name"),
+                arguments: block.get("input").map_or(Arguments::Absent, Arguments::Value),
+                place: CallPlace::Content,
+            });
+        } else if is_result(kind) {
+            answers.push(Answer { json: block, id: id(block.get("tool_use_id")) });
+        }
+    }
+    Ok(Message {
+        role,
+        content: content(message.get("content"), block),
+        calls: calls.into(),
+        answers: answers.into(),
+        rest: Rest::of_role(role_name),
+        ..Message::empty(message.json)
+    })
+}
+
+/// A result for a call of the client's; the server answers its own.
+pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
+    call.json.get_text("type").filter(|kind| kind.is("tool_use"))?;
+    Some(json!({"type": "tool_result", "tool_use_id": call.id?.decode(), "content": text, "is_error": true}))
+}
+
+/// Whether a block of this type is a call.
+pub(crate) fn is_call(kind: Text<'_>) -> bool {
+    ["tool_use", "server_tool_use", "mcp_tool_use"].iter().any(|name| kind.is(name))
+}
+
+/// Whether a block of this type is a result.
+pub(crate) fn is_result(kind: Text<'_>) -> bool {
+    kind.decode().ends_with("tool_result")
+}
+
+fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
+    if is_call(kind) {
+        PartKind::Call
+    } else if is_result(kind) {
+        PartKind::Result(content(json.get("content"), common_block))
+    } else {
+        common_block(json, kind)
+    }
+}
