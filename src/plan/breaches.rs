@@ -6,7 +6,7 @@
 use std::fmt;
 
 use crate::transcript::order::{Results, Turn, results_come_late};
-use crate::transcript::pairing::{Part, results};
+use crate::transcript::pairing::{CallOrResult, results};
 use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
 
@@ -25,17 +25,17 @@ pub struct Breach {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
     /// A result must answer a call: this one has none before it.
-    Orphan(Part),
+    Orphan(CallOrResult),
     /// A call has one result: this is another.
-    Again(Part),
+    Again(CallOrResult),
     /// A call must be answered: this one is not, and the conversation goes on.
-    Unanswered(Part),
+    Unanswered(CallOrResult),
     /// A result must stand where the provider looks for it: this one, of a call in the message of that index, does not.
     Misplaced {
         /// The result.
-        result: Part,
+        result: CallOrResult,
         /// Its call.
-        call: Part,
+        call: CallOrResult,
     },
     /// Results come first in their message.
     Late,
@@ -98,7 +98,7 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
     let messages = transcript.messages.as_slice();
     let between = last_between(messages, wanted);
     let written = |id: Option<Text<'_>>| id.map(|id| id.decode().into_owned());
-    let answer = |part: Part| written(messages[part.message].answers[part.index].id);
+    let answer = |part: CallOrResult| written(messages[part.message].answers[part.index].id);
     let mut found = Vec::new();
     for one in results(messages) {
         let result = one.result;

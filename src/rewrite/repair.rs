@@ -12,7 +12,7 @@ use crate::plan::breaches::{Breach, Rule, breaches};
 use crate::transcript::formats::{InsertionPoint, PARTS, SummaryMessage, SummaryRole};
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::order::{Order, Results, Turn};
-use crate::transcript::pairing::Part;
+use crate::transcript::pairing::CallOrResult;
 use crate::transcript::{self, Content, Message, PartKind, Role, Transcript};
 
 use crate::rewrite::{Edit, Style, elements};
@@ -162,7 +162,7 @@ impl Work<'_, '_> {
     }
 
     /// A result for a call, where calls are given one and the format can write it.
-    fn made_up(&self, call: Part) -> Option<Value> {
+    fn made_up(&self, call: CallOrResult) -> Option<Value> {
         let calling = &self.messages()[call.message];
         let format = self.transcript.format;
         (self.how == Repair::Synthesize)

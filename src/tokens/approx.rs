@@ -8,8 +8,10 @@ use crate::transcript::source::Source;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 
-use crate::tokens::python::{Chars, Sink};
-use crate::tokens::{MEDIA_TOKENS, python};
+use crate::tokens::python::{self, Chars, Sink};
+
+/// Tokens that a picture, or another medium that is no text, is taken to cost. `LangChain`'s figure for a picture.
+pub const MEDIA_TOKENS: u64 = 85;
 
 /// Characters of `[]` around a list and of `, ` between its items.
 const LIST_BRACKETS: usize = 2;

@@ -5,8 +5,8 @@
 //! searched as text; nothing is built from it. [`PRICES_OF`] is the month the prices were read; they are the standard
 //! tier, and the lowest where the price depends on the length of the request or the time of day.
 
-use crate::tokens::Counter;
 use crate::tokens::bpe::Encoding;
+use crate::tokens::counter::Counter;
 
 const TABLE: &str = include_str!("models.tsv");
 

@@ -14,68 +14,15 @@ use std::collections::hash_map::Entry;
 use crate::transcript::json::{Json, Kind, Token};
 use crate::transcript::text::Text;
 
-use strings::{json_string, string_length};
+use strings::json_string;
 
-pub use strings::string;
+pub use strings::{Chars, Sink, string};
 
 /// Which of Python's ways of writing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     Repr,
     Json,
-}
-
-/// Where text is written.
-pub trait Sink {
-    /// Appends a text.
-    fn push_str(&mut self, text: &str);
-    /// Appends a text that is ASCII.
-    fn push_ascii(&mut self, text: &str) {
-        self.push_str(text);
-    }
-    /// Appends a character.
-    fn push(&mut self, c: char);
-    /// Appends `repr` of a string.
-    fn push_repr(&mut self, text: Text<'_>);
-}
-
-impl Sink for String {
-    fn push_str(&mut self, text: &str) {
-        self.push_str(text);
-    }
-
-    fn push(&mut self, c: char) {
-        self.push(c);
-    }
-
-    fn push_repr(&mut self, text: Text<'_>) {
-        string(text, self);
-    }
-}
-
-/// The characters of what is written.
-#[derive(Debug, Default)]
-pub struct Chars(pub usize);
-
-impl Sink for Chars {
-    fn push_str(&mut self, text: &str) {
-        self.0 += text.chars().count();
-    }
-
-    fn push_ascii(&mut self, text: &str) {
-        self.0 += text.len();
-    }
-
-    fn push(&mut self, _: char) {
-        self.0 += 1;
-    }
-
-    fn push_repr(&mut self, text: Text<'_>) {
-        match string_length(text) {
-            Some(length) => self.0 += length,
-            None => string(text, self),
-        }
-    }
 }
 
 /// Appends `repr` of a value. The cost is linear in its length, however deep it is and however often a key repeats.

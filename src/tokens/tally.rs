@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::transcript::Message;
 
-use crate::tokens::Counter;
+use crate::tokens::counter::Counter;
 
 /// Tokens of the messages of one conversation, with the answers to "how many" and to the cheaper "at least so many?".
 pub struct Tally<'m, 'a> {

@@ -1,7 +1,7 @@
 //! What no reader knows: parts of unknown kinds, and messages whose content stands under members that are not read.
 //!
-//! A reader never passes over them: each is a [`PartKind::Foreign`] with its JSON as text, so that it is counted, shown
-//! and summarized. A conversation that is mostly foreign is refused: it is of another format.
+//! A reader never skips them: each is a [`PartKind::Foreign`] with its JSON as text, so that it is counted, shown and
+//! summarized. A conversation that is mostly foreign is rejected: it is of another format.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Content, Message, Part, PartKind};
 use crate::transcript::text::Text;
 
-/// Kinds of parts that are known although no reader reads them: what only their provider can read, marks, and what has
-/// no text. All others without a reader are foreign.
+/// Kinds of parts that are known and have nothing to read: what only their provider can read, and marks. All others without
+/// a reader are foreign.
 const OPAQUE: [&str; 17] = [
     "cache-point",
     "cache_control",
@@ -32,7 +32,7 @@ const OPAQUE: [&str; 17] = [
     "web_search_result",
 ];
 
-/// Members under which formats keep what is said, called and answered.
+/// Members under which formats keep texts, calls and results.
 const CONTENT: [&str; 21] = [
     "blocks",
     "body",
@@ -60,11 +60,11 @@ const CONTENT: [&str; 21] = [
 /// Members that hold the message itself.
 const WRAPPERS: [&str; 5] = ["message", "data", "kwargs", "payload", "args"];
 
-/// What tells the messages of a program.
-type Tells = fn(&Object<'_>) -> bool;
+/// Recognizes the messages of a program.
+type Recognizer = fn(&Object<'_>) -> bool;
 
-/// Programs whose files are like those of a format in the table, with what tells them apart.
-const PROGRAMS: [(&str, Tells); 6] = [
+/// Programs whose files look like those of a format in the table, and how to recognize them.
+const PROGRAMS: [(&str, Recognizer); 6] = [
     ("a session of Qwen Code", |line| line.get("uuid").is_some() && line.at(&["message", "parts"]).is_some()),
     ("a session of Factory Droid", |line| {
         line.get_text("type").is_some_and(|kind| kind.is("message"))
@@ -88,7 +88,7 @@ pub(super) fn unread<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if OPAQUE.iter().any(|opaque| kind.is(opaque)) { PartKind::Other } else { part(json) }
 }
 
-/// Adds to a message of which nothing could be read what it seems to say under other members.
+/// Adds to a message without anything to read what it seems to say under other members.
 pub(super) fn complete(message: &mut Message<'_>) {
     let is_silent = match &message.content {
         Content::Text(text) => text.is_empty(),
@@ -126,7 +126,7 @@ pub(super) fn could_be_call_or_result(json: Json<'_>) -> bool {
     }
 }
 
-/// Whether a name is made as those of calls and results are in all formats: `tool_use`, `functionResponse`, `ToolCallPart`.
+/// Whether a name looks like those of calls and results in all formats: `tool_use`, `functionResponse`, `ToolCallPart`.
 fn names_call_or_result(name: &str) -> bool {
     const ENDINGS: [&str; 9] =
         ["call", "use", "request", "invocation", "result", "response", "output", "return", "execution"];
@@ -140,13 +140,13 @@ fn has_kind(list: Json<'_>, kinds: &[&str]) -> bool {
     list.items().any(|part| part.get_text("type").is_some_and(|kind| kinds.iter().any(|name| kind.is(name))))
 }
 
-/// The program that writes messages like this one, where it is known and its files are not read.
+/// The program that writes messages like this one, if it is known and tcompact does not read its files.
 pub(super) fn program(message: Json<'_>) -> Option<&'static str> {
     let message = Object::of(message);
     PROGRAMS.iter().find(|(_, is_of)| is_of(&message)).map(|(name, _)| *name)
 }
 
-/// The foreign parts of a message; what a tool gave back may be of any kind, and is a result for all that.
+/// The foreign parts of a message. A result may have parts of any kind.
 fn parts<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = &'m Part<'a>> {
     let parts = match &message.content {
         Content::Parts(parts) if !is_result(message) => parts.as_ref(),
@@ -250,8 +250,8 @@ fn all<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (usize, J
     messages.flat_map(|(index, message)| parts(message).map(move |part| (index, part.json)))
 }
 
-/// The first foreign part that could be a call or a result, in a conversation whose format nobody named: the format has
-/// other calls, so that it is none of this one.
+/// The first foreign part that could be a call or a result. Where the user did not name the format, it is another one,
+/// since the calls of this one are known.
 pub fn unknown_call(transcript: &Transcript<'_>) -> Option<Unread> {
     let found = all(transcript).find(|(_, part)| could_be_call_or_result(*part))?;
     Some(Unread::of(transcript, found, None))

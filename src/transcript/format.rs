@@ -32,6 +32,11 @@ pub trait MessageReader {
         EnvelopeFit::Unknown
     }
 
+    /// Paths to the messages in objects that this format alone has, beside those of [`crate::transcript::list`].
+    fn paths(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
     /// Which of the values of a list are messages, and when the others are removed; empty where all are messages.
     fn entries(&self, _values: Items<'_>) -> Vec<EntryKind> {
         Vec::new()

@@ -9,7 +9,7 @@ use crate::transcript::format::{EntryKind, Format, Note, Retention, Transcript};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::list::{LineCounter, List, is_message};
 use crate::transcript::message::Message;
-use crate::transcript::pairing::Finder;
+use crate::transcript::pairing::PairFinder;
 use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
 
@@ -31,11 +31,11 @@ pub struct Document<'a> {
     pub source: &'a str,
     /// Its conversations in order.
     pub transcripts: Vec<Transcript<'a>>,
-    /// The last line, where it is only the beginning of a value; it stays as it is.
+    /// The last line, where it is incomplete; it stays unchanged.
     pub broken_off: Option<usize>,
 }
 
-/// Reads what a text holds. `from` and `lines` are what the user said of it; without, the text itself tells.
+/// Reads the conversations of a text. Where the user names neither the format nor how lines are read, the text decides.
 ///
 /// # Errors
 /// The first thing that cannot be read, with its place.
@@ -86,7 +86,7 @@ pub fn read<'a>(
     }
 }
 
-/// Refuses a conversation that does not end on the line it begins on.
+/// Rejects a conversation that does not end on the line where it begins.
 fn check_lines<'a>(source: &str, mut values: impl Iterator<Item = Json<'a>>) -> Result<(), ReadError> {
     let Some(value) = values.find(|value| memchr::memchr(b'\n', value.raw().as_bytes()).is_some()) else {
         return Ok(());
@@ -110,7 +110,7 @@ impl<'a> List<'a> {
         let mut messages: Vec<Message<'a>> = Vec::new();
         let mut notes: Vec<Note<'a>> = Vec::new();
         let mut compactions = Vec::new();
-        let mut pairs = Finder::default();
+        let mut pairs = PairFinder::default();
         for (index, json) in self.values.clone().enumerate() {
             match entries.get(index) {
                 Some(EntryKind::Note(retention)) => {
@@ -120,7 +120,7 @@ impl<'a> List<'a> {
                     let message = message(source, json, format, messages.len())?;
                     compactions.extend(message.compaction().map(|_| messages.len()));
                     messages.push(message);
-                    pairs.go_on(&messages, messages.len() - 1, drop);
+                    pairs.advance_to(&messages, messages.len() - 1, drop);
                 }
             }
         }
@@ -137,7 +137,7 @@ impl<'a> List<'a> {
         let transcript = Transcript {
             source,
             format,
-            pairing: pairs.done(&messages),
+            pairing: pairs.finish(&messages),
             bonds: format.groups(&messages),
             order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
@@ -154,7 +154,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Refuses a document with a conversation that is mostly foreign.
+/// Rejects a document with a conversation that is mostly foreign.
 ///
 /// # Errors
 /// The first such message, with its place.
@@ -168,7 +168,7 @@ fn refused(transcript: &Transcript<'_>, unread: foreign::Unread) -> ReadError {
     ReadError::Foreign { line, column, unread }
 }
 
-/// The messages of a list in which nothing else stands, whatever they would be among other entries.
+/// The messages of a list that holds nothing else.
 ///
 /// # Errors
 /// One of them is no message of this format.
@@ -185,8 +185,8 @@ fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) 
     Ok(message)
 }
 
-/// Whether the first value of a file is an object, those aside that are neither a message nor a conversation: stray values
-/// among the lines of a session stay where they are, and what went before them is gone.
+/// Whether the first value of a file is an object. Stray values do not count: they stay where they are in a session when
+/// the lines before them are removed.
 fn begins_with_object<'a>(mut values: impl Iterator<Item = Json<'a>>) -> bool {
     values.find(|value| !is_stray(*value)).is_some_and(|value| value.kind() == Kind::Object)
 }
@@ -197,8 +197,8 @@ fn is_stray(value: Json<'_>) -> bool {
     value.kind() != Kind::Object && !value.items().any(holds)
 }
 
-/// Whether the values of a file, which begins with an object, are messages and what stands among them, and not
-/// conversations: told by the first that is one or the other.
+/// Whether the values of a file that begins with an object are entries of one conversation, and not conversations: the
+/// first that is one or the other decides.
 fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'static dyn Format>) -> bool {
     let told = values.find_map(|value| match value.kind() == Kind::Object {
         true if is_message(value) => Some(true),
@@ -208,7 +208,7 @@ fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'s
     told.unwrap_or_else(|| from.is_some_and(|format| format.is_append_only()))
 }
 
-/// What the line of a file tells of how its lines are read; nothing where it could be either.
+/// How the lines of a file are read, as far as one of them shows it; nothing where it could be either.
 pub fn told_by(line: &str) -> Option<Lines> {
     let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
     match source.first() {
@@ -220,12 +220,12 @@ pub fn told_by(line: &str) -> Option<Lines> {
         // An empty conversation, or a stray value of a session.
         Some(first) if first.kind() == Kind::Array && is_stray(first) => None,
         Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
-        // Read as a document, it says what is wrong with it.
+        // Reading it as a document gives the error.
         _ => Some(Lines::Messages),
     }
 }
 
-/// Whether a line is the answer in a log of requests and answers: it has no history, and stays as it is.
+/// Whether a line is the answer in a log of requests and answers: it has no history, and stays unchanged.
 fn is_logged_answer(value: Json<'_>) -> bool {
     value.get_text("type").is_some_and(|kind| kind.is("response"))
 }

@@ -15,16 +15,13 @@ use walk::Walk;
 
 /// A valid JSON value at its place in a source text.
 // There may be millions, so that three numbers are in two: 48 bits of each are an offset, which is more than any memory
-// has bytes, and the 16 above them are half of the value's place among the long ones, or of SHORT.
+// has bytes, and the 16 above them are half of the value's place among the long ones, or of `SHORT`.
 #[derive(Clone, Copy)]
 pub struct Json<'a> {
     source: &'a Source<'a>,
     start_and_place: u64,
     end_and_place: u64,
 }
-
-/// The place of a value that is not kept among the long ones.
-const SHORT: u32 = u32::MAX;
 
 /// Bits of an offset in a text.
 const OFFSET: u32 = 48;
@@ -76,9 +73,27 @@ impl<'a> Json<'a> {
         (self.end_and_place & ((1 << OFFSET) - 1)) as usize
     }
 
-    /// Its place among the long values of the source, or [`SHORT`].
+    /// Its place among the long values of the source, or `SHORT`.
     fn place(&self) -> u32 {
         ((self.start_and_place >> OFFSET) << 16 | self.end_and_place >> OFFSET) as u32
+    }
+
+    /// The next value of a walk.
+    fn next(walk: &mut Walk<'a>) -> Option<Self> {
+        walk.value().map(|(span, place)| Json::at_place(walk.source(), span, place))
+    }
+
+    /// Walks over what is in the value, which is nothing where it is not of this kind.
+    fn inside(&self, kind: Kind) -> Walk<'a> {
+        match self.kind() == kind {
+            true => Walk::inside(self.source, self.span(), self.place()),
+            false => Walk::empty(self.source),
+        }
+    }
+
+    /// Walks over the value as a whole.
+    fn whole(&self) -> Walk<'a> {
+        Walk::over(self.source, self.span(), self.place())
     }
 
     /// Where the value stands in the source, in bytes.
@@ -106,33 +121,33 @@ impl<'a> Json<'a> {
     /// The string, if the value is one.
     pub fn text(&self) -> Option<Text<'a>> {
         (self.kind() == Kind::String).then(|| match self.source.long.get(self.place() as usize) {
-            Some(long) => Text::spelled(self.inside(), long.more),
-            None => Text::escaped(self.inside()),
+            Some(long) => Text::spelled(self.unquoted(), long.more),
+            None => Text::escaped(self.unquoted()),
         })
     }
 
     /// The elements, none if the value is no array.
     pub fn items(&self) -> Items<'a> {
-        Items { walk: Walk::inside(self, Kind::Array) }
+        Items { walk: self.inside(Kind::Array) }
     }
 
     /// The members in the order they stand, none if the value is no object.
     pub fn entries(&self) -> Entries<'a> {
-        Entries { walk: Walk::inside(self, Kind::Object) }
+        Entries { walk: self.inside(Kind::Object) }
     }
 
     /// Everything in the value from left to right, brackets and scalars, in one pass however deep it is.
     pub fn tokens(&self) -> Tokens<'a> {
-        Tokens { walk: Walk::over(self) }
+        Tokens { walk: self.whole() }
     }
 
     /// The member called `key`; the last one where it stands twice, as every JSON reader in use takes it.
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
-        let mut walk = Walk::inside(self, Kind::Object);
+        let mut walk = self.inside(Kind::Object);
         let mut found = None;
-        while let Some(name) = walk.value() {
-            let value = walk.value()?;
-            if spells(name.inside(), key) {
+        while let Some(name) = Json::next(&mut walk) {
+            let value = Json::next(&mut walk)?;
+            if spells(name.unquoted(), key) {
                 found = Some(value);
             }
         }
@@ -140,7 +155,7 @@ impl<'a> Json<'a> {
     }
 
     /// What stands between the quotes of a string.
-    fn inside(&self) -> &'a str {
+    fn unquoted(&self) -> &'a str {
         &self.source.text[self.start() + 1..self.end() - 1]
     }
 
@@ -188,7 +203,7 @@ impl<'a> Items<'a> {
 
     /// A value, as the only one.
     pub(super) fn only(value: Json<'a>) -> Self {
-        Items { walk: Walk::over(&value) }
+        Items { walk: value.whole() }
     }
 }
 
@@ -196,7 +211,7 @@ impl<'a> Iterator for Items<'a> {
     type Item = Json<'a>;
 
     fn next(&mut self) -> Option<Json<'a>> {
-        self.walk.value()
+        Json::next(&mut self.walk)
     }
 }
 
@@ -209,8 +224,8 @@ impl<'a> Iterator for Entries<'a> {
     type Item = (Text<'a>, Json<'a>);
 
     fn next(&mut self) -> Option<(Text<'a>, Json<'a>)> {
-        let name = self.walk.value()?.text()?;
-        Some((name, self.walk.value()?))
+        let name = Json::next(&mut self.walk)?.text()?;
+        Some((name, Json::next(&mut self.walk)?))
     }
 }
 
@@ -234,12 +249,12 @@ struct Member<'a> {
 impl<'a> Object<'a> {
     /// Finds the members of a value, in one pass over it.
     pub fn of(json: Json<'a>) -> Self {
-        let mut walk = Walk::inside(&json, Kind::Object);
+        let mut walk = json.inside(Kind::Object);
         let mut members = Vec::with_capacity(4);
-        while let Some(key) = walk.value()
-            && let Some(value) = walk.value()
+        while let Some(key) = Json::next(&mut walk)
+            && let Some(value) = Json::next(&mut walk)
         {
-            let key = key.inside();
+            let key = key.unquoted();
             members.push(Member { key, is_escaped: key.bytes().any(|byte| byte == b'\\'), value });
         }
         Object { json, members }
@@ -301,7 +316,7 @@ impl<'a> Iterator for Tokens<'a> {
             b'{' => Token::Open(Kind::Object),
             b'[' => Token::Open(Kind::Array),
             b'}' | b']' => Token::Close,
-            _ => return self.walk.value().map(Token::Scalar),
+            _ => return Json::next(&mut self.walk).map(Token::Scalar),
         };
         self.walk.step();
         Some(token)

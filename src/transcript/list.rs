@@ -4,16 +4,14 @@ use crate::transcript::formats::FORMATS;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::read_error::{ReadError, describe, no_transcript};
 
-/// Keys under which an envelope keeps its messages, the outermost first; the first path that leads to a list of messages
-/// wins, and where none does, the first that leads to a list.
-const PATHS: [&[&str]; 21] = [
+/// Paths to the messages of an envelope that several formats have; those of one format come after them. The first that
+/// leads to a list of messages wins, or else the first that leads to a list.
+const PATHS: [&[&str]; 19] = [
     &["messages"],
     &["contents"],
     &["conversations"],
     &["values", "messages"],
     &["history"],
-    &["traj"],
-    &["loglines"],
     &["request_params", "messages"],
     &["body", "messages"],
     &["params", "messages"],
@@ -30,10 +28,10 @@ const PATHS: [&[&str]; 21] = [
     &["trajectory"],
 ];
 
-/// Keys under which an object keeps several envelopes.
+/// Keys of lists of envelopes.
 const COLLECTIONS: [&str; 2] = ["samples", "simulations"];
 
-/// A list of messages, before it is known what they are.
+/// A list of messages whose format is not known yet.
 #[derive(Debug)]
 pub struct List<'a> {
     /// The object around the list, where there is one.
@@ -78,13 +76,14 @@ impl<'a> List<'a> {
 
     /// The list in an envelope.
     pub(super) fn in_object(envelope: Json<'a>, line: Option<usize>) -> Option<Self> {
-        // The members are found once: each look would pass over all messages.
+        // `Object` finds the members once: `Json::get` would skip over all messages each time.
         let members = Object::of(envelope);
         let member = |key: &str| members.get(key);
-        // Traces have what was asked beside what came of it: the last message is not in the list.
+        // A trace has its last message under `output`, and not in the list.
         let is_trace = members.get("output").is_some_and(|output| output.kind() == Kind::Object);
         let lists = || {
-            PATHS.iter().filter(|path| !is_trace || path[0] != "input").filter_map(|path| {
+            let paths = PATHS.iter().chain(FORMATS.iter().flat_map(|format| format.paths()));
+            paths.filter(|path| !is_trace || path[0] != "input").filter_map(|path| {
                 let (first, rest) = path.split_first()?;
                 let (state, list) = match rest.split_last() {
                     None => (envelope, member(first)?),
@@ -101,13 +100,13 @@ impl<'a> List<'a> {
         if let Some((state, list)) = found {
             return Some(List::of(Some(envelope), Some(state), list, line));
         }
-        // A request may say all it has to say in one text.
+        // The input of a request may be one text.
         let text = member("input").filter(|input| input.kind() == Kind::String && member("model").is_some());
         text.map(|text| List { envelope: Some(envelope), state: Some(envelope), values: Items::only(text), line })
     }
 
     fn of(envelope: Option<Json<'a>>, state: Option<Json<'a>>, list: Json<'a>, line: Option<usize>) -> Self {
-        // Callback logs of LangChain put the one list they hold into another.
+        // Callback logs of LangChain hold the list in a list.
         let mut first = list.items();
         let values = match (first.next(), first.next()) {
             (Some(only), None) if only.kind() == Kind::Array => only.items(),
@@ -124,7 +123,7 @@ fn is_collection(list: Json<'_>) -> bool {
     })
 }
 
-/// Counts lines once over, for places that are asked for in order.
+/// Counts lines for places that come in order, each line once.
 #[derive(Default)]
 pub(super) struct LineCounter {
     offset: usize,
@@ -140,7 +139,7 @@ impl LineCounter {
     }
 }
 
-/// Whether a value is a message by itself, in whatever format, and not a conversation.
+/// Whether a value is a message of some format by itself, and not a conversation.
 pub(super) fn is_message(value: Json<'_>) -> bool {
     let value = Object::of(value);
     FORMATS.iter().any(|format| format.fit(&value).is_message())

@@ -48,14 +48,14 @@ impl Role {
     }
 }
 
-/// One message. There may be a million, so that what many have nothing of is kept apart, and nothing is held in advance.
+/// One message. There may be a million of them, so that what most lack is kept apart, and no list has spare capacity.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
     /// The message as it stands in the source.
     pub json: Json<'a>,
     /// Who speaks.
     pub role: Role,
-    /// What is said.
+    /// Its content.
     pub content: Content<'a>,
     /// The tools it calls, in order.
     pub calls: Box<[Call<'a>]>,
@@ -67,7 +67,7 @@ pub struct Message<'a> {
     pub earlier: bool,
 }
 
-/// What many messages have nothing of.
+/// What most messages lack.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rest<'a> {
     /// The role as it is spelled, where it is none of the known ones.
@@ -81,12 +81,12 @@ pub struct Rest<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// The name of a role that no provider knows, where that is what is known.
+    /// Nothing but the name of a role that no provider knows.
     pub(super) fn of_role(role_name: Option<Text<'a>>) -> Option<Box<Self>> {
         role_name.map(|_| Box::new(Rest { role_name, ..Rest::default() }))
     }
 
-    /// The same in a box; nothing where all of it is missing.
+    /// The same in a box; nothing where all fields are empty.
     pub fn boxed(self) -> Option<Box<Self>> {
         let Rest { role_name, name, total_tokens, provider } = self;
         let is_some = role_name.is_some() || name.is_some() || total_tokens.is_some() || provider.is_some();
@@ -95,7 +95,7 @@ impl<'a> Rest<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// A message that says nothing, of nobody.
+    /// A message without a speaker and without content.
     pub fn empty(json: Json<'a>) -> Self {
         Message {
             json,
@@ -108,7 +108,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// What else is known of the message; nothing where nothing is.
+    /// What else is known of the message; empty where nothing is.
     pub fn rest(&self) -> Rest<'a> {
         self.rest.as_deref().copied().unwrap_or_default()
     }
@@ -131,14 +131,14 @@ impl<'a> Message<'a> {
         self.field("response_metadata")?.get(key)
     }
 
-    /// A field that is none of the format's own, wherever `LangChain` and its encodings put it.
+    /// A field that the format does not define, wherever `LangChain` and its encodings put it.
     pub fn additional(&self, key: &str) -> Option<Json<'a>> {
         let additional = self.field("additional_kwargs").and_then(|additional| additional.get(key));
         additional.or_else(|| self.json.get(key))
     }
 
-    /// Whether the message is the summary of an earlier compaction: marked as one, or told by what it begins with, white
-    /// space at the end of that aside, where it neither calls a tool nor answers a call.
+    /// Whether the message is the summary of an earlier compaction: it is marked as one, or it begins with `prefix` and has
+    /// neither calls nor results. White space at the end of the prefix does not count.
     pub fn is_summary(&self, prefix: &str) -> bool {
         let prefix = prefix.trim_end();
         let only_says = || self.calls.is_empty() && self.answers.is_empty();
@@ -163,7 +163,7 @@ impl<'a> Message<'a> {
         self.calls.is_empty() && self.answers.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 
-    /// Whether a person speaks here: a user message that does more than bring tool results.
+    /// Whether a person speaks here: a user message with more than tool results.
     pub fn is_user_turn(&self) -> bool {
         self.role == Role::User
             && match &self.content {

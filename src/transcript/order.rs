@@ -1,5 +1,5 @@
-//! What a provider asks of the order of messages, as data: formats fill it in, the planner cuts by it and breaches are
-//! told by it.
+//! What a provider asks of the order of messages, as data: formats fill it in, the planner cuts by it, and violations are
+//! found by it.
 
 use crate::transcript::message::{Content, Message, PartKind, Role};
 
@@ -10,7 +10,7 @@ pub struct Order {
     pub results: Results,
     /// Whether the user speaks first, standing instructions aside.
     pub user_first: bool,
-    /// Whether user and model take turns.
+    /// Whether user and model must take turns.
     pub alternates: bool,
     /// Whether nobody but the model may speak after a result.
     pub model_after_results: bool,
@@ -18,30 +18,30 @@ pub struct Order {
     pub calls_after_user: bool,
     /// Whether results come before all else in their message.
     pub results_first: bool,
-    /// Whether who speaks first and where calls may stand is kept to where messages are written, and not asked of what is
-    /// read: the provider, or some of its models, take it otherwise as well.
+    /// Whether `user_first` and `calls_after_user` hold for what is written and not for what is read, since the provider, or
+    /// some of its models, accept other orders as well.
     pub lenient: bool,
-    /// Whether some calls stand where the transcript does not show them, so that a result may lack its own.
+    /// Whether the provider keeps some calls itself, so that a result may have none in the transcript.
     pub calls_elsewhere: bool,
 }
 
 /// Where the results of calls must stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Results {
-    /// Nobody asks.
+    /// Anywhere.
     Unchecked,
-    /// Behind their call.
+    /// After their call.
     Behind,
-    /// Behind their call, with nothing but calls and results between.
+    /// After their call, with nothing but calls and results between.
     Grouped,
-    /// Directly behind the message that calls, with nothing but results between.
+    /// Directly after the message that calls, with nothing but results between.
     Following,
-    /// All in the one message directly behind.
+    /// All in the one message directly after.
     Next,
 }
 
 impl Order {
-    /// Of a provider that only wants calls and results together.
+    /// The order of a provider that only wants calls and results together.
     pub const fn of(results: Results) -> Self {
         Order {
             results,
@@ -55,7 +55,7 @@ impl Order {
         }
     }
 
-    /// What is asked of messages that are read.
+    /// What the provider asks of messages that are read.
     pub const fn in_reading(self) -> Self {
         Order {
             user_first: self.user_first && !self.lenient,
@@ -64,10 +64,10 @@ impl Order {
         }
     }
 
-    /// The rule that a message with the turn `after` breaks behind one with the turn `before`, or at the beginning.
+    /// The rule that a message with the turn `after` breaks where it follows one with the turn `before`, or is the first.
     pub fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
         let model = |turn: Turn| matches!(turn, Turn::Model | Turn::Calls);
-        // Results in messages of their own role are nobody's turn.
+        // Results with a role of their own are nobody's turn.
         let in_users = self.results == Results::Next;
         let user = |turn: Turn| turn == Turn::User || in_users && turn == Turn::Results;
         let Some(before) = before else {

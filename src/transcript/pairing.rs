@@ -1,7 +1,7 @@
 //! Which messages belong together: tool calls and their results.
 //!
-//! Ids are only good nearby: they are used again within a conversation. So a result goes to the nearest call before it
-//! that has its id and no result yet, never through one map of all ids.
+//! Agents use ids again within a conversation. So a result belongs to the nearest call before it that has its id and no
+//! result yet, and one map of all ids would be wrong.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
@@ -15,22 +15,22 @@ pub struct Pairing {
     /// For each call that has a result in another message, the index of its message and of the result's; the first before
     /// the second.
     pub bonds: Vec<(usize, usize)>,
-    /// For each message, whether it has a result whose call is nowhere before it.
+    /// For each message, whether it has a result without a call before it.
     pub orphaned: Vec<bool>,
     /// Every call that has no result, in order.
-    pub unanswered: Vec<Part>,
+    pub unanswered: Vec<CallOrResult>,
 }
 
 /// One of the calls or results of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
+pub struct CallOrResult {
     /// The index of the message.
     pub message: usize,
     /// Which of the message's calls, or results, it is.
     pub index: usize,
 }
 
-impl Part {
+impl CallOrResult {
     /// The call that it is, of these messages.
     pub(crate) fn call_of<'m, 'a>(self, messages: &'m [Message<'a>]) -> &'m Call<'a> {
         &messages[self.message].calls[self.index]
@@ -39,23 +39,23 @@ impl Part {
 
 /// A result and its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub struct PairedResult {
     /// The result.
-    pub result: Part,
-    /// The call; none where it is nowhere before.
-    pub call: Option<Part>,
+    pub result: CallOrResult,
+    /// The call; none where no call before it has the id.
+    pub call: Option<CallOrResult>,
     /// Whether the call had a result already.
     pub again: bool,
 }
 
 impl Pairing {
-    /// A call and its result on two sides of a cut, where there are any.
+    /// A call and its result that a cut splits, if there are such.
     pub fn parted(&self, cut: usize) -> Option<(usize, usize)> {
         self.bonds.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
-    /// For each index from 0 to the number of messages, whether a cut there parts no call from its result, and nothing
-    /// that `bonds` hold together for other reasons.
+    /// For each index from 0 to the number of messages, whether a cut there splits neither a call from its result nor one of
+    /// the groups in `bonds`.
     pub fn whole_cuts(&self, bonds: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
         let mut change = vec![0i64; messages + 2];
@@ -75,44 +75,48 @@ impl Pairing {
 }
 
 /// Every result of some messages in order.
-pub fn results(messages: &[Message<'_>]) -> Vec<Found> {
+pub fn results(messages: &[Message<'_>]) -> Vec<PairedResult> {
     let mut results = Vec::new();
-    Finder::default().go_on(messages, messages.len(), |found| results.push(found));
+    PairFinder::default().advance_to(messages, messages.len(), |found| results.push(found));
     results
 }
 
-/// Finds the pairs of a conversation from its beginning on. While it is read its ids are at hand, where later each would
-/// have to be fetched from memory.
+/// Finds the pairs of a conversation while it is read: then its ids are in the processor's cache.
 #[derive(Default)]
-pub(super) struct Finder<'a> {
+pub(super) struct PairFinder<'a> {
     pairing: Pairing,
     calls: Calls<'a>,
 }
 
-impl<'a> Finder<'a> {
-    /// Finds the pairs of the messages before `end` that were not looked at yet. What comes behind them must be known:
-    /// message `end` is there, or none comes. `messages` is the list of the time before, which may have grown.
-    pub(super) fn go_on(&mut self, messages: &[Message<'a>], end: usize, mut result_found: impl FnMut(Found)) {
-        let Finder { pairing, calls } = self;
+impl<'a> PairFinder<'a> {
+    /// Finds the pairs of the messages before `end` that it has not looked at yet. Message `end` must be there, unless no
+    /// more come. `messages` is the same list as before, which may have grown.
+    pub(super) fn advance_to(
+        &mut self,
+        messages: &[Message<'a>],
+        end: usize,
+        mut result_found: impl FnMut(PairedResult),
+    ) {
+        let PairFinder { pairing, calls } = self;
         let begun = pairing.orphaned.len();
         pairing.orphaned.resize(end, false);
         for (message, read) in messages.iter().enumerate().take(end).skip(begun) {
-            // A server's tool is called and answered in one message, so calls come first.
+            // One message may hold a server's call and its result, so calls come first.
             calls.add(messages, message);
             for (index, answer) in read.answers.iter().enumerate() {
-                let result = Part { message, index };
+                let result = CallOrResult { message, index };
                 let Some(at) = calls.answered_by(messages, answer.id) else {
                     pairing.orphaned[message] = true;
-                    result_found(Found { result, call: None, again: false });
+                    result_found(PairedResult { result, call: None, again: false });
                     continue;
                 };
                 let call = &mut calls.seen[at];
                 if call.part.message < message {
                     pairing.bonds.push((call.part.message, message));
                 }
-                result_found(Found { result, call: Some(call.part), again: call.answered });
+                result_found(PairedResult { result, call: Some(call.part), again: call.answered });
                 call.answered = true;
-                // One text may be the results of all calls that stand in the content of a message.
+                // One text may hold the results of all calls in the content of a message.
                 let part = call.part;
                 let is_last = messages.get(message + 1).is_none_or(|next| next.role != Role::Tool);
                 if answer.id.is_none() && read.role == Role::Tool && is_last {
@@ -129,36 +133,36 @@ impl<'a> Finder<'a> {
     }
 
     /// The pairs of all messages.
-    pub(super) fn done(mut self, messages: &[Message<'a>]) -> Pairing {
-        self.go_on(messages, messages.len(), drop);
-        let Finder { mut pairing, calls } = self;
+    pub(super) fn finish(mut self, messages: &[Message<'a>]) -> Pairing {
+        self.advance_to(messages, messages.len(), drop);
+        let PairFinder { mut pairing, calls } = self;
         pairing.unanswered = calls.seen.iter().filter(|call| !call.answered).map(|call| call.part).collect();
         pairing
     }
 }
 
-/// The calls up to some message. Every lookup costs the same however many there are.
+/// The calls up to some message. The cost of a lookup does not grow with their number.
 #[derive(Default)]
 struct Calls<'a> {
     seen: Vec<Seen>,
-    /// The calls by their ids, of so many as have been looked up so: most results follow their call at once.
+    /// The calls by their ids, as far as they were needed: most results follow their call at once.
     by_id: HashMap<Cow<'a, str>, SameId>,
-    /// Of these, the call of the same id before each.
+    /// For each of these, the call with the same id before it.
     before: Vec<Option<usize>>,
-    /// The calls that a result without an id can answer, in order.
+    /// The calls that a result without an id can belong to, in order.
     waiting: VecDeque<usize>,
     /// Those of them that have no id.
     waiting_without_id: VecDeque<usize>,
-    /// Whether the user or a result came since the last call: calls before that wait for a result no longer.
+    /// Whether the user or a result came since the last call. Calls before that no longer wait for a result.
     interrupted: bool,
 }
 
-/// The last calls, among which one is sooner looked for than looked up.
+/// So many of the last calls are searched before the map is.
 const LAST: usize = 8;
 
 /// A call that was seen.
 struct Seen {
-    part: Part,
+    part: CallOrResult,
     answered: bool,
 }
 
@@ -172,7 +176,7 @@ struct SameId {
 impl<'a> Calls<'a> {
     fn add(&mut self, messages: &[Message<'a>], message: usize) {
         let calls = &messages[message].calls;
-        // Calls of several messages in a row are answered together; an answer to older ones would have come before.
+        // Calls of several messages in a row get their results together; results of older calls would have come before.
         if !calls.is_empty() && std::mem::take(&mut self.interrupted) {
             self.waiting.clear();
             self.waiting_without_id.clear();
@@ -182,12 +186,12 @@ impl<'a> Calls<'a> {
                 self.waiting_without_id.push_back(self.seen.len());
             }
             self.waiting.push_back(self.seen.len());
-            self.seen.push(Seen { part: Part { message, index }, answered: false });
+            self.seen.push(Seen { part: CallOrResult { message, index }, answered: false });
         }
     }
 
-    /// The call that a result answers: the last open one of its id, or the next in order. A result with an id that no
-    /// call has may still answer one that was written without.
+    /// The call that a result belongs to: the last open one with its id, or the next in order. A result with an id that no
+    /// call has may still belong to a call without one.
     fn answered_by(&mut self, messages: &[Message<'a>], id: Option<Text<'a>>) -> Option<usize> {
         let Some(id) = id.map(|id| id.decode()) else { return first_open(&mut self.waiting, &self.seen) };
         let has_it = |seen: &Seen| seen.part.call_of(messages).id.is_some_and(|own| own.is(&id));
@@ -195,15 +199,15 @@ impl<'a> Calls<'a> {
         if let Some(last) = self.seen[first..].iter().rposition(|seen| !seen.answered && has_it(seen)) {
             return Some(first + last);
         }
-        self.look_up(messages);
+        self.fill_map(messages);
         match self.by_id.get_mut(&id) {
             Some(same) => Some(same.nearest(&self.seen, &self.before)),
             None => first_open(&mut self.waiting_without_id, &self.seen),
         }
     }
 
-    /// Has all calls that were seen be found by their ids.
-    fn look_up(&mut self, messages: &[Message<'a>]) {
+    /// Adds all calls that were seen to the map.
+    fn fill_map(&mut self, messages: &[Message<'a>]) {
         for (last, seen) in self.seen.iter().enumerate().skip(self.before.len()) {
             let same = SameId { open: Some(last), last };
             let id = seen.part.call_of(messages).id;
@@ -213,7 +217,7 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// The first of some calls that is open; those before it are passed for good.
+/// The first open call; those before it are dropped.
 fn first_open(calls: &mut VecDeque<usize>, seen: &[Seen]) -> Option<usize> {
     while calls.pop_front_if(|call| seen[*call].answered).is_some() {}
     calls.front().copied()
@@ -293,7 +297,7 @@ mod tests {
         assert_eq!(pairing(&[legacy, legacy, answer, answer]).bonds, [(0, 2), (1, 3)]);
         let aborted = pairing(&[legacy, USER, legacy, answer, USER]);
         assert_eq!(aborted.bonds, [(2, 3)]);
-        assert_eq!(aborted.unanswered, [Part { message: 0, index: 0 }]);
+        assert_eq!(aborted.unanswered, [CallOrResult { message: 0, index: 0 }]);
     }
 
     #[test]

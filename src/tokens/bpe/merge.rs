@@ -1,7 +1,6 @@
 //! Merges the bytes of a piece into tokens, pair by pair.
 
-use crate::tokens::bpe::LONGEST_TOKEN;
-use crate::tokens::bpe::table::{NO_PAIR, RANK_BITS, Table};
+use crate::tokens::bpe::table::{LONGEST_TOKEN, NO_PAIR, RANK_BITS, Table};
 
 /// Pieces are merged in windows of this many bytes, so that the cost of a long piece grows with its length and not with
 /// its square. Any size gives the same tokens.

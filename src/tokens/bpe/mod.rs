@@ -19,6 +19,7 @@ use std::cell::RefCell;
 
 use memo::{LONG, Memo};
 use merge::Merger;
+pub use table::LONGEST_TOKEN;
 use table::{SHORT, Table, short_hash};
 
 /// A vocabulary of OpenAI's.
@@ -29,9 +30,6 @@ pub enum Encoding {
     /// GPT-3.5 and GPT-4.
     Cl100kBase,
 }
-
-/// The longest entry of either vocabulary, in bytes: a text of `n` bytes has at least `n / 128` tokens and at most `n`.
-pub const LONGEST_TOKEN: usize = 128;
 
 impl Encoding {
     /// The name that `--counter` takes.

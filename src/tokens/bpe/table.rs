@@ -27,6 +27,9 @@
 //! them have a rank, and a `u64`, which of them have one; then the ranks of [`OTHER_RANK_BITS`] each, the lowest bits of a
 //! byte first. The files are made by the test `generated_tables` from tiktoken-rs.
 
+/// The longest entry of either vocabulary, in bytes: a text of `n` bytes has at least `n / 128` tokens and at most `n`.
+pub const LONGEST_TOKEN: usize = 128;
+
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {
     pairs: Pairs,

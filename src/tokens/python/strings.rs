@@ -1,8 +1,60 @@
 //! How Python writes strings, in `repr` and in JSON.
 
 use crate::tokens::not_printable::NOT_PRINTABLE;
-use crate::tokens::python::Sink;
 use crate::transcript::text::{Piece, Text};
+
+/// Where text is written.
+pub trait Sink {
+    /// Appends a text.
+    fn push_str(&mut self, text: &str);
+    /// Appends a text that is ASCII.
+    fn push_ascii(&mut self, text: &str) {
+        self.push_str(text);
+    }
+    /// Appends a character.
+    fn push(&mut self, c: char);
+    /// Appends `repr` of a string.
+    fn push_repr(&mut self, text: Text<'_>);
+}
+
+impl Sink for String {
+    fn push_str(&mut self, text: &str) {
+        self.push_str(text);
+    }
+
+    fn push(&mut self, c: char) {
+        self.push(c);
+    }
+
+    fn push_repr(&mut self, text: Text<'_>) {
+        string(text, self);
+    }
+}
+
+/// The characters of what is written.
+#[derive(Debug, Default)]
+pub struct Chars(pub usize);
+
+impl Sink for Chars {
+    fn push_str(&mut self, text: &str) {
+        self.0 += text.chars().count();
+    }
+
+    fn push_ascii(&mut self, text: &str) {
+        self.0 += text.len();
+    }
+
+    fn push(&mut self, _: char) {
+        self.0 += 1;
+    }
+
+    fn push_repr(&mut self, text: Text<'_>) {
+        match string_length(text) {
+            Some(length) => self.0 += length,
+            None => string(text, self),
+        }
+    }
+}
 
 /// Appends a string as JSON has it, nothing escaped that need not be.
 pub(super) fn json_string(text: Text<'_>, out: &mut impl Sink) {

@@ -293,7 +293,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         return PartKind::Text(text);
     }
     if answer(json).is_some() {
-        return PartKind::Result(output(json).map_or_else(Content::empty, given));
+        return PartKind::Result(output(json).map_or_else(Content::empty, tool_output));
     }
     if call(json).is_some() {
         return PartKind::Call;
@@ -324,7 +324,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
 }
 
 /// What a tool gave: the value of a typed output, or a value of the tool's own, which is read as it is spelled.
-fn given(output: Json<'_>) -> Content<'_> {
+fn tool_output(output: Json<'_>) -> Content<'_> {
     const TYPES: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
     let typed = output.get("value").filter(|_| TYPES.iter().any(|kind| is_type(output, kind)));
     let value = typed.unwrap_or(output);

@@ -1,9 +1,8 @@
 //! Sessions of Claude Code: a line an event, among them the messages of the Messages API.
 //!
-//! The API's message stands under `message`; one message of the model may be spread over several lines, a block each. Lines
-//! name the one they follow. What stands before the last `compact_boundary` is not sent any more, nor are branches that
-//! the user went back behind, nor what sub-agents say. `claude -p --output-format stream-json` writes the same without
-//! links.
+//! The API's message stands under `message`; one message of the model may be split over several lines, a block each. Lines
+//! name their parent. Claude Code no longer sends what stands before the last `compact_boundary`, branches that the user
+//! abandoned, and what sub-agents say. `claude -p --output-format stream-json` writes the same without links.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -30,7 +29,7 @@ pub(super) struct ClaudeCode;
 
 const KEYS: Keys = Keys { id: "uuid", parent: "parentUuid" };
 
-/// What lines say of the session, in the order they say it.
+/// Members that all lines of a session have, in their order.
 const COMMON: [&str; 12] = [
     "isSidechain",
     "userType",
@@ -58,7 +57,7 @@ impl Format for ClaudeCode {
 
 impl MessageReader for ClaudeCode {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        // A stray value is no line, and stays where it is.
+        // A value that is no object is no line of a session, and stays where it is.
         if message.json.kind() != Kind::Object {
             return Fit::Neutral;
         }
@@ -79,16 +78,20 @@ impl MessageReader for ClaudeCode {
         if envelope.get("loglines").is_some() { EnvelopeFit::Likely } else { EnvelopeFit::Unknown }
     }
 
+    fn paths(&self) -> &'static [&'static [&'static str]] {
+        &[&["loglines"]]
+    }
+
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let lines: Vec<Object<'_>> = values.map(Object::of).collect();
         let speaks = |line: &Object<'_>| {
             line.get_text("type").is_some_and(is_speaker) && line.get("message").is_some() || is_foreign(line)
         };
-        // The file of a sub-agent has nothing else; in others its compactions are its own.
+        // In the file of a sub-agent every line is one of a sub-agent. In other files its compactions concern it alone.
         let all_aside = lines.iter().filter(|line| speaks(line)).all(is_sidechain);
         let ends_all = |line: &Object<'_>| is_boundary(line) && (all_aside || !is_sidechain(line));
         let cut = lines.iter().rposition(ends_all).unwrap_or(0);
-        let taken_back = taken_back(&lines[cut..]);
+        let undone = undone(&lines[cut..]);
         let by_id: HashMap<_, usize> = lines
             .iter()
             .enumerate()
@@ -103,17 +106,17 @@ impl MessageReader for ClaudeCode {
                 Some(of) if of < cut => Retention::Obsolete,
                 Some(of) => Retention::With(of),
                 None if ends_all(line) => Retention::Obsolete,
-                None if index >= cut && taken_back[index - cut] => Retention::Obsolete,
+                None if index >= cut && undone[index - cut] => Retention::Obsolete,
                 None if index >= cut && speaks(line) && (all_aside || !is_sidechain(line)) => {
                     any = true;
                     return EntryKind::Message;
                 }
-                // What hooks said before the first message, which names it.
+                // The output of hooks before the first message, which names it as its parent.
                 None if is_linked && !any && line.get("parentUuid").is_some() => Retention::Obsolete,
                 None if is_linked || line.get("snapshot").is_some() || line.get("session_id").is_some() => {
                     Retention::WithPrevious
                 }
-                // A title, the mode, a queue: about the whole session.
+                // A title, the mode, a queue: it concerns the whole session.
                 None => Retention::Always,
             })
         };
@@ -146,7 +149,7 @@ impl MessageReader for ClaudeCode {
 
 impl MessageWriter for ClaudeCode {
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
-        // What stands before a boundary is not loaded.
+        // Claude Code does not load what stands before a boundary.
         let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());
         if is_linked { SummaryPosition::First } else { SummaryPosition::AfterPinned }
     }
@@ -161,7 +164,7 @@ impl MessageWriter for ClaudeCode {
             return vec![line.user(message, id, Map::new())];
         }
         let links = Links::of(at, KEYS);
-        let id = links.end_of_the_walk().map_or(new, Cow::into_owned);
+        let id = links.end_of_walk().map_or(new, Cow::into_owned);
         let boundary = uuid(&["boundary", &id]);
         let marks = json!({"isVisibleInTranscriptOnly": true, "isCompactSummary": true});
         let mut lines = vec![
@@ -169,8 +172,9 @@ impl MessageWriter for ClaudeCode {
             linked(Some(&boundary), line.user(message, Some(id.clone()), members(marks))),
         ];
         let mut bridged = HashSet::from([Cow::from(id.clone())]);
-        let gaps = links.stays.iter().filter_map(|entry| links.missing(*entry));
-        lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| linked(Some(&id), line.aside(&gap))));
+        let gaps = links.kept.iter().filter_map(|entry| links.removed_parent(*entry));
+        lines
+            .extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| linked(Some(&id), line.empty_line(&gap))));
         lines
     }
 
@@ -187,7 +191,7 @@ impl MessageWriter for ClaudeCode {
 
     fn placeholder(&self, entry: Json<'_>) -> Option<Value> {
         let (id, parent) = (entry.get_text("uuid")?, entry.get("parentUuid")?.text().map(|parent| parent.decode()));
-        Some(linked(parent.as_deref(), Line { neighbour: entry }.aside(&id.decode())))
+        Some(linked(parent.as_deref(), Line { neighbour: entry }.empty_line(&id.decode())))
     }
 }
 
@@ -220,19 +224,19 @@ fn is_true(line: &Object<'_>, key: &str) -> bool {
     line.get(key).is_some_and(|value| value.raw() == "true")
 }
 
-/// Whether a line is what a sub-agent was told or said.
+/// Whether a line is a message to or of a sub-agent.
 fn is_sidechain(line: &Object<'_>) -> bool {
     is_true(line, "isSidechain") || line.get("parent_tool_use_id").is_some_and(|id| !id.is_falsy())
 }
 
-/// Whether a line says that what stands before it is sent no more. A stream has no summary to read instead.
+/// Whether a line says that what stands before it is no longer sent. In a stream, no summary replaces that.
 fn is_boundary(line: &Object<'_>) -> bool {
     line.get_text("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) && line.get("parentUuid").is_some()
 }
 
-/// Whether the user went back behind a line: from each prompt for which there is a later one behind the same line, all
-/// that stands before the last of these.
-fn taken_back(lines: &[Object<'_>]) -> Vec<bool> {
+/// For each line, whether the user went back before it: of several prompts with the same parent, all lines from the first
+/// to the last of them.
+fn undone(lines: &[Object<'_>]) -> Vec<bool> {
     let is_prompt = |line: &Object<'_>| {
         line.get_text("type").is_some_and(|kind| kind.is("user"))
             && !is_sidechain(line)
@@ -259,7 +263,7 @@ fn parent<'a>(line: &Object<'a>) -> Option<Cow<'a, str>> {
     line.get_text("parentUuid").map(|id| id.decode())
 }
 
-/// A line to be written beside another of the same session.
+/// Writes lines like another of the same session.
 struct Line<'a> {
     neighbour: Json<'a>,
 }
@@ -287,8 +291,8 @@ impl Line<'_> {
         Value::Object(line)
     }
 
-    /// A line that says nothing.
-    fn aside(&self, id: &str) -> Value {
+    /// A line without content, which only links.
+    fn empty_line(&self, id: &str) -> Value {
         let mut line = self.system(id, "informational", "");
         line.insert("isMeta".to_owned(), json!(true));
         Value::Object(line)
@@ -307,7 +311,7 @@ impl Line<'_> {
     }
 }
 
-/// A line behind another, or behind none.
+/// A line with a parent, or with none.
 fn linked(parent: Option<&str>, line: Value) -> Value {
     let mut linked = members(json!({"parentUuid": parent}));
     linked.extend(members(line));

@@ -1,13 +1,11 @@
 //! Codex session files (rollouts): a line an event, of which those that are Responses items are the conversation.
 //!
-//! What a session is resumed from is told by replaying the lines. Items are taken as they come. A rollback takes the last
-//! turns back. A compaction puts its own list of items in the place of all before it; one without such a list leaves of
-//! what came before the user's messages, and adds its text as another. So what the replay drops is spent here, and what
-//! it takes up again is a message like any other.
+//! Codex resumes a session by replaying its lines, and so does this reader. A rollback removes the last turns. A compaction
+//! replaces all items before it by its own list; one without a list keeps the user's messages and adds its text as another.
+//! Lines that the replay removes are obsolete notes, and those that it takes up again are messages like any other.
 //!
-//! Instructions and the surroundings, which Codex puts before the first message in the user's name, count as a
-//! developer's: they are kept in front like other standing instructions. Files of old versions have bare items on their
-//! lines.
+//! Codex writes instructions and the environment in the user's name before the first message. They count as a developer's,
+//! so that they are kept like other standing instructions. Files of old versions have bare items on their lines.
 
 use serde_json::{Map, Value};
 
@@ -24,7 +22,7 @@ use crate::transcript::order::{Order, Results};
 #[derive(Debug)]
 pub(super) struct Codex;
 
-/// What messages begin with that Codex writes in the user's name.
+/// Beginnings of messages that Codex writes in the user's name.
 const INJECTED: [&str; 3] = ["<environment_context>", "<user_instructions>", "# AGENTS.md instructions"];
 
 /// What a line is.
@@ -34,11 +32,11 @@ enum Line<'a> {
     Item(Json<'a>, Option<Item>),
     /// A compaction.
     Compacted(Json<'a>),
-    /// How the session began.
+    /// The header of the session.
     Meta,
-    /// The settings from there on.
+    /// The settings from this line on.
     Context,
-    /// What was shown of the lines before.
+    /// Something that Codex showed the user.
     Event(Json<'a>),
     /// Anything else.
     Other,
@@ -83,7 +81,7 @@ impl MessageReader for Codex {
                 Ok(Message { json, role, ..read })
             }
             Some(Line::Compacted(payload)) => {
-                Ok(Message { earlier: true, ..items::said(json, Role::User, compacted(payload)) })
+                Ok(Message { earlier: true, ..items::message_of(json, Role::User, compacted(payload)) })
             }
             _ => Err("is no line of a session that holds an item".to_owned()),
         }
@@ -97,7 +95,7 @@ impl MessageReader for Codex {
 impl MessageWriter for Codex {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let item = items::summary(summary);
-        // The last message that goes has a time and a number that are free.
+        // The time and the number of the last removed message are free.
         let messages = &at.transcript.messages;
         let gone = (at.removed)();
         let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
@@ -186,14 +184,14 @@ fn is_injected(message: &Message<'_>) -> bool {
     message.role == Role::User && first().is_some_and(|text| INJECTED.iter().any(|start| text.starts_with(start)))
 }
 
-/// What a compaction tells: its text, and the messages that it left where it names them.
+/// What a compaction says: its text, and the messages that it kept, where it has a list of them.
 fn compacted(payload: Json<'_>) -> Content<'_> {
     let text = payload.get("message").and_then(|json| Some((json, json.text()?))).filter(|(_, text)| !text.is_empty());
     let replaced = payload.get("replacement_history").into_iter().flat_map(|list| list.items());
     let left = replaced.filter_map(|item| items::item(&Object::of(item)).ok()).filter(|item| !is_injected(item));
     let left = left.flat_map(|item| match item.compaction() {
         Some(compaction) => vec![Part { json: item.json, kind: PartKind::Compaction(compaction) }],
-        None => said(&item).collect(),
+        None => texts_of(&item).collect(),
     });
     let parts: Box<[Part<'_>]> =
         left.chain(text.map(|(json, text)| Part { json, kind: PartKind::Text(text) })).collect();
@@ -205,12 +203,12 @@ fn compacted(payload: Json<'_>) -> Content<'_> {
 }
 
 /// The texts of an item, a part each.
-fn said<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
+fn texts_of<'a>(item: &Message<'a>) -> impl Iterator<Item = Part<'a>> {
     let texts = item.content.texts().into_iter().filter(|text| !text.is_empty());
     texts.map(|text| Part { json: item.json, kind: PartKind::Text(text) })
 }
 
-/// What becomes of the lines of a session when it is resumed.
+/// What is left of the lines of a session when it is resumed.
 #[derive(Default)]
 struct Replay {
     entries: Vec<EntryKind>,
@@ -218,7 +216,7 @@ struct Replay {
     live: Vec<usize>,
     /// Which of the live lines begin a turn of the user's.
     turns: Vec<usize>,
-    /// How many live lines at the front are what compactions left: turns, all of them.
+    /// How many live lines at the front were kept by compactions; each is a turn.
     settled: usize,
     /// The lines that Codex wrote in the user's name.
     injected: Vec<usize>,
@@ -233,7 +231,7 @@ impl Replay {
             Some(Line::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
                 if read.as_ref().is_ok_and(is_injected) {
-                    // A compaction that names no messages leaves it, since the replay writes it anew.
+                    // A compaction without a list keeps it, since Codex writes it anew.
                     self.injected.push(self.entries.len());
                     self.entries.push(EntryKind::Message);
                     return;
@@ -255,8 +253,8 @@ impl Replay {
         self.entries.push(entry);
     }
 
-    /// Takes the live lines from one of them on out of the conversation, except some.
-    fn spend(&mut self, from: usize, except: &[usize]) {
+    /// Removes the live lines from one of them on, except some.
+    fn remove_from(&mut self, from: usize, except: &[usize]) {
         for place in self.live.drain(from..) {
             if except.binary_search(&place).is_err() {
                 self.entries[place] = EntryKind::Note(Retention::Obsolete);
@@ -267,12 +265,12 @@ impl Replay {
     fn compacted(&mut self, payload: Json<'_>) -> EntryKind {
         let is_whole = payload.get("replacement_history").is_some_and(|list| list.kind() == Kind::Array);
         if is_whole {
-            self.spend(0, &[]);
+            self.remove_from(0, &[]);
             self.turns.clear();
             self.injected.drain(..).for_each(|place| self.entries[place] = EntryKind::Note(Retention::Obsolete));
         } else {
             let users: Vec<usize> = self.turns[self.settled..].iter().map(|&turn| self.live[turn]).collect();
-            self.spend(self.settled, &users);
+            self.remove_from(self.settled, &users);
             self.live.extend(users);
             self.turns.truncate(self.settled);
             self.turns.extend(self.settled..self.live.len());
@@ -281,7 +279,7 @@ impl Replay {
         EntryKind::Message
     }
 
-    /// A rollback goes with what it takes back: alone it would take back more.
+    /// A rollback is removed with the turns that it removed: by itself it would remove others.
     fn event(&mut self, event: Json<'_>) -> EntryKind {
         let is_rollback = event.get_text("type").is_some_and(|kind| kind.is("thread_rolled_back"));
         let turns = event.get("num_turns").and_then(|turns| turns.raw().parse::<usize>().ok());
@@ -290,7 +288,7 @@ impl Replay {
         };
         let first = self.turns.len().saturating_sub(turns);
         if let Some(&from) = self.turns.get(first) {
-            self.spend(from, &[]);
+            self.remove_from(from, &[]);
             self.turns.truncate(first);
             self.settled = self.settled.min(from);
         }

@@ -1,8 +1,8 @@
 //! Sessions of Gemini CLI: an object around the messages, or, newer, a record a line.
 //!
-//! Calls hold their results, so nothing can be parted. Records are played back one after the other: one with an id that
-//! was there before takes its place, `$rewindTo` takes back a message and all after it, `$set` changes what the first
-//! record says of the session.
+//! Calls hold their results, so no cut splits them. Gemini CLI replays the records in order: a record with a known id
+//! replaces the earlier one, `$rewindTo` removes a message and all after it, `$set` changes what the first record says of
+//! the session.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -64,22 +64,22 @@ impl MessageReader for GeminiCli {
     fn entries(&self, values: Items<'_>) -> Vec<EntryKind> {
         let records: Vec<Object<'_>> = values.map(Object::of).collect();
         let mut entries: Vec<EntryKind> = records.iter().map(entry).collect();
-        // The records that count, in the order they are played back; each with the last of its id.
+        // The records that count, in the order of the replay; each is the last of its id.
         let mut live: Vec<usize> = Vec::new();
         let mut by_id: HashMap<Cow<'_, str>, usize> = HashMap::new();
-        let spend = |entries: &mut Vec<EntryKind>, indices: &[usize]| {
+        let make_obsolete = |entries: &mut Vec<EntryKind>, indices: &[usize]| {
             indices.iter().for_each(|index| entries[*index] = EntryKind::Note(Retention::Obsolete));
         };
         for (index, record) in records.iter().enumerate() {
             if let Some(target) = record.get_text("$rewindTo") {
                 let at = by_id.get(&target.decode()).copied().unwrap_or(live.len());
-                spend(&mut entries, &live.split_off(at));
+                make_obsolete(&mut entries, &live.split_off(at));
                 by_id.retain(|_, place| *place < at);
-                spend(&mut entries, &[index]);
+                make_obsolete(&mut entries, &[index]);
             } else if let Some(id) = record.get_text("id").filter(|_| record.get("type").is_some()) {
                 match by_id.get(&id.decode()) {
                     Some(place) => {
-                        spend(&mut entries, &[live[*place]]);
+                        make_obsolete(&mut entries, &[live[*place]]);
                         live[*place] = index;
                     }
                     None => {
@@ -98,7 +98,7 @@ impl MessageReader for GeminiCli {
         let role = role(kind).unwrap_or(Role::Other);
         let calls = || present(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
         let results = || calls().filter_map(|call| Some((call, call.get("result").filter(|list| !list.is_falsy())?)));
-        let said = said(message.get("content"));
+        let said = content_of(message.get("content"));
         let content = match said {
             Content::Text(text) if calls().next().is_none() => Content::Text(text),
             said => {
@@ -131,7 +131,7 @@ impl MessageReader for GeminiCli {
     fn refusal(&self, transcript: &Transcript<'_>) -> Option<String> {
         let (mut first, mut last) = (HashMap::new(), HashMap::new());
         for note in &transcript.notes {
-            // What an empty list does depends on the version.
+            // The effect of an empty list depends on the version.
             if note.json.get("$set").is_some_and(|set| set.get("messages").is_some()) {
                 return Some("a record sets all messages at once".to_owned());
             }
@@ -149,7 +149,7 @@ impl MessageReader for GeminiCli {
                 last.insert(id.decode(), note.before);
             }
         }
-        // Played back, a record stands where its id came first.
+        // In the replay, a record stands where its id came first.
         transcript.messages.iter().enumerate().find_map(|(index, message)| {
             let id = message.json.get_text("id")?.decode();
             let elsewhere = first.get(&id).is_some_and(|before| *before < index);
@@ -188,7 +188,7 @@ fn role(kind: Text<'_>) -> Option<Role> {
     role_in(&[("user", Role::User), ("gemini", Role::Assistant)], kind)
 }
 
-/// What a record is before others have their say.
+/// What a record is by itself, before others replace or remove it.
 fn entry(record: &Object<'_>) -> EntryKind {
     if record.get_text("type").and_then(role).is_some() {
         return EntryKind::Message;
@@ -199,7 +199,7 @@ fn entry(record: &Object<'_>) -> EntryKind {
 }
 
 /// Content: a string, a part, or a list of both.
-fn said(content: Option<Json<'_>>) -> Content<'_> {
+fn content_of(content: Option<Json<'_>>) -> Content<'_> {
     match content.filter(|content| !content.is_falsy()) {
         None => Content::empty(),
         Some(list) if list.kind() == Kind::Array => Content::Parts(list.items().map(part).collect()),
@@ -207,7 +207,7 @@ fn said(content: Option<Json<'_>>) -> Content<'_> {
     }
 }
 
-/// What a call came to: the parts that the model was sent.
+/// The result of a call: the parts that the model was sent.
 fn result(list: Json<'_>) -> Content<'_> {
     match list.text() {
         Some(text) => Content::Text(text),

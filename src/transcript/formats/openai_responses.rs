@@ -70,7 +70,7 @@ impl MessageReader for OpenAiResponses {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         if let Some(text) = message.json.text() {
-            return Ok(items::said(message.json, Role::User, Content::Text(text)));
+            return Ok(items::message_of(message.json, Role::User, Content::Text(text)));
         }
         items::item(message)
     }

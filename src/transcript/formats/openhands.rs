@@ -22,8 +22,8 @@ use crate::transcript::order::{Order, Results};
 #[derive(Debug)]
 pub(super) struct OpenHands;
 
-/// What is done and seen that no model is told; what is recalled goes with the message that recalls it.
-const UNTOLD: [&str; 12] = [
+/// Kinds of actions and observations that no model is sent.
+const NOT_SENT: [&str; 12] = [
     "agent_state_changed",
     "change_agent_state",
     "condensation_request",
@@ -65,7 +65,7 @@ impl MessageReader for OpenHands {
         let last = events.iter().rposition(summarizes);
         let mut forgotten: HashSet<&str> = HashSet::new();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
-        // From the end: a condensation forgets what came before it, and a number may come again.
+        // From the end: a condensation forgets only what came before it, and a number may come again.
         let entry = |index: usize| {
             let event = &events[index];
             if is_condensation(event) {
@@ -80,7 +80,7 @@ impl MessageReader for OpenHands {
             let is_forgotten = |id: &Json<'_>| forgotten.contains(id.raw()) || id.raw().parse().is_ok_and(is_within);
             match event {
                 _ if event.get("id").as_ref().is_some_and(is_forgotten) => EntryKind::Note(Retention::Obsolete),
-                _ if event.json.kind() == Kind::Object && UNTOLD.iter().any(|kind| is_kind(event, kind)) => {
+                _ if event.json.kind() == Kind::Object && NOT_SENT.iter().any(|kind| is_kind(event, kind)) => {
                     EntryKind::Note(Retention::WithPrevious)
                 }
                 _ => EntryKind::Message,
@@ -107,7 +107,7 @@ impl MessageReader for OpenHands {
         let mut parts = Vec::new();
         for seen in events.iter().skip(1).filter(|seen| !is_kind(seen, "null")) {
             let text = seen.get_text("content").map_or_else(Content::empty, Content::Text);
-            // A pair with a result that nothing called for is what the user ran.
+            // In a pair whose action is no call, the user ran the command.
             answers.extend(read.calls.first().map(|call| Answer { json: seen.json, id: call.id }));
             parts.push(Part { json: seen.get("content").unwrap_or(seen.json), kind: PartKind::Result(text) });
         }
@@ -126,7 +126,7 @@ impl MessageReader for OpenHands {
 
 impl MessageWriter for OpenHands {
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
-        // Events are numbered, and no number is free elsewhere.
+        // Events are numbered in order, and only there a number is free.
         SummaryPosition::InPlace
     }
 
@@ -134,7 +134,7 @@ impl MessageWriter for OpenHands {
         let neighbour = at.neighbour();
         let is_pair = neighbour.is_some_and(|neighbour| neighbour.kind() == Kind::Array);
         let mut event = Map::new();
-        // Numbers grow, and that of the last event that goes is free.
+        // Numbers grow, and that of the last removed event is free.
         let before = &at.transcript.messages[..at.cutoff.min(at.transcript.messages.len())];
         let gone = (at.removed)();
         let is_gone = |message: &&Message<'_>| gone.binary_search(&message.span().start).is_ok();
@@ -163,7 +163,7 @@ impl OrderRules for OpenHands {
         let mut bonds = of_one_answer(messages, |message| {
             message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
         });
-        // What a condensation forgot stands before it, and what it kept with it.
+        // A condensation names events before it.
         let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
         bonds.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
         bonds
@@ -174,14 +174,14 @@ impl OrderRules for OpenHands {
     }
 }
 
-/// The event that a message is, or the first of two.
+/// The event that a message is, or the first of its two.
 fn action(message: Json<'_>) -> Option<Json<'_>> {
     if message.kind() == Kind::Array { message.items().next() } else { Some(message) }
 }
 
 fn is_event(event: &Object<'_>) -> bool {
     let has = |key| event.get_text(key).is_some();
-    // What else has actions and observations has both at once.
+    // Other files with actions and observations have both in one object.
     has("action") != has("observation") && (has("source") || event.get("cause").is_some())
 }
 

@@ -1,8 +1,8 @@
 //! Sessions of pi: a header, then a line an event, among them the messages.
 //!
 //! Calls are `toolCall` blocks, results are messages of the role `toolResult`. A `compaction` line holds a summary of all
-//! before the entry it names, by its place in the file or, since entries have ids, by its id; entries then name the one
-//! they follow, and those that the last does not lead back to are of branches left behind.
+//! before the entry it names, by its place in the file or, since entries have ids, by its id. Entries with ids name their
+//! parent, and those that are no ancestors of the last are abandoned branches.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -27,7 +27,7 @@ pub(super) struct Pi;
 
 const KEYS: Keys = Keys { id: "id", parent: "parentId" };
 
-/// What tells how things stand from there on.
+/// Entries that say how things stand from there on.
 const STATES: [&str; 4] = ["model_change", "thinking_level_change", "session_info", "custom"];
 
 impl Format for Pi {
@@ -88,7 +88,7 @@ impl MessageReader for Pi {
             if said.is_none() {
                 return Err("is no line with a message".to_owned());
             }
-            return Ok(read(json, Role::User, content(said, block), is_compaction(message)));
+            return Ok(message_of(json, Role::User, content(said, block), is_compaction(message)));
         };
         let name = inner.get_text("role").ok_or("has no role")?;
         let role = match name {
@@ -98,10 +98,10 @@ impl MessageReader for Pi {
             _ => Role::Other,
         };
         let said = match name.is("bashExecution") {
-            true => ran(&inner),
+            true => command_and_output(&inner),
             false => content(inner.get("content"), block),
         };
-        let mut read = read(json, role, said, false);
+        let mut read = message_of(json, role, said, false);
         read.rest = Rest::of_role(Some(name).filter(|_| role == Role::Other));
         if let (Role::Assistant, Some(blocks)) = (role, inner.get("content")) {
             read.calls = blocks.items().filter(|block| is_call(*block)).map(call).collect();
@@ -131,28 +131,28 @@ impl MessageWriter for Pi {
         }
         let links = Links::of(at, KEYS);
         let (before, behind) =
-            links.stays.split_at(links.stays.partition_point(|entry| entry.span().start < links.last_gone));
-        let own = behind.iter().find_map(|entry| links.missing(*entry));
+            links.kept.split_at(links.kept.partition_point(|entry| entry.span().start < links.last_removed));
+        let own = behind.iter().find_map(|entry| links.removed_parent(*entry));
         let own = own.unwrap_or_else(|| Cow::Owned(uuid(&[summary.text, neighbour.raw()])[..8].to_owned()));
         let bridge = |id: &str, parent: Option<&str>| line("custom", Some(neighbour), Some((id, parent)), "");
         let mut lines = Vec::new();
         let mut bridged = HashSet::from([own.clone()]);
-        // What is pinned is on the way, above the summary or below it.
+        // Pinned entries are on the way up, before the summary or after it.
         let mut last: Option<Cow<'_, str>> = None;
         for entry in before {
-            if let Some(gap) = links.missing(*entry).filter(|gap| bridged.insert(gap.clone())) {
+            if let Some(gap) = links.removed_parent(*entry).filter(|gap| bridged.insert(gap.clone())) {
                 lines.push(bridge(&gap, last.as_deref()));
             }
             last = links.id(*entry).or(last);
         }
         lines.push(line("message", Some(neighbour), Some((&own, last.as_deref())), summary.text));
-        let gaps = behind.iter().filter_map(|entry| links.missing(*entry));
+        let gaps = behind.iter().filter_map(|entry| links.removed_parent(*entry));
         lines.extend(gaps.filter(|gap| bridged.insert(gap.clone())).map(|gap| bridge(&gap, Some(&own))));
         lines
     }
 
     fn result(&self, call: &Call<'_>, calling: &Message<'_>, text: &str) -> Option<Value> {
-        // In a tree nothing would lead to it.
+        // In a tree no entry would have it as its parent.
         if calling.json.get("parentId").is_some() {
             return None;
         }
@@ -177,7 +177,7 @@ impl OrderRules for Pi {
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // Without what it names, a compaction would be read wrongly.
+        // pi would read a compaction wrongly without the entry that it names.
         let compaction = messages.iter().rposition(|message| is_compaction(&Object::of(message.json)));
         compaction.filter(|at| *at > 0).map(|at| (0, at)).into_iter().collect()
     }
@@ -191,7 +191,7 @@ fn is_compaction(line: &Object<'_>) -> bool {
     line.get_text("type").is_some_and(|kind| kind.is("compaction"))
 }
 
-/// For each line, whether the last leads back to it; all are where they name none.
+/// For each line, whether it is the last or an ancestor of it; a line without a parent counts as one.
 fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
     let is_linked = |line: &Object<'_>| line.get("parentId").is_some();
     let mut live: Vec<bool> = lines.iter().map(|line| !is_linked(line)).collect();
@@ -219,12 +219,12 @@ fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
     compaction.get("firstKeptEntryIndex").and_then(|index| index.raw().parse().ok())
 }
 
-fn read<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
+fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>, earlier: bool) -> Message<'a> {
     Message { role, content, earlier, ..Message::empty(json) }
 }
 
-/// A command that the user ran, and what came of it.
-fn ran<'a>(inner: &Object<'a>) -> Content<'a> {
+/// A command that the user ran, and its output.
+fn command_and_output<'a>(inner: &Object<'a>) -> Content<'a> {
     let text = |key| {
         let json = inner.get(key)?;
         Some(Part { json, kind: PartKind::Text(json.text()?) })
@@ -250,7 +250,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if is_call(json) { PartKind::Call } else { common_block(json, kind) }
 }
 
-/// A line that says `text`, or nothing; with its id and the one it follows where the others have them.
+/// A line that says `text`, or nothing; with an id and a parent where the others have them.
 fn line(kind: &str, neighbour: Option<Json<'_>>, link: Option<(&str, Option<&str>)>, text: &str) -> Value {
     let mut line = Map::new();
     line.insert("type".to_owned(), json!(kind));

@@ -145,15 +145,15 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     match kind.decode().as_ref() {
         "user-prompt" => match (text(), content) {
             (Some(text), _) => one(PartKind::Text(text)),
-            (None, Some(content)) => content.items().map(shown).collect(),
+            (None, Some(content)) => content.items().map(text_or_media).collect(),
             (None, None) => Vec::new(),
         },
         "compaction" => one(PartKind::Compaction(Compaction::of(part))),
         "thinking" => one(text().map_or(PartKind::Other, PartKind::Reasoning)),
         "tool-call" => one(PartKind::Call),
-        "builtin-tool-return" => one(PartKind::Result(given(content))),
-        "file" => content.map(|content| Part { json: part, kind: shown(content).kind }).into_iter().collect(),
-        _ if is_answer(part) => one(PartKind::Result(given(content))),
+        "builtin-tool-return" => one(PartKind::Result(tool_output(content))),
+        "file" => content.map(|content| Part { json: part, kind: text_or_media(content).kind }).into_iter().collect(),
+        _ if is_answer(part) => one(PartKind::Result(tool_output(content))),
         "retry-prompt" | "retry-feedback" => {
             content.map(|content| Part { json: part, ..readable(content) }).into_iter().collect()
         }
@@ -166,14 +166,14 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
 }
 
 /// What a tool gave: a text, media and texts, or a value that is read as it is spelled.
-fn given(content: Option<Json<'_>>) -> Content<'_> {
+fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
     let Some(content) = content else { return Content::empty() };
     match (content.kind(), content.text()) {
         (_, Some(text)) => Content::Text(text),
         (Kind::Array, _) if content.items().any(|item| item.get_text("kind").is_some()) => {
-            Content::Parts(content.items().map(shown).collect())
+            Content::Parts(content.items().map(text_or_media).collect())
         }
-        _ => Content::Parts(Box::new([Part { kind: shown(content).kind, json: content }])),
+        _ => Content::Parts(Box::new([Part { kind: text_or_media(content).kind, json: content }])),
     }
 }
 
@@ -182,7 +182,7 @@ fn readable(json: Json<'_>) -> Part<'_> {
 }
 
 /// A text or a medium among what the user or a tool gives.
-fn shown(json: Json<'_>) -> Part<'_> {
+fn text_or_media(json: Json<'_>) -> Part<'_> {
     let Some(kind) = json.get_text("kind") else { return readable(json) };
     let is_image = || json.get_text("media_type").is_some_and(|kind| kind.starts_with("image/"));
     let kind = match kind.decode().as_ref() {

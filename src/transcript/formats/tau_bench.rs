@@ -47,6 +47,10 @@ impl MessageReader for TauBench {
         if has("task_id") && (has("traj") || of_tau2()) { EnvelopeFit::Sure } else { EnvelopeFit::Unknown }
     }
 
+    fn paths(&self) -> &'static [&'static [&'static str]] {
+        &[&["traj"]]
+    }
+
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let mut read = chat::message(message)?;
         for call in read.calls.iter_mut().filter(|call| call.json.get("function").is_none()) {

@@ -1,7 +1,11 @@
-//! Passing over JSON that is valid: what is known of where a value ends is made use of, and what is not is looked for.
+//! Skipping over valid JSON: where long values end is known, and where short ones end is looked for.
 
-use crate::transcript::json::{Json, Kind, SHORT};
+use std::ops::Range;
+
 use crate::transcript::source::{Long, Source};
+
+/// The place of a value that is not kept among the long ones.
+pub(super) const SHORT: u32 = u32::MAX;
 
 /// A position inside an array or object, or among the values of a source.
 #[derive(Debug, Clone)]
@@ -14,9 +18,9 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Over a value as a whole.
-    pub(super) fn over(value: &Json<'a>) -> Self {
-        Walk { source: value.source, at: value.start(), end: value.end(), next: value.place() }
+    /// Over a value as a whole; `place` is its place among the long values.
+    pub(super) fn over(source: &'a Source<'a>, span: Range<usize>, place: u32) -> Self {
+        Walk { source, at: span.start, end: span.end, next: place }
     }
 
     /// Over the values of a source, which stand from `start` to `end`.
@@ -24,12 +28,20 @@ impl<'a> Walk<'a> {
         Walk { source, at: start, end, next: 0 }
     }
 
-    /// Over what is in a value, which is nothing where it is not of this kind.
-    pub(super) fn inside(value: &Json<'a>, kind: Kind) -> Self {
-        let (start, end) = (value.start(), value.end());
-        let inside = if value.kind() == kind { start + 1..end - 1 } else { end..end };
-        let next = if value.place() == SHORT { SHORT } else { value.place() + 1 };
-        Walk { source: value.source, at: inside.start, end: inside.end, next }
+    /// Over what is between the brackets of a value.
+    pub(super) fn inside(source: &'a Source<'a>, span: Range<usize>, place: u32) -> Self {
+        let next = if place == SHORT { SHORT } else { place + 1 };
+        Walk { source, at: span.start + 1, end: span.end - 1, next }
+    }
+
+    /// Over nothing.
+    pub(super) fn empty(source: &'a Source<'a>) -> Self {
+        Walk { source, at: 0, end: 0, next: SHORT }
+    }
+
+    /// The text that the walk goes over.
+    pub(super) fn source(&self) -> &'a Source<'a> {
+        self.source
     }
 
     /// The next byte that is no separator.
@@ -46,8 +58,8 @@ impl<'a> Walk<'a> {
         self.source.long.get(self.next as usize).filter(|long| long.start as usize == self.at)
     }
 
-    /// The next value.
-    pub(super) fn value(&mut self) -> Option<Json<'a>> {
+    /// Where the next value stands, and its place among the long values.
+    pub(super) fn value(&mut self) -> Option<(Range<usize>, u32)> {
         let first = self.peek()?;
         let start = self.at;
         let place = match self.long() {
@@ -62,10 +74,10 @@ impl<'a> Walk<'a> {
                 SHORT
             }
         };
-        Some(Json::at_place(self.source, start..self.at, place))
+        Some((start..self.at, place))
     }
 
-    /// Goes over a bracket.
+    /// Skips a bracket.
     pub(super) fn step(&mut self) {
         if self.long().is_some() {
             self.next += 1;

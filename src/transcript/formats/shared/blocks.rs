@@ -78,7 +78,7 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
     let inner = |key| json.get_text(key);
     if kind.is("text") {
-        // Where other formats keep the text, it is not empty.
+        // A block that has its text elsewhere is not empty.
         let elsewhere = || ["content", "value", "data"].iter().any(|key| json.get(key).is_some());
         match inner("text") {
             Some(text) => PartKind::Text(text),
@@ -104,7 +104,7 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     }
 }
 
-/// A compaction in the block in which `LangChain` puts what it does not know.
+/// A compaction in the block that `LangChain` wraps around types that it does not know.
 fn compaction_inside<'a>(json: Json<'a>, kind: Text<'a>) -> Option<Compaction<'a>> {
     let value = json.get("value").filter(|_| kind.is("non_standard"))?;
     let is_compaction = value.get_text("type").is_some_and(|kind| kind.is("compaction"));

@@ -42,7 +42,7 @@ pub(crate) fn message<'a>(message: &Object<'a>) -> Result<Message<'a>, String> {
     })
 }
 
-/// Blocks of clones too: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
+/// Reads a block, those of clones too: LLaMA-Factory spells text and reasoning `{"type": …, "value": …}`.
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     match (common_block(json, kind), json.get_text("value")) {
         (PartKind::Foreign(_), Some(text)) if kind.is("text") => PartKind::Text(text),
@@ -62,7 +62,7 @@ fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
             let value = block.get("value");
             call(block, None, value.and_then(name_inside), value, CallPlace::Content)
         });
-    // Beside others they are copies.
+    // Where there are others, calls in the content are copies of them.
     let calls: Box<[Call<'a>]> = tool_calls.chain(function_call).collect();
     if calls.is_empty() { in_content.collect() } else { calls }
 }

@@ -16,7 +16,7 @@ use crate::transcript::text::Text;
 pub(crate) const ROLES: [(&str, Role); 4] =
     [("user", Role::User), ("assistant", Role::Assistant), ("system", Role::System), ("developer", Role::Developer)];
 
-/// Calls that the client answers, what they are named where they have no name, and what answers them.
+/// Calls that the client answers: their type, the name of the tool where a call has none, and the type of the result.
 pub(crate) const CALLS: [(&str, &str, &str); 8] = [
     ("function_call", "function", "function_call_output"),
     ("custom_tool_call", "custom_tool", "custom_tool_call_output"),
@@ -28,8 +28,8 @@ pub(crate) const CALLS: [(&str, &str, &str); 8] = [
     ("mcp_approval_request", "mcp_approval", "mcp_approval_response"),
 ];
 
-/// Calls that the server answers in the item itself.
-const SERVED: [&str; 6] = [
+/// Calls that the server answers in the same item.
+const HOSTED: [&str; 6] = [
     "web_search_call",
     "file_search_call",
     "code_interpreter_call",
@@ -38,8 +38,8 @@ const SERVED: [&str; 6] = [
     "mcp_list_tools",
 ];
 
-/// Where served calls and tool searches keep what is worth reading.
-const TOLD: [&str; 11] =
+/// Members of hosted calls and tool searches that hold something to read.
+const READABLE: [&str; 11] =
     ["name", "action", "queries", "arguments", "code", "query", "results", "outputs", "output", "error", "tools"];
 
 /// What an item is.
@@ -49,13 +49,13 @@ pub(crate) enum Item {
     Reasoning,
     Call,
     Result,
-    Served,
+    Hosted,
     Reference,
     Tools,
     Compaction,
 }
 
-/// A result for calls whose results are a text; what other tools give has a form of its own.
+/// A result for a call whose results are a text; results of other tools have forms of their own.
 pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
     let kind = call.json.get_text("type")?;
     let (_, _, answer) = CALLS[..2].iter().find(|(name, ..)| kind.is(name))?;
@@ -78,7 +78,7 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
         return item.get_text("role").map(|_| Item::Message);
     }
     if is(&["tool_search_call", "tool_search_output"]) && is_hosted(item) {
-        return Some(Item::Served);
+        return Some(Item::Hosted);
     }
     let named = [
         (Item::Reasoning, ["reasoning", ""]),
@@ -92,26 +92,26 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
         .map(|(item, _)| *item)
         .or_else(|| CALLS.iter().any(|call| kind.is(call.0)).then_some(Item::Call))
         .or_else(|| CALLS.iter().any(|call| kind.is(call.2)).then_some(Item::Result))
-        .or_else(|| is(&SERVED).then_some(Item::Served))
+        .or_else(|| is(&HOSTED).then_some(Item::Hosted))
         .or_else(|| kind_by_ending(item, kind))
 }
 
-/// What an item of a kind that came later is, as all such items so far were named.
+/// What an item of an unknown type is: all types so far end alike.
 fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
     let kind = kind.decode();
     let awaits = || present(item, "call_id").is_some();
     match (kind.ends_with("_call_output"), kind.ends_with("_call")) {
         (true, _) => Some(Item::Result),
-        (_, true) => Some(if awaits() { Item::Call } else { Item::Served }),
+        (_, true) => Some(if awaits() { Item::Call } else { Item::Hosted }),
         _ => None,
     }
 }
 
-/// Whether the type of an item is one that is known by name.
+/// Whether the type of an item is known by its name, and not only by its ending.
 pub(crate) fn is_known(item: &Object<'_>) -> bool {
     let is = |name: &str| item.get_text("type").is_some_and(|kind| kind.is(name));
     let by_ending = item.get_text("type").is_some_and(|kind| kind_by_ending(item, kind).is_some());
-    !by_ending || CALLS.iter().any(|(call, _, result)| is(call) || is(result)) || SERVED.iter().any(|name| is(name))
+    !by_ending || CALLS.iter().any(|(call, _, result)| is(call) || is(result)) || HOSTED.iter().any(|name| is(name))
 }
 
 /// Whether a search for tools is the server's own.
@@ -136,23 +136,23 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
     let Some(kind) = kind(item) else { return Err("is no item with a type that is known, and has no role".to_owned()) };
     Ok(match kind {
         Item::Message => message(item),
-        Item::Reasoning => said(json, Role::Assistant, reasoning(json)),
-        Item::Tools => said(json, Role::Developer, told(json)),
-        Item::Served => said(json, Role::Assistant, told(json)),
-        Item::Reference => said(json, Role::Assistant, Content::empty()),
+        Item::Reasoning => message_of(json, Role::Assistant, reasoning(json)),
+        Item::Tools => message_of(json, Role::Developer, readable_content(json)),
+        Item::Hosted => message_of(json, Role::Assistant, readable_content(json)),
+        Item::Reference => message_of(json, Role::Assistant, Content::empty()),
         Item::Compaction => {
             let kind = PartKind::Compaction(Compaction::of(json));
-            said(json, Role::Assistant, Content::Parts(Box::new([Part { json, kind }])))
+            message_of(json, Role::Assistant, Content::Parts(Box::new([Part { json, kind }])))
         }
-        Item::Call => Message { calls: Box::new([call(item)]), ..said(json, Role::Assistant, Content::empty()) },
+        Item::Call => Message { calls: Box::new([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) },
         Item::Result => {
             let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
             let content = match (present(item, "output"), item.get("approve")) {
                 (Some(output), _) => output_of(output),
                 (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
-                (None, None) => told(json),
+                (None, None) => readable_content(json),
             };
-            Message { answers: Box::new([Answer { json, id: answer }]), ..said(json, Role::Tool, content) }
+            Message { answers: Box::new([Answer { json, id: answer }]), ..message_of(json, Role::Tool, content) }
         }
     })
 }
@@ -162,7 +162,7 @@ fn message<'a>(item: &Object<'a>) -> Message<'a> {
     let role = role_of(&ROLES, item).unwrap_or(Role::Other);
     Message {
         rest: Rest::of_role(role_name.filter(|_| role == Role::Other)),
-        ..said(item.json, role, content(item.get("content"), block))
+        ..message_of(item.json, role, content(item.get("content"), block))
     }
 }
 
@@ -179,28 +179,28 @@ fn call<'a>(item: &Object<'a>) -> Call<'a> {
     }
 }
 
-/// What can be read of reasoning; the rest is the provider's alone.
+/// What can be read of reasoning; only the provider reads the rest.
 fn reasoning(json: Json<'_>) -> Content<'_> {
     let read = ["summary", "content"].into_iter().filter_map(|key| json.get(key)).flat_map(|list| list.items());
     let read = read.filter_map(|part| Some(Part { json: part, kind: PartKind::Reasoning(part.get_text("text")?) }));
     Content::of_parts(read.collect())
 }
 
-/// What an item that is neither said nor called has to tell.
-fn told(json: Json<'_>) -> Content<'_> {
+/// What there is to read in an item that is neither a message nor a call.
+fn readable_content(json: Json<'_>) -> Content<'_> {
     let is_picture = json.get_text("type").is_some_and(|kind| kind.is("image_generation_call"));
     if is_picture {
         return Content::Parts(Box::new([Part { json, kind: PartKind::Image }]));
     }
-    let values = TOLD.into_iter().filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
-    let told = values.flat_map(|value| match output_of(value) {
+    let values = READABLE.into_iter().filter_map(|key| json.get(key)).filter(|value| !value.is_falsy());
+    let parts = values.flat_map(|value| match output_of(value) {
         Content::Text(text) => vec![Part { json: value, kind: PartKind::Text(text) }],
         Content::Parts(parts) => parts.into_vec(),
     });
-    Content::of_parts(told.collect())
+    Content::of_parts(parts.collect())
 }
 
-/// What a tool gave: a text, parts, or a value of the tool's own, which is read as it is spelled.
+/// The output of a tool: a text, parts, or any other value, which is read as it is spelled.
 fn output_of(value: Json<'_>) -> Content<'_> {
     match content(Some(value), block) {
         Content::Text(text) => Content::Text(text),
@@ -238,7 +238,7 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
     for (index, json) in items.enumerate() {
         let item = Object::of(json);
         let kind = kind(&item);
-        // The provider puts it between what belongs together.
+        // The provider inserts it between items that belong together.
         if kind == Some(Item::Compaction) {
             continue;
         }
@@ -257,9 +257,9 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
             Some((first, _)) => Some((first, index)),
             None => (kind == Some(Item::Reasoning)).then_some((index, index)),
         };
-        if kind == Some(Item::Served) && is("tool_search_call") {
+        if kind == Some(Item::Hosted) && is("tool_search_call") {
             searches.push(index);
-        } else if kind == Some(Item::Served) && is("tool_search_output") {
+        } else if kind == Some(Item::Hosted) && is("tool_search_output") {
             groups.extend(searches.pop().map(|search| (search, index)));
         }
     }
@@ -268,8 +268,7 @@ pub(crate) fn groups<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, u
     groups
 }
 
-/// Reasoning that nothing follows which the model made of it. What has an id is looked for by its own: a message without
-/// one is not what follows it.
+/// Reasoning that is not followed by what the model made of it. Reasoning with an id is followed by an item with an id.
 pub(crate) fn violations<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usize, &'static str)> {
     let mut alone = Vec::new();
     let mut waiting: Vec<(usize, bool)> = Vec::new();
@@ -296,12 +295,12 @@ pub(crate) fn violations<'a>(items: impl Iterator<Item = Json<'a>>) -> Vec<(usiz
 fn is_of_the_model(kind: Option<Item>, item: &Object<'_>) -> bool {
     match kind {
         Some(Item::Message) => item.get_text("role").is_some_and(|role| role.is("assistant")),
-        Some(Item::Reasoning | Item::Call | Item::Served | Item::Reference) => true,
+        Some(Item::Reasoning | Item::Call | Item::Hosted | Item::Reference) => true,
         _ => false,
     }
 }
 
-/// Whether an item is named that does not stand before its name.
+/// Whether a reference names an item that does not stand before it.
 pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> bool {
     let mut known = HashSet::new();
     items.map(Object::of).any(|item| {
@@ -318,7 +317,7 @@ pub(crate) fn unknown_references<'a>(items: impl Iterator<Item = Json<'a>>) -> b
     })
 }
 
-/// A summary as an item with everything an item can have.
+/// A summary as an item in its full form.
 pub(crate) fn summary(summary: &SummaryMessage<'_>) -> Value {
     json!({"type": "message", "role": summary.role.name(), "content": [{"type": "input_text", "text": summary.text}]})
 }

@@ -1,0 +1,214 @@
+//! The ways in which the tokens of a message are counted.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::tokens::approx::{self, Lists, MEDIA_TOKENS};
+use crate::tokens::bpe::{self, Encoding};
+use crate::transcript::compaction::Compaction;
+use crate::transcript::json::Json;
+use crate::transcript::text::Text;
+use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
+
+/// Tokens that stand around a message's texts when it is sent: three for the frame and one for the role, as OpenAI
+/// documents for Chat Completions.
+const EXACT_OVERHEAD: u64 = 4;
+
+/// How the tokens of a message are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Counter {
+    /// `LangChain`'s estimate, with this many characters a token.
+    Approx(f64),
+    /// The same as langchain-core 1.2.7 makes it: a list of content counts as Python spells it.
+    ApproxRepr(f64),
+    /// The tokens of OpenAI's vocabularies.
+    Exact(Encoding),
+    /// Bytes of the content's text divided by this, rounded down; calls, names and roles are not counted.
+    Bytes(u64),
+}
+
+impl Counter {
+    /// `LangChain`'s estimate as it counts by default.
+    pub const DEFAULT: Counter = Counter::Approx(4.0);
+
+    /// The number of tokens of one message.
+    pub fn count(self, message: &Message<'_>) -> u64 {
+        match self {
+            Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart),
+            Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr),
+            Counter::Exact(encoding) => exact(message, |piece| match piece {
+                Piece::Text(text) => encoding.count(&text.decode()),
+                Piece::Json(value) => encoding.count(value.raw()),
+                Piece::Fixed(tokens) => tokens,
+            }),
+            Counter::Bytes(per_token) => content_bytes(&message.content) / per_token,
+        }
+    }
+
+    /// The number of tokens of a text by itself, as the text of a message is counted.
+    ///
+    /// ```
+    /// use tcompact::tokens::{Counter, bpe::Encoding};
+    ///
+    /// assert_eq!(Counter::DEFAULT.count_text("Twelve bytes"), 3);
+    /// assert_eq!(Counter::Exact(Encoding::O200kBase).count_text("hello world"), 2);
+    /// ```
+    pub fn count_text(self, text: &str) -> u64 {
+        match self {
+            Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
+                approx::tokens(text.chars().count(), chars_per_token)
+            }
+            Counter::Exact(encoding) => encoding.count(text),
+            Counter::Bytes(per_token) => text.len() as u64 / per_token,
+        }
+    }
+
+    /// The number of tokens of a user's message that says just this text.
+    pub fn count_text_message(self, text: &str) -> u64 {
+        match self {
+            Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
+                approx::text_message(text.chars().count(), chars_per_token)
+            }
+            Counter::Exact(_) => self.count_text(text) + EXACT_OVERHEAD,
+            Counter::Bytes(_) => self.count_text(text),
+        }
+    }
+
+    /// What [`Counter::count`] can be at least and at most, without counting; nothing where counting is as cheap.
+    pub fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
+        match self {
+            Counter::Approx(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::ByPart)),
+            Counter::ApproxRepr(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::Repr)),
+            Counter::Exact(_) => {
+                let size = |piece: Piece<'_>, bytes: fn(Range<usize>) -> usize| match piece {
+                    Piece::Text(text) => bytes(text.decoded_len_bounds()) as u64,
+                    Piece::Json(value) => bytes(value.raw().len()..value.raw().len()) as u64,
+                    Piece::Fixed(tokens) => tokens,
+                };
+                let least = exact(message, |piece| size(piece, |bytes| bytes.start.div_ceil(bpe::LONGEST_TOKEN)));
+                let most = exact(message, |piece| size(piece, |bytes| bytes.end));
+                Some((least, most))
+            }
+            Counter::Bytes(_) => None,
+        }
+    }
+}
+
+/// Every kind of counter, for tables: how it is written, and what it counts.
+pub const COUNTERS: [(&str, &str); 4] = [
+    ("approx[:CHARS]", "LangChain's estimate: characters divided by CHARS (4), 3 more a message, 85 a picture"),
+    ("o200k_base", "exact tokens of GPT-4o and later, 4 more a message, 85 a picture or other medium"),
+    ("cl100k_base", "exact tokens of GPT-4 and GPT-3.5, likewise"),
+    ("bytes:N", "bytes of the content's text divided by N, rounded down; calls and names are not counted"),
+];
+
+impl fmt::Display for Counter {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Counter::Approx(4.0) | Counter::ApproxRepr(4.0) => write!(out, "approx"),
+            Counter::Approx(chars) | Counter::ApproxRepr(chars) => write!(out, "approx:{chars}"),
+            Counter::Exact(encoding) => write!(out, "{}", encoding.name()),
+            Counter::Bytes(per_token) => write!(out, "bytes:{per_token}"),
+        }
+    }
+}
+
+impl FromStr for Counter {
+    type Err = Diagnostic;
+
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let of_value = |why: String| {
+            let start = text.find(':').map_or(0, |colon| colon + 1);
+            Diagnostic::new(why).at(start..text.len())
+        };
+        let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
+        match (name, value) {
+            ("approx", None) => Ok(Counter::DEFAULT),
+            ("approx", Some(value)) => match value.parse() {
+                Ok(chars) if (0.1..=1000.0).contains(&chars) => Ok(Counter::Approx(chars)),
+                _ => Err(of_value(format!(
+                    "`{value}` is no number of characters a token (0.1 to 1000, as in approx:3.3)"
+                ))
+                .example("approx:3.3")),
+            },
+            ("o200k_base", None) => Ok(Counter::Exact(Encoding::O200kBase)),
+            ("cl100k_base", None) => Ok(Counter::Exact(Encoding::Cl100kBase)),
+            ("bytes", Some(value)) => match value.parse() {
+                Ok(per_token @ 1..) => Ok(Counter::Bytes(per_token)),
+                _ => Err(of_value(format!(
+                    "`{value}` is no number of bytes a token (a whole number from 1 on, as in bytes:4)"
+                ))
+                .example("bytes:4")),
+            },
+            ("bytes", None) => {
+                Err(Diagnostic::new("bytes needs the number of bytes a token, as in bytes:4").meant(Some("bytes:4")))
+            }
+            _ => {
+                let meant = match value {
+                    Some(_) => nearest(name, ["approx", "bytes"]),
+                    None => nearest(name, ["approx", "o200k_base", "cl100k_base"]),
+                };
+                let what = "expected approx, approx:CHARS, o200k_base, cl100k_base or bytes:N";
+                Err(Diagnostic::new(what).at(0..name.len()).meant(meant))
+            }
+        }
+    }
+}
+
+/// What the exact counters count of a message.
+enum Piece<'a> {
+    /// A string, decoded before it is counted.
+    Text(Text<'a>),
+    /// JSON, counted as it is spelled.
+    Json(Json<'a>),
+    /// Something of a fixed size, in tokens.
+    Fixed(u64),
+}
+
+/// Sums up the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
+fn exact(message: &Message<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
+    let name = message.rest().name.map_or(0, |name| size(Piece::Text(name)) + 1);
+    let calls: u64 = message.calls.iter().map(|call| exact_call(call, size)).sum();
+    size(Piece::Fixed(EXACT_OVERHEAD)) + name + calls + exact_content(&message.content, size)
+}
+
+fn exact_call(call: &Call<'_>, size: impl Fn(Piece<'_>) -> u64) -> u64 {
+    let name = call.name.map_or(0, |name| size(Piece::Text(name)));
+    let arguments = match call.arguments {
+        Arguments::Text(text) => size(Piece::Text(text)),
+        Arguments::Value(value) => size(Piece::Json(value)),
+        Arguments::Absent => 0,
+    };
+    name + arguments
+}
+
+fn exact_content(content: &Content<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
+    let part = |part: &Part<'_>| match &part.kind {
+        PartKind::Text(text) | PartKind::Reasoning(text) | PartKind::Refusal(text) => size(Piece::Text(*text)),
+        PartKind::Result(inner) => exact_content(inner, size),
+        PartKind::Image | PartKind::Media => size(Piece::Fixed(MEDIA_TOKENS)),
+        // Counted with the message's calls.
+        PartKind::Call => 0,
+        PartKind::Compaction(Compaction::Readable(text)) => size(Piece::Text(*text)),
+        PartKind::Compaction(_) | PartKind::Other | PartKind::Foreign(_) => size(Piece::Json(part.json)),
+    };
+    match content {
+        Content::Text(text) => size(Piece::Text(*text)),
+        Content::Parts(parts) => parts.iter().map(part).sum(),
+    }
+}
+
+/// Bytes of the texts of a content, those of results included.
+fn content_bytes(content: &Content<'_>) -> u64 {
+    let part = |part: &Part<'_>| match &part.kind {
+        PartKind::Text(text) | PartKind::Compaction(Compaction::Readable(text)) => text.decode().len() as u64,
+        PartKind::Result(inner) => content_bytes(inner),
+        _ => 0,
+    };
+    match content {
+        Content::Text(text) => text.decode().len() as u64,
+        Content::Parts(parts) => parts.iter().map(part).sum(),
+    }
+}
