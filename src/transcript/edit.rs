@@ -6,7 +6,7 @@
 use std::iter;
 use std::ops::Range;
 
-use crate::transcript::Transcript;
+use crate::transcript::format::Transcript;
 
 /// A range of the source, in bytes, and what stands there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
