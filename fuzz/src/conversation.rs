@@ -79,7 +79,7 @@ fn stands(transcript: &Transcript<'_>, counter: Counter) {
         assert_eq!(transcript.source.get(note.json.span()), Some(note.json.raw()));
     }
     let pairing = &transcript.pairing;
-    assert!(pairing.bonds.iter().all(|(call, result)| call < result && *result < transcript.messages.len()));
+    assert!(pairing.pairs.iter().all(|(call, result)| call < result && *result < transcript.messages.len()));
     assert!(breaches(transcript).iter().all(|breach| breach.message < transcript.messages.len()));
 }
 

@@ -102,9 +102,9 @@ impl Summarization<'_, '_> {
     /// Has messages summarized: at once where they fit, or else in order, each part with the notes on those before it.
     /// A provider that finds a part too long is sent one that fits the window it names, or else half as much.
     pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
-        let bonds: Vec<(usize, usize)> =
-            self.history.bonds.iter().chain(&self.history.pairing.bonds).copied().collect();
-        let groups = together(indices, &bonds);
+        let connected: Vec<(usize, usize)> =
+            self.history.groups.iter().chain(&self.history.pairing.pairs).copied().collect();
+        let groups = together(indices, &connected);
         let mut rest = &groups[..];
         let mut terms = self.terms(None);
         let mut room = self.room(&terms)?;

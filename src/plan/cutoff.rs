@@ -66,7 +66,7 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     if wanted >= messages.len() {
         return (wanted, None);
     }
-    let whole = pairing.whole_cuts(&transcript.bonds);
+    let whole = pairing.whole_cuts(&transcript.groups);
     let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
     let refused = |cut: usize| {
         let first = messages[cut..].iter().find_map(Turn::of)?;

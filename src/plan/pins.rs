@@ -116,8 +116,8 @@ pub(super) fn pinned(
     let can = |index: usize| transcript.format.can_be_pinned(&transcript.messages[index]);
     let mut stays: Vec<bool> = (0..cutoff).map(|index| Some(index) != aside && holds(index)).collect();
     must_stay.iter().for_each(|&index| stays[index] = true);
-    let joined = joined_to_the_next(&transcript.bonds, cutoff);
-    let pairs = transcript.pairing.bonds.iter().copied().filter(|(_, result)| *result < cutoff);
+    let joined = joined_to_the_next(&transcript.groups, cutoff);
+    let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
     let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
     // Mostly nothing stays but standing instructions, which belong with no other message.
     let matters = pairs.clone().any(|(one, other)| stays[one] || stays[other]);
@@ -135,12 +135,12 @@ pub(super) fn pinned(
 }
 
 /// The messages before a cut that are in one bond with the next.
-fn joined_to_the_next(bonds: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
-    if bonds.is_empty() {
+fn joined_to_the_next(groups: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
+    if groups.is_empty() {
         return Vec::new();
     }
     let mut change = vec![0i64; cutoff + 1];
-    for &(first, last) in bonds.iter().filter(|(_, last)| *last < cutoff) {
+    for &(first, last) in groups.iter().filter(|(_, last)| *last < cutoff) {
         change[first] += 1;
         change[last] -= 1;
     }

@@ -96,14 +96,14 @@ pub fn removal(
 
 /// Releases what is bound together only for thinking that goes in any case where the transcript is cut.
 pub fn release(transcript: &mut Transcript<'_>, how: Thinking, reader: Option<&str>) {
-    if !transcript.format.groups_by_thinking() || transcript.bonds.is_empty() {
+    if !transcript.format.groups_by_thinking() || transcript.groups.is_empty() {
         return;
     }
-    let mut first: Vec<usize> = transcript.bonds.iter().map(|bond| bond.0).collect();
+    let mut first: Vec<usize> = transcript.groups.iter().map(|bond| bond.0).collect();
     first.sort_unstable();
     first.dedup();
     let going = removal(transcript, first.into_iter(), how, reader).messages;
-    transcript.bonds.retain(|bond| going.binary_search(&bond.0).is_err());
+    transcript.groups.retain(|bond| going.binary_search(&bond.0).is_err());
 }
 
 impl Removal {

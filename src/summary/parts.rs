@@ -38,12 +38,12 @@ impl Measure {
     }
 }
 
-/// The runs of `indices` that are not parted: each call is in one with its results. `bonds` are the indices of calls and of
+/// The runs of `indices` that are not parted: each call is in one with its results. `connected` are the indices of calls and of
 /// their results, the first before the second.
-pub fn together<'i>(indices: &'i [usize], bonds: &[(usize, usize)]) -> Vec<&'i [usize]> {
-    // How many bonds reach over the seam before each index.
+pub fn together<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -> Vec<&'i [usize]> {
+    // How many connections reach over the seam before each index.
     let mut over = vec![0i64; indices.len() + 1];
-    for (call, result) in bonds {
+    for (call, result) in connected {
         let place = |index: &usize| indices.binary_search(index).ok();
         if let (Some(call), Some(result)) = (place(call), place(result)) {
             over[call + 1] += 1;

@@ -223,7 +223,7 @@ pub struct Transcript<'a> {
     pub pairing: Pairing,
     /// Messages that must not be split for another reason than a call and its result: the first and the last of each
     /// such run.
-    pub bonds: Vec<(usize, usize)>,
+    pub groups: Vec<(usize, usize)>,
     /// The indices of the messages that hold a provider's own compaction, in order.
     pub compactions: Vec<usize>,
     /// What its provider asks of the order of messages.

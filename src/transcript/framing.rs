@@ -138,7 +138,7 @@ impl<'a> List<'a> {
             source,
             format,
             pairing: pairs.finish(&messages),
-            bonds: format.groups(&messages),
+            groups: format.groups(&messages),
             order: format.order(self.envelope.map(Object::of).as_ref(), &messages),
             messages,
             notes,

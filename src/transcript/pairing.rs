@@ -14,7 +14,7 @@ use crate::transcript::text::Text;
 pub struct Pairing {
     /// For each call that has a result in another message, the index of its message and of the result's; the first before
     /// the second.
-    pub bonds: Vec<(usize, usize)>,
+    pub pairs: Vec<(usize, usize)>,
     /// For each message, whether it has a result without a call before it.
     pub orphaned: Vec<bool>,
     /// Every call that has no result, in order.
@@ -51,15 +51,15 @@ pub struct PairedResult {
 impl Pairing {
     /// A call and its result that a cut splits, if there are such.
     pub fn parted(&self, cut: usize) -> Option<(usize, usize)> {
-        self.bonds.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
+        self.pairs.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
     /// For each index from 0 to the number of messages, whether a cut there splits neither a call from its result nor one of
-    /// the groups in `bonds`.
-    pub fn whole_cuts(&self, bonds: &[(usize, usize)]) -> Vec<bool> {
+    /// `groups`.
+    pub fn whole_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
         let mut change = vec![0i64; messages + 2];
-        for &(first, last) in self.bonds.iter().chain(bonds) {
+        for &(first, last) in self.pairs.iter().chain(groups) {
             change[first + 1] += 1;
             change[last + 1] -= 1;
         }
@@ -112,7 +112,7 @@ impl<'a> PairFinder<'a> {
                 };
                 let call = &mut calls.seen[at];
                 if call.part.message < message {
-                    pairing.bonds.push((call.part.message, message));
+                    pairing.pairs.push((call.part.message, message));
                 }
                 result_found(PairedResult { result, call: Some(call.part), again: call.answered });
                 call.answered = true;
@@ -260,21 +260,21 @@ mod tests {
     #[test]
     fn parallel_calls_and_results_far_away() {
         let found = pairing(&[&calls(&["a", "b"]), &result("b"), USER, &result("a"), USER]);
-        assert_eq!(found.bonds, [(0, 1), (0, 3)]);
+        assert_eq!(found.pairs, [(0, 1), (0, 3)]);
         assert_eq!(found.whole_cuts(&[]), [true, false, false, false, true, true]);
     }
 
     #[test]
     fn an_id_used_again_goes_to_the_nearest_call() {
         let found = pairing(&[&calls(&["a"]), &result("a"), USER, &calls(&["a"]), &result("a")]);
-        assert_eq!(found.bonds, [(0, 1), (3, 4)]);
+        assert_eq!(found.pairs, [(0, 1), (3, 4)]);
         assert_eq!(found.whole_cuts(&[]), [true, false, true, true, false, true]);
     }
 
     #[test]
     fn a_call_without_a_result_blocks_nothing() {
         let found = pairing(&[&calls(&["a"]), USER, &calls(&["a"]), &result("a"), USER]);
-        assert_eq!(found.bonds, [(2, 3)]);
+        assert_eq!(found.pairs, [(2, 3)]);
         assert_eq!(found.whole_cuts(&[]), [true, true, true, false, true, true]);
     }
 
@@ -282,21 +282,21 @@ mod tests {
     fn a_result_without_a_call_is_orphaned_and_a_second_one_is_not() {
         let found = pairing(&[USER, &result("x"), &calls(&["a"]), &result("a"), &result("a")]);
         assert_eq!(found.orphaned, [false, true, false, false, false]);
-        assert_eq!(found.bonds, [(2, 3), (2, 4)]);
+        assert_eq!(found.pairs, [(2, 3), (2, 4)]);
     }
 
     #[test]
     fn results_without_ids_follow_the_order_of_the_calls() {
         let legacy = r#"{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}}"#;
         let answer = r#"{"role":"function","name":"f","content":"r"}"#;
-        assert_eq!(pairing(&[legacy, answer, legacy, answer]).bonds, [(0, 1), (2, 3)]);
+        assert_eq!(pairing(&[legacy, answer, legacy, answer]).pairs, [(0, 1), (2, 3)]);
         let silent = r#"{"role":"tool","content":"r"}"#;
-        assert_eq!(pairing(&[&calls(&["a", "b"]), silent, silent, silent]).bonds, [(0, 1), (0, 2)]);
+        assert_eq!(pairing(&[&calls(&["a", "b"]), silent, silent, silent]).pairs, [(0, 1), (0, 2)]);
         assert_eq!(pairing(&[USER, silent]).orphaned, [false, true]);
         // Several calling messages in a row are answered together; what a person has spoken over is not.
-        assert_eq!(pairing(&[legacy, legacy, answer, answer]).bonds, [(0, 2), (1, 3)]);
+        assert_eq!(pairing(&[legacy, legacy, answer, answer]).pairs, [(0, 2), (1, 3)]);
         let aborted = pairing(&[legacy, USER, legacy, answer, USER]);
-        assert_eq!(aborted.bonds, [(2, 3)]);
+        assert_eq!(aborted.pairs, [(2, 3)]);
         assert_eq!(aborted.unanswered, [CallOrResult { message: 0, index: 0 }]);
     }
 
@@ -304,7 +304,7 @@ mod tests {
     fn a_result_with_an_id_answers_a_call_without_one() {
         let without_id =
             r#"{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}"#;
-        assert_eq!(pairing(&[without_id, &result("a")]).bonds, [(0, 1)]);
+        assert_eq!(pairing(&[without_id, &result("a")]).pairs, [(0, 1)]);
         assert_eq!(pairing(&[&calls(&["b"]), &result("a")]).orphaned, [false, true]);
     }
 }

@@ -42,7 +42,7 @@ pub fn view<'t>(
         messages,
         notes: Vec::new(),
         pairing: transcript.pairing.clone(),
-        bonds: transcript.bonds.clone(),
+        groups: transcript.groups.clone(),
         compactions: transcript.compactions.clone(),
         order,
         envelope,
@@ -81,7 +81,7 @@ mod tests {
         let edited = view(transcript, &edits, &arena).expect("a conversation");
         assert!(edited.messages[0].json.raw().contains("other"));
         assert_eq!((edited.messages.len(), &edited.pairing), (4, &transcript.pairing));
-        assert_eq!(edited.pairing.bonds, [(1, 2)]);
+        assert_eq!(edited.pairing.pairs, [(1, 2)]);
         assert!(std::ptr::eq(view(transcript, &[], &arena).expect("itself"), transcript));
     }
 }

@@ -158,20 +158,20 @@ impl OrderRules for AiSdk {
     /// A question whether a tool may run, with its answer.
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
         let mut asked = HashMap::new();
-        let mut bonds = Vec::new();
+        let mut groups = Vec::new();
         for (index, message) in messages.iter().enumerate() {
             for part in message.json.get("content").into_iter().flat_map(|content| content.items()) {
                 let approval = part.get_text("approvalId").map(|id| id.decode());
                 match (part.get_text("type"), approval) {
                     (Some(kind), Some(id)) if kind.is("tool-approval-request") => _ = asked.insert(id, index),
                     (Some(kind), Some(id)) if kind.is("tool-approval-response") => {
-                        bonds.extend(asked.get(&id).map(|&question| (question, index)));
+                        groups.extend(asked.get(&id).map(|&question| (question, index)));
                     }
                     _ => {}
                 }
             }
         }
-        bonds
+        groups
     }
 }
 
@@ -361,7 +361,7 @@ mod tests {
         with(&format!("[{USER},{tools}]"), |transcript| {
             let calling = &transcript.messages[1];
             let pairing = &transcript.pairing;
-            assert!(pairing.bonds.is_empty());
+            assert!(pairing.pairs.is_empty());
             assert_eq!(pairing.unanswered.len(), 1, "one is pending");
             let names: Vec<_> = calling.calls.iter().filter_map(|call| call.name.map(|name| name.decode())).collect();
             assert_eq!(names, ["read_file", "g"]);
@@ -393,8 +393,8 @@ mod tests {
         let result = r#"{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"f","output":{"type":"text","value":"r"}}]}"#;
         with(&format!("[{calling},{allowed},{result}]"), |transcript| {
             let messages = &transcript.messages;
-            assert_eq!(transcript.pairing.bonds, [(0, 2)]);
-            assert_eq!(transcript.bonds, [(0, 1)]);
+            assert_eq!(transcript.pairing.pairs, [(0, 2)]);
+            assert_eq!(transcript.groups, [(0, 1)]);
             assert_eq!(texts(&messages[2]), ["r"]);
             let made = AiSdk.result(&messages[0].calls[0], &messages[0], "e").expect("a result");
             let expected = result.replace(r#""text","value":"r""#, r#""error-text","value":"e""#);

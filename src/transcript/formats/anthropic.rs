@@ -152,8 +152,8 @@ mod tests {
         let user = r#"{"role":"user","content":"u"}"#;
         let thought = format!("{thinking},");
         let turn = format!("{user},{},{},{}", step("a", &thought), step("b", ""), step("c", &thought));
-        let bonds = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].bonds.clone();
-        assert_eq!(bonds(&format!("[{turn}]")), [(1, 3)]);
-        assert_eq!(bonds(&format!("[{turn},{user}]")), [], "thoughts of earlier turns may go");
+        let groups = |source: &str| read(source, None, None).expect("a transcript").transcripts[0].groups.clone();
+        assert_eq!(groups(&format!("[{turn}]")), [(1, 3)]);
+        assert_eq!(groups(&format!("[{turn},{user}]")), [], "thoughts of earlier turns may go");
     }
 }

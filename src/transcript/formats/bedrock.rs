@@ -164,7 +164,7 @@ mod tests {
         let messages = &transcript.messages;
         assert_eq!(transcript.format.name(), "bedrock");
         let pairing = &transcript.pairing;
-        assert_eq!(pairing.bonds, [(1, 2)]);
+        assert_eq!(pairing.pairs, [(1, 2)]);
         assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
         assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);
         let texts = |index: usize| -> Vec<String> {

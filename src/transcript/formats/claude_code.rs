@@ -368,8 +368,8 @@ mod tests {
         let document = read(&source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "claude-code");
-        assert_eq!(transcript.bonds, [(1, 3)]);
-        let whole = transcript.pairing.whole_cuts(&transcript.bonds);
+        assert_eq!(transcript.groups, [(1, 3)]);
+        let whole = transcript.pairing.whole_cuts(&transcript.groups);
         assert_eq!(whole, [true, true, false, false, false, true, true]);
     }
 

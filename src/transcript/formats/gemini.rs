@@ -143,7 +143,7 @@ mod tests {
             let transcript = &document.transcripts[0];
             let messages = &transcript.messages;
             assert_eq!(transcript.format.name(), "gemini");
-            assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 2)]);
+            assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 2)]);
             assert_eq!([0, 1, 2].map(|index| messages[index].role), [Role::User, Role::Assistant, Role::User]);
             assert_eq!([0, 2].map(|index| messages[index].is_user_turn()), [true, false]);
             let texts: Vec<String> =

@@ -181,7 +181,7 @@ mod tests {
         }
         let document = read(MESSAGES, None, None).expect("a transcript");
         let messages = &document.transcripts[0].messages;
-        assert_eq!(document.transcripts[0].pairing.bonds, [(1, 2)]);
+        assert_eq!(document.transcripts[0].pairing.pairs, [(1, 2)]);
         assert_eq!([0, 3].map(|index| messages[index].earlier), [false, true]);
         assert!(messages[1].calls[0].name.is_some_and(|name| name.is("f")));
         assert_eq!(messages[1].content.texts().len(), 1, "reasoning is not said");

@@ -337,7 +337,7 @@ mod tests {
                 let document = read(&source, None, None).unwrap_or_else(|error| panic!("{source} {error}"));
                 let transcript = &document.transcripts[0];
                 assert_eq!(transcript.format.name(), "langchain", "{source}");
-                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
+                assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
             }
         }
     }

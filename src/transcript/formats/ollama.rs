@@ -151,7 +151,7 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "ollama");
-        assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 3)]);
+        assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 3)]);
         let texts = |index: usize| -> Vec<String> {
             transcript.messages[index].content.texts().iter().map(|text| text.decode().into_owned()).collect()
         };

@@ -209,7 +209,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "openai-chat");
         let pairing = &transcript.pairing;
-        assert_eq!(pairing.bonds, [(1, 2), (1, 3)]);
+        assert_eq!(pairing.pairs, [(1, 2), (1, 3)]);
         assert!(pairing.unanswered.is_empty() && !pairing.orphaned.contains(&true));
         let names: Vec<String> =
             transcript.messages[1].calls.iter().filter_map(|call| Some(call.name?.decode().into_owned())).collect();
@@ -227,11 +227,11 @@ mod tests {
         let document = read(source, None, None).expect("a transcript");
         let transcript = &document.transcripts[0];
         assert_eq!(
-            (transcript.bonds.as_slice(), transcript.pairing.bonds.as_slice()),
+            (transcript.groups.as_slice(), transcript.pairing.pairs.as_slice()),
             ([(2, 3)].as_slice(), [(4, 5)].as_slice())
         );
         let exit = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"exit","content":""}]"#;
-        assert_eq!(read(exit, None, None).expect("a transcript").transcripts[0].bonds, [(1, 2)]);
+        assert_eq!(read(exit, None, None).expect("a transcript").transcripts[0].groups, [(1, 2)]);
     }
 
     #[test]

@@ -204,14 +204,14 @@ mod tests {
             );
             with(&source, |transcript| {
                 assert_eq!(transcript.format.name(), "openai-responses");
-                assert_eq!(transcript.pairing.bonds, [(1, 2)], "{source}");
-                assert!(transcript.bonds.is_empty());
+                assert_eq!(transcript.pairing.pairs, [(1, 2)], "{source}");
+                assert!(transcript.groups.is_empty());
             });
         }
         let approval = format!(
             r#"[{USER},{{"type":"mcp_approval_request","id":"a","name":"f","arguments":"{{}}"}},{{"type":"mcp_approval_response","approval_request_id":"a","approve":true}}]"#
         );
-        with(&approval, |transcript| assert_eq!(transcript.pairing.bonds, [(1, 2)]));
+        with(&approval, |transcript| assert_eq!(transcript.pairing.pairs, [(1, 2)]));
     }
 
     #[test]
@@ -219,8 +219,8 @@ mod tests {
         let call = r#"{"type":"garden_call","call_id":"a","name":"water"}"#;
         let result = r#"{"type":"garden_call_output","call_id":"a","output":{"litres":1.50}}"#;
         with(&format!(r#"[{USER},{REASONING},{call},{result},{{"type":"look_call","id":"l"}}]"#), |transcript| {
-            assert_eq!(transcript.pairing.bonds, [(2, 3)]);
-            assert_eq!(transcript.bonds, [(1, 2)]);
+            assert_eq!(transcript.pairing.pairs, [(2, 3)]);
+            assert_eq!(transcript.groups, [(1, 2)]);
         });
         assert!(read(&format!("[{call},{result}]"), None, None).is_err(), "names like these are no evidence");
     }
@@ -232,7 +232,7 @@ mod tests {
         let said = r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"t"}]}"#;
         let source = format!("[{USER},{REASONING},{REASONING},{call},{output},{REASONING},{USER},{said}]");
         with(&source, |transcript| {
-            assert_eq!(transcript.bonds, [(1, 3)]);
+            assert_eq!(transcript.groups, [(1, 3)]);
             assert!(transcript.messages[1].content.texts().is_empty());
         });
     }
@@ -242,7 +242,7 @@ mod tests {
         let call = r#"{"type":"tool_search_call","call_id":null,"execution":"server","arguments":{}}"#;
         let output = r#"{"type":"tool_search_output","call_id":null,"execution":"server","tools":[]}"#;
         with(&format!("[{USER},{call},{output},{USER}]"), |transcript| {
-            assert_eq!(transcript.bonds, [(1, 2)]);
+            assert_eq!(transcript.groups, [(1, 2)]);
             assert!(transcript.pairing.unanswered.is_empty() && results(&transcript.messages).is_empty());
         });
     }

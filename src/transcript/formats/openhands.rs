@@ -160,13 +160,13 @@ impl OrderRules for OpenHands {
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        let mut bonds = of_one_answer(messages, |message| {
+        let mut groups = of_one_answer(messages, |message| {
             message.json.at(&["tool_call_metadata", "model_response", "id"]).and_then(|id| id.text())
         });
         // A condensation names events before it.
         let last = messages.iter().rposition(|message| message.earlier && is_condensation(&Object::of(message.json)));
-        bonds.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
-        bonds
+        groups.extend(last.filter(|last| *last > 0).map(|last| (0, last)));
+        groups
     }
 
     fn can_be_pinned(&self, message: &Message<'_>) -> bool {
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(transcript.format.name(), "openhands");
         let first = |message: &Message<'_>| message.content.texts().first().map(|text| text.decode().into_owned());
         let texts = transcript.messages.iter().map(|message| first(message).unwrap_or_default());
-        (texts.collect(), [transcript.pairing.bonds.as_slice(), transcript.bonds.as_slice()].concat())
+        (texts.collect(), [transcript.pairing.pairs.as_slice(), transcript.groups.as_slice()].concat())
     }
 
     #[test]
@@ -267,9 +267,9 @@ mod tests {
             {"id":5,"source":"agent","action":"read","args":{"path":"b"},"tool_call_metadata":{"tool_call_id":"d","model_response":{"id":"m"}}},
             {"id":6,"source":"agent","cause":5,"observation":"read","content":"b","tool_call_metadata":{"tool_call_id":"d","model_response":{"id":"m"}}},
             {"id":7,"source":"agent","cause":4,"observation":"read","content":"a","tool_call_metadata":{"tool_call_id":"c","model_response":{"id":"m"}}}]}"#;
-        let (texts, bonds) = told(source);
+        let (texts, groups) = told(source);
         assert_eq!(texts, ["u", "look", "r", "", "", "b", "a"]);
-        assert_eq!(bonds, [(1, 2), (4, 5), (3, 6), (3, 6)]);
+        assert_eq!(groups, [(1, 2), (4, 5), (3, 6), (3, 6)]);
     }
 
     #[test]
@@ -287,9 +287,9 @@ mod tests {
         let event = |id: u8| format!(r#"{{"id":{id},"source":"user","action":"message","args":{{"content":"{id}"}}}}"#);
         let condensation = r#"{"id":3,"source":"agent","action":"condensation","args":{"forgotten_event_ids":[1],"forgotten_events_start_id":null,"summary":"s","summary_offset":1}}"#;
         let source = format!("[{},{},{},{condensation},{}]", event(0), event(1), event(2), event(4));
-        let (texts, bonds) = told(&source);
+        let (texts, groups) = told(&source);
         assert_eq!(texts, ["0", "2", "s", "4"]);
-        assert_eq!(bonds, [(0, 2)]);
+        assert_eq!(groups, [(0, 2)]);
         let range = condensation
             .replace("[1]", "null")
             .replace("start_id\":null", "start_id\":1,\"forgotten_events_end_id\":2");

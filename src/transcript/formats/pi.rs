@@ -304,7 +304,7 @@ mod tests {
         let source = format!("{HEADER}{lines}{compaction}{}", old.replace("TEXT", "d"));
         assert_eq!(texts(&source), ["b", "c", "s", "d"]);
         let document = framing::tests::read(&source, None, None).expect("a transcript");
-        assert_eq!(document.transcripts[0].bonds, [(0, 2)]);
+        assert_eq!(document.transcripts[0].groups, [(0, 2)]);
         let named = compaction.replace("firstKeptEntryIndex\":2", "firstKeptEntryId\":\"c\"");
         let named = named.replace("}\n", ",\"id\":\"e\",\"parentId\":\"c\"}\n");
         let tree = [user("a", "a", ""), user("b", "b", "a"), user("c", "c", "b"), named, user("d", "d", "e")].concat();

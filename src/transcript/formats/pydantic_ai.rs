@@ -217,7 +217,7 @@ mod tests {
         let retry = r#"{"parts":[{"tool_name":null,"content":[{"type":"x"}],"tool_call_id":"c","part_kind":"retry-prompt"}],"kind":"request"}"#;
         with(&format!("[{FIRST},{CALLS},{RESULTS},{retry}]"), |transcript| {
             let messages = &transcript.messages;
-            assert_eq!(transcript.pairing.bonds, [(1, 2), (1, 2)]);
+            assert_eq!(transcript.pairing.pairs, [(1, 2), (1, 2)]);
             let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
             assert_eq!(roles, [Role::System, Role::Assistant, Role::User, Role::User]);
             let turns: Vec<bool> = messages.iter().map(Message::is_user_turn).collect();

@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(document.transcripts.len(), count);
             for transcript in &document.transcripts {
                 assert_eq!(transcript.format.name(), "sharegpt");
-                assert_eq!(transcript.pairing.bonds, [(1, 2), (5, 6)]);
+                assert_eq!(transcript.pairing.pairs, [(1, 2), (5, 6)]);
                 assert!(transcript.messages[1].calls[0].name.is_some_and(|name| name.is("f")));
                 let turns = [0, 2].map(|index| transcript.messages[index].is_user_turn());
                 assert_eq!(turns, [true, false]);
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn a_result_stays_with_the_turn_before_it_whatever_that_is() {
         let source = r#"[{"from":"gpt","value":"look up x"},{"from":"tool","value":"r"},{"from":"tool","value":"r"}]"#;
-        assert_eq!(read(source, None, None).expect("a transcript").transcripts[0].bonds, [(0, 1), (1, 2)]);
+        assert_eq!(read(source, None, None).expect("a transcript").transcripts[0].groups, [(0, 1), (1, 2)]);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
     fn calls_that_are_no_json_and_speakers_nobody_knows() {
         let broken = r#"[{"from":"function_call","value":"f(x)"},{"from":"observation","value":"r"}]"#;
         let document = read(broken, None, None).expect("a transcript");
-        assert_eq!(document.transcripts[0].pairing.bonds, [(0, 1)]);
+        assert_eq!(document.transcripts[0].pairing.pairs, [(0, 1)]);
         assert!(read(r#"[{"from":"Berlin","value":"Rome"}]"#, None, None).is_err());
     }
 }

@@ -121,7 +121,7 @@ mod tests {
             let transcript = &document.transcripts[0];
             assert_eq!(transcript.format.name(), "tau-bench");
             let pairing = &transcript.pairing;
-            assert_eq!(pairing.bonds, [(1, 2), (4, 5), (4, 5)]);
+            assert_eq!(pairing.pairs, [(1, 2), (4, 5), (4, 5)]);
             assert!(pairing.unanswered.is_empty());
             let call = &transcript.messages[1].calls[0];
             assert!(call.name.is_some_and(|name| name.is("look")));
