@@ -112,7 +112,7 @@ fn put_in(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Plac
                 let tokens = policy.counter.count(message);
                 (format!("{}, {tokens} tokens", brief::role(message)), brief::text(message))
             };
-            entries.iter().filter_map(|entry| lone(transcript.format, &entry.to_string(), read)).collect()
+            entries.iter().filter_map(|entry| read_entry(transcript.format, &entry.to_string(), read)).collect()
         }
     }
 }

@@ -117,7 +117,7 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
         };
         let told = match &head[start..] {
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
-            line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::told_by),
+            line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines),
         };
         match told {
             None => {}

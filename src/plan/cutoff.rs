@@ -47,7 +47,7 @@ pub(super) fn safe(transcript: &Transcript<'_>, wanted: usize, pairs: Pairs) -> 
 }
 
 fn why_not(pairing: &Pairing, wanted: usize) -> String {
-    match pairing.parted(wanted) {
+    match pairing.split_pair(wanted) {
         Some((call, result)) => {
             format!("a cut at {wanted} would part the call in message {call} from its result in message {result}")
         }
@@ -66,7 +66,7 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     if wanted >= messages.len() {
         return (wanted, None);
     }
-    let whole = pairing.whole_cuts(&transcript.groups);
+    let whole = pairing.allowed_cuts(&transcript.groups);
     let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
     let refused = |cut: usize| {
         let first = messages[cut..].iter().find_map(Turn::of)?;
@@ -82,7 +82,7 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
         (true, false, Some(rule)) => {
             format!("{} would refuse message {wanted} behind a summary: {rule}", transcript.format.name())
         }
-        (false, ..) if pairing.parted(wanted).is_none() => {
+        (false, ..) if pairing.split_pair(wanted).is_none() => {
             format!("{} has messages on both sides of a cut at {wanted} that belong together", transcript.format.name())
         }
         _ => why_not(pairing, wanted),

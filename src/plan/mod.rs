@@ -255,7 +255,7 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
     plan.cutoff = cut;
     plan.moved_because = moved_because;
     let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
-    plan.parted = pairing.parted(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
+    plan.parted = pairing.split_pair(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
     plan.carried = weight.carried();
     let must_stay = weight.compactions.staying(cut);
     plan.pinned = pins::pinned(transcript, policy, plan.carried, must_stay, cut);

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use crate::rewrite::{Edit, Placed, edited};
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::tokens::Counter;
-use crate::transcript::formats::lone;
+use crate::transcript::formats::read_entry;
 use crate::transcript::{Message, Transcript};
 use crate::wording::readable_source;
 
@@ -161,7 +161,7 @@ impl Diff<'_, '_> {
                 Step::Pinned(index) => self.old(*index, Way { note: ", pinned", ..STAYS }, out),
                 Step::Becomes(index, text) => {
                     self.old(*index, GOES, out);
-                    lone(self.transcript.format, text, |message| {
+                    read_entry(self.transcript.format, text, |message| {
                         let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
                         self.message(*index, (message, shown), SHORTENED, out);
                     });
@@ -206,7 +206,7 @@ impl Diff<'_, '_> {
 
     /// Entries that are messages; others are for the program that the session is of.
     fn written(&self, entries: &[Value]) -> Vec<String> {
-        let is_message = |written: &String| lone(self.transcript.format, written, |_| ()).is_some();
+        let is_message = |written: &String| read_entry(self.transcript.format, written, |_| ()).is_some();
         entries.iter().map(ToString::to_string).filter(is_message).collect()
     }
 
@@ -220,7 +220,7 @@ impl Diff<'_, '_> {
         match self.summary {
             Some(Placed::Messages(entries)) => {
                 for written in self.written(entries) {
-                    lone(self.transcript.format, &written, |message| {
+                    read_entry(self.transcript.format, &written, |message| {
                         let tokens = self.counter.count(message);
                         push(out, PUT, "+", &format!("[summary] {}, {tokens} tokens", brief::role(message)));
                         whole(&brief::text(message), out);

@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::plan::Plan;
 use crate::tokens::Counter;
 use crate::tokens::binding::binds_thinking;
-use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, lone};
+use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
 use crate::transcript::json::Json;
 use crate::transcript::thoughts::{Mark, Thought, model_of, own_model, thoughts};
 use crate::transcript::{Message, Role, Transcript};
@@ -120,7 +120,7 @@ impl Removal {
                 return before;
             }
             let edited = crate::rewrite::edited(transcript, index, &self.edits);
-            before.saturating_sub(lone(transcript.format, &edited, |left| counter.count(left)).unwrap_or(before))
+            before.saturating_sub(read_entry(transcript.format, &edited, |left| counter.count(left)).unwrap_or(before))
         };
         self.messages.iter().map(of_one).sum()
     }

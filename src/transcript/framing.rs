@@ -32,7 +32,7 @@ pub struct Document<'a> {
     /// Its conversations in order.
     pub transcripts: Vec<Transcript<'a>>,
     /// The last line, where it is incomplete; it stays unchanged.
-    pub broken_off: Option<usize>,
+    pub incomplete_line: Option<usize>,
 }
 
 /// Reads the conversations of a text. Where the user names neither the format nor how lines are read, the text decides.
@@ -82,7 +82,7 @@ pub fn read<'a>(
         Some(error) if !transcripts.iter().all(|transcript| transcript.format.is_append_only()) => {
             Err(ReadError::Syntax(error.clone()))
         }
-        broken => Ok(Document { source, transcripts, broken_off: broken.as_ref().map(|error| error.line) }),
+        broken => Ok(Document { source, transcripts, incomplete_line: broken.as_ref().map(|error| error.line) }),
     }
 }
 
@@ -209,7 +209,7 @@ fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'s
 }
 
 /// How the lines of a file are read, as far as one of them shows it; nothing where it could be either.
-pub fn told_by(line: &str) -> Option<Lines> {
+pub fn detect_lines(line: &str) -> Option<Lines> {
     let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
     match source.first() {
         Some(first) if first.kind() == Kind::Object => match (is_message(first), List::in_object(first, None)) {
@@ -295,7 +295,7 @@ pub(crate) mod tests {
         let line = r#"{"type":"user","message":{"role":"user","content":"a"}}"#;
         let source = format!("{line}\n{line}\n{{\"type\":\"us");
         let document = read(&source, None, None).expect("two lines");
-        assert_eq!((document.transcripts[0].messages.len(), document.broken_off), (2, Some(3)));
+        assert_eq!((document.transcripts[0].messages.len(), document.incomplete_line), (2, Some(3)));
         let others = [
             "{\"role\":\"us".to_owned(),
             format!("[{line},\n{{\"type"),

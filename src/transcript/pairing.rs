@@ -50,25 +50,25 @@ pub struct PairedResult {
 
 impl Pairing {
     /// A call and its result that a cut splits, if there are such.
-    pub fn parted(&self, cut: usize) -> Option<(usize, usize)> {
+    pub fn split_pair(&self, cut: usize) -> Option<(usize, usize)> {
         self.pairs.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
     /// For each index from 0 to the number of messages, whether a cut there splits neither a call from its result nor one of
     /// `groups`.
-    pub fn whole_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
+    pub fn allowed_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
         let mut change = vec![0i64; messages + 2];
         for &(first, last) in self.pairs.iter().chain(groups) {
             change[first + 1] += 1;
             change[last + 1] -= 1;
         }
-        let mut parted = 0;
+        let mut split = 0;
         change[..=messages]
             .iter()
             .map(|change| {
-                parted += change;
-                parted == 0
+                split += change;
+                split == 0
             })
             .collect()
     }
@@ -261,21 +261,21 @@ mod tests {
     fn parallel_calls_and_results_far_away() {
         let found = pairing(&[&calls(&["a", "b"]), &result("b"), USER, &result("a"), USER]);
         assert_eq!(found.pairs, [(0, 1), (0, 3)]);
-        assert_eq!(found.whole_cuts(&[]), [true, false, false, false, true, true]);
+        assert_eq!(found.allowed_cuts(&[]), [true, false, false, false, true, true]);
     }
 
     #[test]
     fn an_id_used_again_goes_to_the_nearest_call() {
         let found = pairing(&[&calls(&["a"]), &result("a"), USER, &calls(&["a"]), &result("a")]);
         assert_eq!(found.pairs, [(0, 1), (3, 4)]);
-        assert_eq!(found.whole_cuts(&[]), [true, false, true, true, false, true]);
+        assert_eq!(found.allowed_cuts(&[]), [true, false, true, true, false, true]);
     }
 
     #[test]
     fn a_call_without_a_result_blocks_nothing() {
         let found = pairing(&[&calls(&["a"]), USER, &calls(&["a"]), &result("a"), USER]);
         assert_eq!(found.pairs, [(2, 3)]);
-        assert_eq!(found.whole_cuts(&[]), [true, true, true, false, true, true]);
+        assert_eq!(found.allowed_cuts(&[]), [true, true, true, false, true, true]);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //!
 //! The edited text and what was read of it live in an [`Arena`], so that a view lives as long as the conversation.
 
-use crate::transcript::format::Transcript;
 use crate::transcript::edit::{Edit, edited};
+use crate::transcript::format::Transcript;
 use crate::transcript::framing::{self, ReadError};
 use crate::transcript::source::Source;
 

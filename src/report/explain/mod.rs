@@ -143,7 +143,7 @@ impl Picture<'_, '_> {
 
     /// For each index whether a cut there parts nothing.
     pub(super) fn whole_cuts(&self) -> Vec<bool> {
-        self.transcript.pairing.whole_cuts(&self.transcript.groups)
+        self.transcript.pairing.allowed_cuts(&self.transcript.groups)
     }
 
     /// So many rows at most, in order.

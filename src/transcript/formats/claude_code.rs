@@ -369,7 +369,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         assert_eq!(transcript.format.name(), "claude-code");
         assert_eq!(transcript.groups, [(1, 3)]);
-        let whole = transcript.pairing.whole_cuts(&transcript.groups);
+        let whole = transcript.pairing.allowed_cuts(&transcript.groups);
         assert_eq!(whole, [true, true, false, false, false, true, true]);
     }
 

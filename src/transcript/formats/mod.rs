@@ -56,8 +56,8 @@ pub fn by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
-/// Has `then` look at the message that an entry is by itself; nothing where it is none.
-pub fn lone<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
+/// Reads an entry that stands alone, and has `then` look at the message; nothing where it is none.
+pub fn read_entry<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
     let source = Source::of(written).ok()?;
     let json = source.first()?;
     let is_message = !matches!(format.entries(Items::only(json)).first(), Some(EntryKind::Note(_)));
