@@ -1,7 +1,7 @@
 //! What `LangChain` refuses when it converts messages, so that its presets refuse it too.
 //!
-//! Chat Completions messages go through `convert_to_messages`; its own serialisations were converted before, and only
-//! text that is none can still stop it.
+//! `convert_to_messages` converts Chat Completions messages. LangChain's own messages were converted before, and only a
+//! text block without a text is still refused.
 
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Content, Message, Role};
@@ -46,7 +46,7 @@ fn wrong_content(role: Role, content: Json<'_>) -> Option<String> {
     }
 }
 
-/// Text blocks whose text is none: `LangChain` cannot count them.
+/// Text blocks whose text is no text: `LangChain` cannot count them.
 fn wrong_text(message: &Message<'_>) -> Option<String> {
     let Content::Parts(parts) = &message.content else { return None };
     parts.iter().find_map(|part| {

@@ -1,7 +1,7 @@
 //! A provider's own compaction of a history, as it stands in a message.
 //!
 //! Anthropic's are blocks with a text, `OpenAI`'s are items that only `OpenAI` can read. The provider reads the last one
-//! in place of all that stands before it, and refuses one that was edited.
+//! instead of all messages before it, and refuses one that was edited.
 
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::text::Text;
@@ -9,7 +9,7 @@ use crate::transcript::text::Text;
 /// What a provider made of the history before it.
 #[derive(Debug, Clone, Copy)]
 pub enum Compaction<'a> {
-    /// Nothing: it failed, and what stands before it is sent as before.
+    /// Nothing: it failed, and the provider reads the messages before it.
     Failed,
     /// A summary that anybody can read.
     Readable(Text<'a>),
@@ -33,7 +33,7 @@ impl<'a> Compaction<'a> {
         }
     }
 
-    /// Which of several in one message decides what becomes of it: the one that asks for more.
+    /// Which of several in one message counts: the highest does.
     pub(super) fn rank(self) -> u8 {
         match self {
             Compaction::Failed => 0,

@@ -1,8 +1,8 @@
 //! Walking over JSON text without building a tree.
 //!
-//! A [`Json`] is a place in a text that [`crate::transcript::source`] has found valid, so nothing here checks grammar again: it only
-//! finds where values begin and end, and where long ones end is known. Offsets are bytes from the start of the whole
-//! source, which is what an edit needs. It is not a parser, and numbers and strings stay as they are spelled.
+//! A [`Json`] is a place in a text that [`crate::transcript::source`] has checked, so nothing here checks the grammar again:
+//! it only finds where values begin and end. Offsets are bytes from the start of the whole source, as edits need them. It
+//! is not a parser, and numbers and strings stay as they are spelled.
 
 mod walk;
 
@@ -26,7 +26,7 @@ pub struct Json<'a> {
 /// Bits of an offset in a text.
 const OFFSET: u32 = 48;
 
-/// What a value is, told by its first byte.
+/// What a value is, according to its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `{…}`
@@ -188,8 +188,8 @@ impl fmt::Debug for Json<'_> {
     }
 }
 
-/// The elements of an array, or the values of a source, each found when it is asked for. Long ones are passed over by
-/// what is known of where they end, others by a look at each byte.
+/// The elements of an array, or the values of a source, found one at a time. The source knows where long ones end; the end
+/// of others is found byte by byte.
 #[derive(Debug, Clone)]
 pub struct Items<'a> {
     walk: Walk<'a>,
@@ -229,7 +229,7 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
-/// An object whose members have been found, for those who ask for several of them.
+/// An object whose members were found once, for readers that need several of them.
 #[derive(Clone)]
 pub struct Object<'a> {
     /// The value itself, which need not be an object; then there are no members.
@@ -283,16 +283,16 @@ impl<'a> Object<'a> {
 
 /// Whether a key is `text`, by what stands between its quotes.
 fn spells(raw: &str, text: &str) -> bool {
-    // Most differ in their length or in how they begin, and what is escaped is longer than what it stands for.
+    // Most keys differ in length or in the first byte, and an escaped key is longer than its text.
     let (begins, wanted) = (raw.as_bytes().first(), text.as_bytes().first());
     match raw.len() > text.len() {
-        // With a backslash in it, what is spelled like the text stands for less.
+        // A key with a backslash that is spelled like the text is another key.
         false => begins == wanted && raw == text && !text.contains('\\'),
         true => (begins == wanted || begins == Some(&b'\\')) && Text::escaped(raw).is(text),
     }
 }
 
-/// A piece of a value as it is passed over.
+/// A piece of a value.
 #[derive(Debug, Clone, Copy)]
 pub enum Token<'a> {
     /// An object or array begins.

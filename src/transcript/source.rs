@@ -1,8 +1,8 @@
 //! A text that is JSON: whether it is, and where its long values lie.
 //!
-//! One pass checks the grammar and keeps no tree, only where each long value ends, so that whoever walks over the text
-//! afterwards ([`crate::transcript::json`]) does not pass over its messages again and again. What Python's `json` reads and writes
-//! beyond the grammar is let through: `NaN` and `Infinity` anywhere, control characters in the arguments of tools.
+//! One pass checks the grammar. It keeps no tree, only where each long value ends, so that [`crate::transcript::json`] can
+//! skip messages without reading them again. Like Python's `json`, it also accepts `NaN` and `Infinity` anywhere, and
+//! control characters in the arguments of tools.
 
 mod scan;
 mod specials;
@@ -34,7 +34,7 @@ pub struct Source<'a> {
     values: (usize, usize),
     /// The long values, in the order they begin.
     pub(super) long: Vec<Long>,
-    /// What is wrong with the last line, where that is one that a program did not come to finish.
+    /// What is wrong with the last line, if a program did not finish writing it.
     pub(super) broken: Option<SyntaxError>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Long {
 }
 
 impl<'a> Source<'a> {
-    /// Reads a text, once. Where its last line is only the beginning of a value, the values are those before it.
+    /// Reads a text, once. If its last line is only the beginning of a value, the values are those before it.
     ///
     /// # Errors
     /// The first place that is not JSON.
@@ -61,7 +61,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The values of all lines but the last, where that is only the beginning of one.
+    /// The values of all lines but an incomplete last one.
     fn of_whole_lines(text: &'a str, mark: usize, wrong: &Wrong) -> Option<Self> {
         let end = text.rfind('\n')? + 1;
         let is_blank = |text: &str| text.trim_ascii().is_empty();

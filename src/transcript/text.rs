@@ -1,7 +1,7 @@
 //! A string of a transcript, decoded no earlier than it is needed.
 //!
-//! Cut logs hold half surrogate pairs (`"\ud83d"`), which no Rust string can: they count as the one code point they are
-//! and decode to U+FFFD, as tiktoken's Python front end decodes them.
+//! Truncated logs hold half surrogate pairs (`"\ud83d"`), which a Rust string cannot hold: each counts as one code point
+//! and decodes to U+FFFD, as in tiktoken's Python front end.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,10 +12,9 @@ use crate::transcript::source::Specials;
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
     raw: &'a str,
-    /// How many more characters the escapes in it take than what they stand for; without escapes 0.
+    /// How many characters longer its escapes are than their values; 0 without escapes.
     excess: u32,
-    /// Its first byte as it is spelled, 0 where it has none: most texts are told from another by that alone, without
-    /// being fetched from memory.
+    /// Its first byte as it is spelled, 0 if it is empty: most comparisons need no more, and so no access to the text.
     first: u8,
 }
 
@@ -29,7 +28,7 @@ impl<'a> Text<'a> {
             points.next();
             excess += before - points.rest.len() - 1;
         }
-        // What is too long to be counted so has escapes all the same.
+        // A text too long for the number has escapes all the same.
         Text::spelled(raw, u32::try_from(excess).unwrap_or(UNKNOWN))
     }
 
@@ -108,7 +107,7 @@ impl<'a> Text<'a> {
     /// The string with what its escapes stand for; `half` writes half surrogates.
     fn unescaped(&self, half: impl Fn(u32) -> String) -> String {
         let raw = self.raw.as_bytes();
-        // What an escape stands for is never longer than the escape.
+        // The value of an escape is never longer than the escape.
         let mut out = Vec::with_capacity(raw.len());
         let mut specials = Specials::of(raw);
         let mut at = 0;
@@ -155,13 +154,13 @@ impl<'a> Text<'a> {
         if self.excess == UNKNOWN {
             self.code_points().count()
         } else {
-            // Most texts are ASCII, which is told sooner than characters are counted.
+            // Most texts are ASCII, and the check is faster than counting characters.
             let spelled = if self.raw.is_ascii() { self.raw.len() } else { self.raw.chars().count() };
             spelled - self.excess as usize
         }
     }
 
-    /// How many more characters its escapes take than what they stand for.
+    /// How many characters longer its escapes are than their values.
     pub(super) fn excess(&self) -> u32 {
         self.excess
     }
@@ -243,7 +242,7 @@ impl Iterator for CodePoints<'_> {
 }
 
 impl<'a> CodePoints<'a> {
-    /// Takes what stands before the next escape; nothing where none follows.
+    /// Takes the text before the next escape; nothing if there is none.
     fn plain_before_escape(&mut self) -> Option<&'a str> {
         if !self.escaped {
             return None;

@@ -1,7 +1,7 @@
 //! Where the thinking of Claude stands in a message, in whatever format it was written down, and which model wrote it.
 //!
-//! Thinking of OpenAI's and Google's models is not looked for: it is not signed for what stood before it, and their calls
-//! are refused without it.
+//! It does not look for the thinking of OpenAI's and Google's models: their signatures do not depend on the messages
+//! before, and the providers refuse calls without the thinking.
 
 use memchr::memmem;
 
@@ -12,28 +12,28 @@ use crate::transcript::message::{Message, Role};
 /// A piece of thinking in a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Thought<'a> {
-    /// The block, the value of the member, or the message, where it is nothing else.
+    /// The block, the value of the member, or the message if it is nothing but thinking.
     pub json: Json<'a>,
-    /// The list that it is an element of, where it is one.
+    /// The list that it is an element of, if it is one.
     pub list: Option<Json<'a>>,
-    /// What that list becomes when nothing is left in it; its member goes where there is nothing here.
+    /// What replaces that list when it is empty; nothing where its member is removed.
     pub emptied: Option<&'static str>,
-    /// What it has to show.
+    /// Whether it is signed.
     pub mark: Mark,
 }
 
-/// What a piece of thinking has to show.
+/// Whether a piece of thinking is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// A signature, or thinking that only its provider can read.
+    /// It has a signature, or only its provider can read it.
     Signed,
-    /// Nothing: a block of thinking.
+    /// A block without a signature.
     Unsigned,
-    /// Nothing: a text beside the content, as models of all makers have it, which is often a copy of blocks.
+    /// A text beside the content, without a signature: models of all makers have such, often as a copy of blocks.
     Beside,
 }
 
-/// Members that hold what a message says, and what they are where it says nothing: providers take an empty text beside
+/// Members that hold the content of a message, and what they are where it is empty: providers accept an empty text beside
 /// calls.
 const CONTENT: [(&str, Option<&str>); 2] = [("content", Some("\"\"")), ("parts", Some("[]"))];
 /// Members that hold a list of nothing but thinking: litellm's, and OpenRouter's.
@@ -60,7 +60,7 @@ const OWN_MODEL: [&[&str]; 15] = [
     &["extra", "response", "model"],
 ];
 
-/// Where what stands around messages, a request or what is logged of one, names the model.
+/// Where a request, or the log of one, names the model.
 const MODEL: [&[&str]; 12] = [
     &["model"],
     &["body", "model"],
@@ -76,7 +76,7 @@ const MODEL: [&[&str]; 12] = [
     &["info", "config", "model", "model_name"],
 ];
 
-/// The thinking of a message, in order; none where it is of a maker whose thinking has to stay.
+/// The thinking of a message, in order; none if the maker of the model requires that it stays.
 pub fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     let raw = message.json.raw().as_bytes();
     if message.role != Role::Assistant
@@ -86,20 +86,19 @@ pub fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     }
     let mut found: Vec<Thought<'a>> = match item(message.json) {
         Some(mark) => vec![Thought { json: message.json, list: None, emptied: None, mark }],
-        None => homes(message.json).into_iter().flat_map(of_home).collect(),
+        None => field_objects(message.json).into_iter().flat_map(of_object).collect(),
     };
     found.sort_by_key(|thought| thought.json.span().start);
     found.dedup_by_key(|thought| thought.json.span().start);
     found
 }
 
-/// The name of the model that wrote a message, where the message has it.
+/// The name of the model that wrote a message, if the message has it.
 pub fn own_model(message: &Message<'_>) -> Option<String> {
     named(&Object::of(first(message.json)), &OWN_MODEL)
 }
 
-/// The name of the model that a transcript is of: what stands around its messages has it, or else the last message that
-/// has one.
+/// The name of the model of a transcript: the envelope has it, or else the last message with one.
 pub fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     let around = [transcript.state, transcript.envelope].into_iter().flatten();
     let mut around = around.filter_map(|around| named(&Object::of(around), &MODEL));
@@ -109,11 +108,11 @@ pub fn model_of(transcript: &Transcript<'_>) -> Option<String> {
 
 fn named(object: &Object<'_>, paths: &[&[&str]]) -> Option<String> {
     let mut names = paths.iter().filter_map(|path| object.at(path)?.text()).map(|name| name.decode().into_owned());
-    // Agents write messages of their own in the name of no model.
+    // Agents write such names into messages that no model wrote.
     names.find(|name| !name.is_empty() && !name.starts_with('<'))
 }
 
-/// A message, or the first of two that stand as one.
+/// A message, or the first of two in a list that counts as one.
 fn first(json: Json<'_>) -> Json<'_> {
     match json.kind() {
         Kind::Array => json.items().next().unwrap_or(json),
@@ -121,23 +120,24 @@ fn first(json: Json<'_>) -> Json<'_> {
     }
 }
 
-/// The objects in which a message has its fields.
-fn homes(json: Json<'_>) -> Vec<Json<'_>> {
+/// The objects that hold the fields of a message.
+fn field_objects(json: Json<'_>) -> Vec<Json<'_>> {
     let json = first(json);
     let inner = ["message", "data", "kwargs", "llm_message"].iter().filter_map(|key| json.get(key));
     let answers = json.at(&["tool_call_metadata", "model_response", "choices"]);
     let answers = answers.into_iter().flat_map(|choices| choices.items()).filter_map(|choice| choice.get("message"));
-    let mut homes: Vec<Json<'_>> = [json].into_iter().chain(inner).chain(answers).collect();
-    for at in 0..homes.len() {
-        let home = homes[at];
-        homes.extend(["additional_kwargs", "provider_specific_fields"].iter().filter_map(|key| home.get(key)));
+    let mut field_objects: Vec<Json<'_>> = [json].into_iter().chain(inner).chain(answers).collect();
+    for at in 0..field_objects.len() {
+        let object = field_objects[at];
+        field_objects
+            .extend(["additional_kwargs", "provider_specific_fields"].iter().filter_map(|key| object.get(key)));
     }
-    homes.retain(|home| home.kind() == Kind::Object);
-    homes
+    field_objects.retain(|object| object.kind() == Kind::Object);
+    field_objects
 }
 
-fn of_home<'a>(home: Json<'a>) -> Vec<Thought<'a>> {
-    let fields = Object::of(home);
+fn of_object<'a>(object: Json<'a>) -> Vec<Thought<'a>> {
+    let fields = Object::of(object);
     let list = |key: &str| fields.get(key).filter(|list| list.kind() == Kind::Array);
     let mut found = Vec::new();
     for (key, emptied) in CONTENT.into_iter().chain(LISTS) {
@@ -159,7 +159,7 @@ fn of_home<'a>(home: Json<'a>) -> Vec<Thought<'a>> {
     found
 }
 
-/// What a message has to show that is an item of reasoning.
+/// Whether a message that is an item of reasoning is signed.
 fn item(json: Json<'_>) -> Option<Mark> {
     let item = json.get("payload").unwrap_or(json);
     if !is(item, "type", "reasoning") || item.get("role").is_some() {
@@ -174,7 +174,7 @@ fn item(json: Json<'_>) -> Option<Mark> {
     }
 }
 
-/// What an element of a message's content or parts has to show; nothing where it is no thinking.
+/// Whether an element of a message's content is signed; nothing if it is no thinking.
 fn block(block: Json<'_>) -> Option<Mark> {
     let signed = |is_signed: bool| Some(if is_signed { Mark::Signed } else { Mark::Unsigned });
     if is(block, "part_kind", "thinking") {
@@ -204,7 +204,7 @@ fn block(block: Json<'_>) -> Option<Mark> {
     }
 }
 
-/// The same of a part of pydantic-ai's.
+/// The same for a part of pydantic-ai's.
 fn part(part: Json<'_>) -> Option<Mark> {
     let provider = part.get_text("provider_name").map(|name| name.decode().into_owned()).unwrap_or_default();
     let format = part.at(&["provider_details", "format"]).and_then(|format| format.text());
@@ -216,7 +216,7 @@ fn part(part: Json<'_>) -> Option<Mark> {
     Some(if is_signed { Mark::Signed } else { Mark::Unsigned })
 }
 
-/// Whether a block of reasoning is of a maker whose calls are refused without it.
+/// Whether a block of reasoning is of a maker that refuses calls without it.
 fn is_of_others(block: Json<'_>) -> bool {
     let is_item = |key| block.get_text(key).is_some_and(|id| id.starts_with("rs_"));
     let sealed = || block.get("encrypted_content").or_else(|| block.at(&["extras", "encrypted_content"])).is_some();
@@ -239,12 +239,12 @@ fn is_signed(block: Json<'_>) -> bool {
         || parts.into_iter().any(|part| has_text(part, "signature") || is(part, "type", "redacted"))
 }
 
-/// What the AI SDK keeps of a provider's.
+/// The provider's own fields, as the AI SDK keeps them.
 fn origins<'a>(block: Json<'a>) -> impl Iterator<Item = Json<'a>> {
     ["providerOptions", "providerMetadata"].into_iter().filter_map(move |key| block.get(key))
 }
 
-/// What an element of a list of thinking has to show; nothing where another maker's name is on it.
+/// Whether an element of a list of thinking is signed; nothing if it is another maker's.
 fn detail(detail: Json<'_>) -> Option<Mark> {
     let format = detail.get_text("format").map(|format| format.decode());
     match format.as_deref() {

@@ -50,7 +50,7 @@ impl Format for AiSdk {
 impl MessageReader for AiSdk {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(role) = role_of(&ROLES, message) else { return Fit::Mismatch };
-        // What stands under these members is not read.
+        // This reader does not read these members.
         if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
             return Fit::Mismatch;
         }
@@ -77,7 +77,7 @@ impl MessageReader for AiSdk {
         let elements = elements(message);
         let content: Vec<Part<'a>> = elements.iter().map(|json| part(*json)).collect();
         let mut calls: Vec<Call<'a>> = elements.iter().filter_map(|json| call(*json)).collect();
-        // An invocation goes with the part around it.
+        // The call is the part around an invocation, which is removed with it.
         for part in message.get("parts").into_iter().flat_map(|parts| parts.items()) {
             let inner = part.get("toolInvocation").map(|inner| inner.span());
             calls.iter_mut().filter(|call| Some(call.json.span()) == inner).for_each(|call| call.json = part);
@@ -112,7 +112,7 @@ impl MessageWriter for AiSdk {
             message["id"] = json!(new_id(summary.text, neighbour));
         }
         message["role"] = json!(summary.role.name());
-        // The fourth version has the text beside the parts as well.
+        // The fourth version repeats the text beside the parts.
         if !is_ui || has("content") {
             message["content"] = json!(summary.text);
         }
@@ -123,7 +123,7 @@ impl MessageWriter for AiSdk {
     }
 
     fn result(&self, call: &Call<'_>, _calling: &Message<'_>, text: &str) -> Option<Value> {
-        // What is no part of a ModelMessage has its result inside.
+        // Calls of other messages hold their own results.
         call.json.get_text("type").filter(|kind| kind.is("tool-call"))?;
         let mut result =
             json!({"type": "tool-result", "toolCallId": call.id?.decode(), "toolName": call.name?.decode()});
@@ -175,8 +175,7 @@ impl OrderRules for AiSdk {
     }
 }
 
-/// An id for a message, the same whenever the same is written at the same place: letters and digits as the SDK's own
-/// ids have them.
+/// An id for a message that depends only on its text and its neighbour: letters and digits, like the SDK's own ids.
 fn new_id(text: &str, neighbour: Option<Json<'_>>) -> String {
     const DIGITS: usize = 16;
     let text = format!("{text}\n{}", neighbour.map_or("", |neighbour| neighbour.raw()));
@@ -221,8 +220,8 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
     fit
 }
 
-/// The elements of a message, whatever holds them: parts, the content, or the content with the calls beside it. A call
-/// that is wrapped is taken out of its wrapping.
+/// The elements of a message: its parts, its content, or its content and the calls beside it. Calls are without the part
+/// around them.
 fn elements<'a>(message: &Object<'a>) -> Vec<Json<'a>> {
     let list = |key: &str| message.get(key).filter(|list| list.kind() == Kind::Array).into_iter();
     let parts: Vec<Json<'a>> = list("parts").flat_map(|parts| parts.items()).collect();
@@ -241,7 +240,7 @@ fn is_type(json: Json<'_>, name: &str) -> bool {
 
 fn call(json: Json<'_>) -> Option<Call<'_>> {
     let id = id(json.get("toolCallId"))?;
-    // What the provider runs it answers as well.
+    // The provider answers the tools that it runs.
     let is_served = json.get("providerExecuted").is_some_and(|served| !served.is_falsy());
     let is_call = !is_served && (is_type(json, "tool-call") || json.get("state").is_some());
     let name = json.get_text("toolName").or_else(|| {
@@ -267,7 +266,7 @@ fn answer(json: Json<'_>) -> Option<Answer<'_>> {
 
 fn output(json: Json<'_>) -> Option<Json<'_>> {
     let known = ["output", "result", "errorText"].iter().find_map(|key| json.get(key));
-    // What nobody allowed has no output, and is over.
+    // A call that the user denied has no output, and is finished.
     known.or_else(|| json.get("state").filter(|state| state.text().is_some_and(|state| state.is("output-denied"))))
 }
 
@@ -323,7 +322,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
     }
 }
 
-/// What a tool gave: the value of a typed output, or a value of the tool's own, which is read as it is spelled.
+/// The output of a tool: the value of a typed output, or any other value, which is read as it is spelled.
 fn tool_output(output: Json<'_>) -> Content<'_> {
     const TYPES: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
     let typed = output.get("value").filter(|_| TYPES.iter().any(|kind| is_type(output, kind)));

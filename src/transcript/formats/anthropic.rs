@@ -65,12 +65,12 @@ impl MessageReader for Anthropic {
     }
 
     fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
-        // A system message in front is what Chat Completions has, for models of all makers.
+        // A request has its system prompt beside the messages. One in front is of a proxy, for models of all makers.
         let first = envelope.get("messages").and_then(|messages| messages.items().next());
         if first.and_then(|message| message.get_text("role")).is_some_and(|role| role.is("system")) {
             return EnvelopeFit::Unknown;
         }
-        // Nor has it functions for tools. A cut takes calls away, and what a request offers stays.
+        // Its tools are no functions. A cut removes calls, but not the tools that a request offers.
         let mut tools = envelope.get("tools").into_iter().flat_map(|tools| tools.items()).map(Object::of);
         if tools.any(|tool| tool.get("function").is_some()) {
             return EnvelopeFit::Unknown;
@@ -118,7 +118,7 @@ impl OrderRules for Anthropic {
     }
 }
 
-/// Whether a thinking block has a signature: other providers (Cohere) write the same block without one.
+/// Whether a thinking block has a signature: others (Cohere) write the same block without one.
 fn is_signed(block: Json<'_>) -> bool {
     block.get_text("signature").is_some()
 }

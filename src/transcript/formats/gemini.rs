@@ -33,7 +33,7 @@ impl Format for Gemini {
 impl MessageReader for Gemini {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(parts) = parts(message) else {
-            // A model that said nothing has no parts, and then its role says whose it is.
+            // An empty message of the model has no parts; then its role decides.
             let silent = present(message, "parts").is_none() && present(message, "content").is_none();
             let is_model = message.get_text("role").is_some_and(|role| role.is("model"));
             return if silent && is_model { Fit::Plain } else { Fit::Mismatch };

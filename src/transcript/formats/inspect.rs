@@ -1,8 +1,7 @@
 //! Samples of Inspect's evaluation logs.
 //!
-//! Messages like Chat Completions' in other spelling: the `function` of a call is its name and `arguments` stand beside
-//! it, results name it as well, messages say where they came from. Long texts may be references into the sample's
-//! attachments; they are left as they are.
+//! The `function` of a call is its name, and `arguments` stand beside it. Results name the function as well, and messages
+//! say where they came from. Long texts may be references into the sample's attachments, and stay unchanged.
 
 use serde_json::{Value, json};
 
@@ -58,7 +57,7 @@ impl MessageReader for Inspect {
         }
         match message.get_text("source") {
             Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),
-            // Like many others; only what stands around them tells.
+            // Many formats write such messages: the envelope decides.
             _ => Fit::Neutral,
         }
     }
@@ -66,8 +65,7 @@ impl MessageReader for Inspect {
     fn fit_envelope(&self, envelope: &Object<'_>) -> EnvelopeFit {
         let has = |key: &str| envelope.get(key).is_some();
         let is_logged = ["scores", "store", "events", "model_usage"].iter().any(|key| has(key));
-        // Nothing that a cut could take away, so that the result is read as the log was. A sample without any of these is
-        // told by its messages.
+        // A cut removes none of these, so that the result is read as the same format. Without them the messages decide.
         if has("messages") && has("epoch") && has("input") && is_logged {
             EnvelopeFit::Sure
         } else {

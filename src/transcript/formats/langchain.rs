@@ -1,7 +1,7 @@
 //! Messages of `LangChain` and `LangGraph`, in the three ways they are written.
 //!
 //! `messages_to_dict` puts the fields under `data`, `model_dump` puts them beside `type`, and `dumps` puts them under
-//! `kwargs` of a constructor. Which of the three a file uses, its messages say, and a summary is written the same way.
+//! `kwargs` of a constructor. The messages of a file show which it uses, and a summary is written the same way.
 
 use std::collections::HashSet;
 
@@ -50,7 +50,7 @@ impl Format for LangChain {
 
 impl MessageReader for LangChain {
     fn fit(&self, message: &Object<'_>) -> Fit {
-        // Lines of sessions may be called system, too.
+        // Lines of session files may have the type `system`, too.
         if ["sessionId", "session_id", "uuid"].iter().any(|key| message.get(key).is_some()) {
             return Fit::Mismatch;
         }
@@ -168,7 +168,7 @@ impl MessageWriter for LangChain {
 
 impl OrderRules for LangChain {}
 
-/// The fields of a new message, put where its neighbour has its own.
+/// A new message with its fields where its neighbour has them.
 fn encoded(kind: &str, class: &str, fields: Value, neighbour: Option<Json<'_>>) -> Value {
     match neighbour.and_then(|neighbour| encoding(&Object::of(neighbour))).unwrap_or(Encoding::Dump) {
         Encoding::Dump => fields,
@@ -239,14 +239,14 @@ fn role(name: Text<'_>) -> Option<Role> {
     TYPES.iter().find(|(kind, full, _)| name == *kind || class == *full).map(|(_, _, role)| *role)
 }
 
-/// The calls of a message: those LangChain keeps, or else their raw copies, or else the one in the style before tools, or
-/// else those that only the content has; and those it could not parse, which are answered like the others.
+/// The calls of a message: those that LangChain parsed, or else their raw copies, or else the one in the style before tools,
+/// or else those in the content. Calls that LangChain could not parse come last; they have results like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
     let list = |key: &str| present(fields, key).into_iter().flat_map(|calls| calls.items());
     let mut calls: Vec<Call<'a>> =
         list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     if calls.is_empty() {
-        // As they come in, their arguments are text.
+        // The arguments in chunks of a stream are text.
         calls = list("tool_call_chunks").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     }
     if calls.is_empty() {
@@ -262,7 +262,7 @@ fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
         let in_content = block_types(fields).filter(|(_, kind)| kind.is_some_and(is_call));
         calls = in_content.map(|(block, _)| call(block, block.get("input"), CallPlace::Content)).collect();
     }
-    // Where only the raw copies are left, these are among them.
+    // The raw copies include them.
     let known: HashSet<_> = calls.iter().filter_map(|call| call.id).map(|id| id.decode()).collect();
     let invalid = list("invalid_tool_calls").map(|json| call(json, json.get("args"), CallPlace::Invalid));
     calls.extend(invalid.filter(|call| call.id.is_none_or(|id| !known.contains(&id.decode()))));
@@ -274,7 +274,7 @@ fn call<'a>(json: Json<'a>, arguments: Option<Json<'a>>, place: CallPlace) -> Ca
     Call { json, id, name: json.get_text("name"), arguments: Arguments::of(arguments), place }
 }
 
-/// A call in the words of Chat Completions, as `additional_kwargs` keeps it.
+/// A call as the provider wrote it, in `additional_kwargs`.
 fn raw_call(json: Json<'_>) -> Call<'_> {
     let function = json.get("function").unwrap_or(json);
     Call { name: function.get_text("name"), ..call(json, function.get("arguments"), CallPlace::List) }

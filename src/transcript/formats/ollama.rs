@@ -1,8 +1,8 @@
 //! Messages as Ollama's chat takes them.
 //!
-//! Like Chat Completions', but the arguments of a call are an object, and a call need not have an id: results follow the
-//! order of the calls, and may name the tool. Pictures stand beside the text, and so does what the model thought. Nothing
-//! is checked; a model's template decides what becomes of the messages.
+//! Like chat messages elsewhere, but the arguments of a call are an object, and a call need not have an id: results follow
+//! the order of the calls, and may name the tool. Pictures and the model's thinking stand beside the text. Ollama checks
+//! nothing; the template of a model decides how it reads the messages.
 
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
-//! Responses API items: what is said, called, answered and thought are entries of one list, side by side.
+//! Responses API items: messages, calls, results and reasoning are entries of one list.
 //!
-//! An item without a type is a message. Calls and results are paired by `call_id`, of whatever kind they are; what a
-//! server calls and answers itself is one item of the model's. A compaction item is the earlier context in a form that
-//! nobody else can read, so it always stays; what stands before it is summarized like all else, since some servers want
-//! it beside the compaction item and some do not.
+//! An item without a type is a message. Calls and results of all kinds are paired by `call_id`; a call that the server
+//! answers is one item with its result. A compaction item is the earlier context in a form that only the provider can
+//! read, so it always stays. Messages before it are summarized like all others, since some servers read them beside the
+//! compaction item and some do not.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ use crate::transcript::order::{Order, Results};
 #[derive(Debug)]
 pub(super) struct OpenAiResponses;
 
-/// Content parts that no other format has.
+/// Content parts that this format alone has.
 const OWN_PARTS: [&str; 4] = ["input_text", "output_text", "input_image", "input_file"];
 
 /// Members of a request that name a history which the provider keeps.
@@ -42,7 +42,7 @@ impl Format for OpenAiResponses {
 impl MessageReader for OpenAiResponses {
     fn fit(&self, message: &Object<'_>) -> Fit {
         match (message.json.kind(), kind(message)) {
-            // A request may say all it has to say in one text.
+            // The input of a request may be one text.
             (Kind::String, _) => Fit::Neutral,
             (_, None) => Fit::Mismatch,
             (_, Some(Item::Message)) => fit_of_message(message),
@@ -87,7 +87,7 @@ impl MessageReader for OpenAiResponses {
             let value = transcript.state.and_then(|request| request.get(key));
             value.is_some_and(|value| value.kind() != Kind::Null)
         })?;
-        // Without such results, what is here is whole by itself, and a summary follows what the provider keeps.
+        // Without such results, these items need none that the provider keeps.
         has_orphans(messages).then(|| {
             format!("its beginning is kept by the provider ({kept_by}), with the calls of results that are here")
         })
@@ -148,7 +148,7 @@ impl OrderRules for OpenAiResponses {
 }
 
 fn fit_of_message(message: &Object<'_>) -> Fit {
-    // What stands under these members is not read.
+    // This reader does not read these members.
     let unread = ["parts", "tool_calls", "function_call", "toolInvocations", "tool_call_id"];
     if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
         return Fit::Mismatch;
@@ -172,7 +172,7 @@ fn fit_of_message(message: &Object<'_>) -> Fit {
     fit
 }
 
-/// Whether there is a result whose call is nowhere before it.
+/// Whether there is a result without a call before it.
 fn has_orphans(messages: &[Message<'_>]) -> bool {
     let mut called = HashSet::new();
     messages.iter().any(|message| {

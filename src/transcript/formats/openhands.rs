@@ -1,6 +1,6 @@
 //! Events of OpenHands: actions, and the observations that answer them.
 //!
-//! A call is an action of the agent, its result an observation; both name the model's call, or the observation names the
+//! A call is an action of the agent, its result an observation. Both name the model's call, or the observation names the
 //! action by its number. Runs from before mid-2024 hold an action and its observation in a list of two. A `condensation`
 //! replaces events by a summary.
 

@@ -1,9 +1,8 @@
 //! pydantic-ai's `ModelMessage`s: requests and responses, each a list of parts.
 //!
-//! Calls are parts of responses; results, and what the model is to try again, are parts of the next request. What a
-//! provider's own tool was asked and gave is in one response. The system prompt is a part of a request too, most often
-//! of the first, next to what the user asked: such a request counts as standing instructions as a whole, so that it is
-//! kept where these are.
+//! Calls are parts of responses; results and requests to retry are parts of the next request. Call and result of a
+//! provider's own tool are parts of one response. The system prompt is a part of a request too, most often of the first,
+//! beside the user's prompt: such a request counts as standing instructions as a whole, so that it is kept like these.
 
 use serde_json::{Value, json};
 
@@ -76,7 +75,7 @@ impl MessageReader for PydanticAi {
 impl MessageWriter for PydanticAi {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let messages = &at.transcript.messages;
-        // What stands before the cut is older than what stays.
+        // A message before the cut is older than those that stay.
         let cutoff = at.cutoff.min(messages.len());
         let mut near = messages[..cutoff].iter().rev().chain(&messages[cutoff..]);
         let request = near.find(|message| message.role != Role::Assistant).map(|message| message.json);
@@ -121,7 +120,7 @@ fn is(part: Json<'_>, kind: &str) -> bool {
     part.get_text("part_kind").is_some_and(|is| is.is(kind))
 }
 
-/// Whether a part answers a call: what the model is to try again does, if it was a call and not a plain answer.
+/// Whether a part is the result of a call. A request to retry is one if it names a tool.
 fn is_answer(part: Json<'_>) -> bool {
     is(part, "tool-return") || is(part, "retry-prompt") && part.get_text("tool_name").is_some()
 }
@@ -136,7 +135,7 @@ fn call(part: Json<'_>) -> Call<'_> {
     }
 }
 
-/// What a part says; a user's prompt may be a list of texts and media.
+/// The parts of a message that a part is read as: a user's prompt may be a list of texts and media.
 fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     let kind = part.get_text("part_kind").unwrap_or_else(|| Text::plain(""));
     let content = part.get("content").filter(|content| content.kind() != Kind::Null);
@@ -165,7 +164,7 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
     }
 }
 
-/// What a tool gave: a text, media and texts, or a value that is read as it is spelled.
+/// The output of a tool: a text, texts and media, or a value that is read as it is spelled.
 fn tool_output(content: Option<Json<'_>>) -> Content<'_> {
     let Some(content) = content else { return Content::empty() };
     match (content.kind(), content.text()) {

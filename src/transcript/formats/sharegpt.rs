@@ -1,8 +1,8 @@
 //! Conversations as ShareGPT has them, and trainers read them.
 //!
 //! Turns of `from` and `value`, in a `conversations` list or bare. A call is JSON in the value of a `function_call` turn,
-//! or text between `<tool_call>` marks in a turn of the model; its result is the turn behind it. Trainers want the two
-//! sides to take turns, the person's side first, and drop a conversation where they do not.
+//! or text between `<tool_call>` marks in a turn of the model; its result is the next turn. Training programs want user
+//! and model to take turns, the user first, and drop other conversations.
 
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ impl OrderRules for ShareGpt {
     }
 
     fn groups(&self, messages: &[Message<'_>]) -> Vec<(usize, usize)> {
-        // Whatever a result answers, it is in the turn before it.
+        // The call of a result is in the turn before it, whatever that says.
         let is_result = |message: &Message<'_>| message.role == Role::Tool;
         let behind_another = (1..messages.len()).filter(|&index| is_result(&messages[index]));
         behind_another.map(|index| (index - 1, index)).collect()
@@ -132,7 +132,7 @@ fn role(message: &Object<'_>) -> Option<Role> {
     role_in(&ROLES, message.get_text("from")?)
 }
 
-/// The call, or the calls that are answered together, in a value.
+/// The call in a value, or several calls with one result.
 fn call<'a>(json: Json<'a>, value: Json<'a>, text: Text<'a>) -> Call<'a> {
     Call { json, id: None, name: name_inside(value), arguments: Arguments::Text(text), place: CallPlace::Content }
 }
