@@ -120,7 +120,7 @@ fn is_hosted(item: &Object<'_>) -> bool {
 }
 
 /// A message that calls and answers nothing.
-pub(crate) fn said<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Message<'a> {
+pub(crate) fn message_of<'a>(json: Json<'a>, role: Role, content: Content<'a>) -> Message<'a> {
     Message { role, content, ..Message::empty(json) }
 }
 
