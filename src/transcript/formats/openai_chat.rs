@@ -132,12 +132,14 @@ impl OrderRules for OpenAiChat {
     }
 }
 
-/// Whether the reader finds all that a message says and calls: its blocks have types, and calls and results stand beside
-/// them.
+/// Whether the reader finds all that a message says, calls and answers: its blocks have types, calls and results stand
+/// beside them, and a result has no function.
 fn is_readable(message: &Object<'_>) -> bool {
     let mut blocks = block_types(message).peekable();
     let is_keyed = blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && has_key(block));
+    let is_result = message.get_text("role").is_some_and(|role| role.is("tool"));
     !is_keyed
+        && !(is_result && message.get_text("function").is_some())
         && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread))
         && !has_any(message, &["parts", "toolInvocations"])
         && list(message, "tool_calls").map(Object::of).all(|call| is_call(&call))
