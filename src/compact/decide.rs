@@ -6,7 +6,7 @@ use crate::plan::{Plan, Policy, Rules, plan};
 use crate::rewrite::Edit;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
-use crate::transcript::formats::{Place, SummaryMessage};
+use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
 
 use crate::compact::archive::{self, ArchivePlace};
@@ -65,7 +65,8 @@ fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy 
         let place: Option<ArchivePlace> = archive::place(policy, transcript);
         let text = introduced(policy, place.as_ref(), SMALLEST_SUMMARY);
         let summary = SummaryMessage { text: &text, role: policy.summary.role, name: None, marked: true };
-        let entries = transcript.format.summary(&summary, &Place { transcript, cutoff: 0, gone: &Vec::new });
+        let entries =
+            transcript.format.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new });
         message_tokens(transcript.format, policy.counter, &entries)
     } else {
         0

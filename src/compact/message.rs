@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::summary::fence;
 use crate::tokens::Counter;
-use crate::transcript::formats::{Format, lone};
+use crate::transcript::formats::{Format, read_entry};
 
 use crate::compact::archive::ArchivePlace;
 use crate::compact::policy::CompactionPolicy;
@@ -21,6 +21,6 @@ pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlac
 
 /// Tokens of entries that are not part of a transcript yet; those that are no messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
-    let of_one = |entry: &serde_json::Value| lone(format, &entry.to_string(), |message| counter.count(message));
+    let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }

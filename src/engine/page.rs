@@ -21,7 +21,7 @@ use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
 use crate::summary::ledger::{self, Ledger};
-use crate::transcript::formats::lone;
+use crate::transcript::formats::read_entry;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
 

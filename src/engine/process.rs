@@ -88,7 +88,7 @@ impl InputTask<'_> {
         let source = json(self.input)?;
         let document = read(&self.settings.input, self.policy, self.input, &source)?;
         self.check_messages(&document)?;
-        if let Some(line) = document.broken_off {
+        if let Some(line) = document.incomplete_line {
             self.tell(Event::BrokenOff { source: &self.input.name, line });
         }
         match self.settings.action {
