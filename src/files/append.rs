@@ -9,6 +9,7 @@ use crate::exit::Failure;
 use crate::wording::reason;
 use anyhow::Result;
 
+use crate::files::atomic::as_private_as;
 use crate::files::output;
 
 pub use crate::compact::{Section, is_lines};
@@ -138,17 +139,6 @@ fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
         Ok(there) if there.is_file() && fs::read(file)? == bytes => Ok(()),
         Ok(_) => Err(io::Error::other(TAKEN)),
     }
-}
-
-/// Takes from a new file the rights that nobody has on `like`.
-pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
-    #[cfg(unix)]
-    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
-        use std::os::unix::fs::PermissionsExt;
-        let own = file.metadata()?.permissions().mode();
-        file.set_permissions(fs::Permissions::from_mode(own & like.permissions().mode()))?;
-    }
-    Ok(())
 }
 
 fn make_folder_of(file: &Path) -> io::Result<()> {

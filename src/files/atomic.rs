@@ -97,6 +97,17 @@ impl Unfinished {
     }
 }
 
+/// Takes from a new file the rights that nobody has on `like`.
+pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
+        use std::os::unix::fs::PermissionsExt;
+        let own = file.metadata()?.permissions().mode();
+        file.set_permissions(fs::Permissions::from_mode(own & like.permissions().mode()))?;
+    }
+    Ok(())
+}
+
 /// Whether a file is one that is not finished, or was never.
 pub fn is_unfinished(name: &str) -> bool {
     name.starts_with(NAME.0) && name.ends_with(NAME.1)

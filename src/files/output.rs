@@ -8,8 +8,7 @@ use crate::exit::Failure;
 use crate::wording::reason;
 use anyhow::Result;
 
-use crate::files::append::as_private_as;
-use crate::files::atomic::{Unfinished, folder};
+use crate::files::atomic::{Unfinished, as_private_as, folder};
 use crate::files::compression::{Compression, Packing};
 use crate::files::hash::hash_of;
 

@@ -4,88 +4,43 @@
 //! request that is refused for a parameter of ours is made again as the answer asks.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use crate::llm::body::{get, merge, put, take};
+use crate::llm::body::{get, put};
+use crate::llm::change::{Change, Instead};
 use crate::llm::complaint::parameter::{Complaint, Wrong};
 use crate::llm::providers::Endpoint;
 use crate::llm::providers::parameters::Parameters;
-use crate::summary::exchange::Request;
 use crate::sync::lock;
 
 /// How often one request is changed at most.
 pub const MOST_CHANGES: usize = 3;
 
-/// What is changed in a request.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// The parameter that was refused, as a path with points.
-    refused: &'static str,
-    instead: Instead,
-}
-
-/// What is sent in the place of a parameter.
-#[derive(Debug, Clone, PartialEq)]
-enum Instead {
-    Nothing,
-    /// The same value under another name.
-    Name(&'static str),
-    /// Other members, as a JSON merge patch.
-    Members(Value),
-    /// The tokens of the summary alone.
-    NoThoughts,
-}
-
-impl Change {
-    /// The change that a complaint asks for.
-    fn of(complaint: Complaint, sent: &Value, parameters: &Parameters) -> Change {
-        const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
-        let refused = complaint.path;
-        let effort = |effort: &str| {
-            let mut members = json!({});
-            put(&mut members, parameters.effort, json!(effort));
-            Instead::Members(members)
-        };
-        let thinks_little = |value: &Value| matches!(value.as_str(), Some("none" | "minimal"));
-        let instead = match complaint.what {
-            Wrong::MustBeFalse => Instead::Members(json!({refused: false})),
-            Wrong::TooLarge => Instead::NoThoughts,
-            Wrong::Offered(least) => effort(least),
-            Wrong::MustThink => Instead::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
-            Wrong::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
-            Wrong::Value | Wrong::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
-                // Where both were sent, one of them is enough.
-                Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Instead::Name(LIMITS[1 - limit]),
-                _ => Instead::Nothing,
-            },
-        };
-        Change { refused, instead }
-    }
-
-    /// Makes the change in a body.
-    pub fn apply(&self, body: &mut Value, request: &Request) {
-        let value = take(body, self.refused);
-        match (&self.instead, value) {
-            (Instead::Name(name), Some(value)) => put(body, name, value),
-            (Instead::NoThoughts, Some(_)) => put(body, self.refused, json!(request.limit)),
-            (Instead::Members(members), _) => merge(body, members.clone()),
-            (Instead::Nothing, _) | (_, None) => {}
-        }
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.instead {
-            Instead::Nothing => write!(out, "without {}", self.refused),
-            Instead::Name(name) => write!(out, "with {name} instead of {}", self.refused),
-            Instead::Members(members) => write!(out, "with {members} instead of {}", self.refused),
-            Instead::NoThoughts => write!(out, "with less {}", self.refused),
-        }
-    }
+/// The change that a complaint asks for.
+fn change_for(complaint: Complaint, sent: &Value, parameters: &Parameters) -> Change {
+    const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+    let refused = complaint.path;
+    let effort = |effort: &str| {
+        let mut members = json!({});
+        put(&mut members, parameters.effort, json!(effort));
+        Instead::Members(members)
+    };
+    let thinks_little = |value: &Value| matches!(value.as_str(), Some("none" | "minimal"));
+    let instead = match complaint.what {
+        Wrong::MustBeFalse => Instead::Members(json!({refused: false})),
+        Wrong::TooLarge => Instead::NoThoughts,
+        Wrong::Offered(least) => effort(least),
+        Wrong::MustThink => Instead::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
+        Wrong::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
+        Wrong::Value | Wrong::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
+            // Where both were sent, one of them is enough.
+            Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Instead::Name(LIMITS[1 - limit]),
+            _ => Instead::Nothing,
+        },
+    };
+    Change { refused, instead }
 }
 
 /// What comes of a complaint.
@@ -134,7 +89,7 @@ impl Learned {
         let is_back = |change: &Change| {
             now.iter().any(|old| matches!(change.instead, Instead::Name(name) if name == old.refused))
         };
-        let change = Change::of(complaint, sent, endpoint.provider.parameters);
+        let change = change_for(complaint, sent, endpoint.provider.parameters);
         let mut changed = sent.clone();
         change.apply(&mut changed, request);
         if is_back(&change) || changed == *sent {

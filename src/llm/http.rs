@@ -13,7 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
-use crate::llm::adapt::{Change, Learned, Lesson, MOST_CHANGES};
+use crate::llm::adapt::{Learned, Lesson, MOST_CHANGES};
+use crate::llm::change::Change;
 use crate::llm::complaint::parameter::{Complaint, Wrong, complaint, is_given};
 use crate::llm::complaint::{asked_wait, kind, kind_of_answer, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};

@@ -3,6 +3,7 @@
 pub mod adapt;
 mod body;
 pub mod cache;
+pub mod change;
 pub mod command;
 mod complaint;
 mod disguise;
