@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::exit::Failure;
-use crate::wording::reason;
+use crate::wording;
 use anyhow::Result;
 
 use crate::files::atomic::as_private_as;
@@ -146,9 +146,5 @@ fn make_folder_of(file: &Path) -> io::Result<()> {
 }
 
 fn unwritable(file: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!(
-        "{} cannot be written: {}; --archive names another place",
-        file.display(),
-        reason(error)
-    ))
+    Failure::unreadable(wording::unwritable(file.display(), error) + "; --archive names another place")
 }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
-use crate::wording::reason;
+use crate::wording;
 use anyhow::Result;
 
 use crate::files::atomic::{Unfinished, as_private_as, folder};
@@ -33,7 +33,7 @@ pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
 
 /// The error that a file cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!("{} cannot be written: {}", path.display(), reason(error)))
+    Failure::unreadable(wording::unwritable(path.display(), error))
 }
 
 /// Writes to standard output.
@@ -60,7 +60,7 @@ fn printed(bytes: &[u8]) -> Result<bool> {
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::unreadable(format!("standard output cannot be written: {}", reason(&error))).into()),
+        Err(error) => Err(Failure::unreadable(wording::unwritable("standard output", &error)).into()),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::llm::change::{Change, Instead};
 use crate::llm::complaint::parameter::{Complaint, Wrong};
 use crate::llm::providers::Endpoint;
 use crate::llm::providers::parameters::Parameters;
+use crate::summary::exchange::Request;
 use crate::sync::lock;
 
 /// How often one request is changed at most.
