@@ -13,12 +13,12 @@ pub struct Change {
     /// The parameter that was refused, as a path with points.
     pub(super) refused: &'static str,
     /// What is sent in its place.
-    pub(super) instead: Instead,
+    pub(super) instead: Replacement,
 }
 
 /// What is sent in the place of a parameter.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Instead {
+pub(super) enum Replacement {
     Nothing,
     /// The same value under another name.
     Name(&'static str),
@@ -33,10 +33,10 @@ impl Change {
     pub fn apply(&self, body: &mut Value, request: &Request) {
         let value = take(body, self.refused);
         match (&self.instead, value) {
-            (Instead::Name(name), Some(value)) => put(body, name, value),
-            (Instead::NoThoughts, Some(_)) => put(body, self.refused, json!(request.limit)),
-            (Instead::Members(members), _) => merge(body, members.clone()),
-            (Instead::Nothing, _) | (_, None) => {}
+            (Replacement::Name(name), Some(value)) => put(body, name, value),
+            (Replacement::NoThoughts, Some(_)) => put(body, self.refused, json!(request.limit)),
+            (Replacement::Members(members), _) => merge(body, members.clone()),
+            (Replacement::Nothing, _) | (_, None) => {}
         }
     }
 }
@@ -44,10 +44,10 @@ impl Change {
 impl fmt::Display for Change {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.instead {
-            Instead::Nothing => write!(out, "without {}", self.refused),
-            Instead::Name(name) => write!(out, "with {name} instead of {}", self.refused),
-            Instead::Members(members) => write!(out, "with {members} instead of {}", self.refused),
-            Instead::NoThoughts => write!(out, "with less {}", self.refused),
+            Replacement::Nothing => write!(out, "without {}", self.refused),
+            Replacement::Name(name) => write!(out, "with {name} instead of {}", self.refused),
+            Replacement::Members(members) => write!(out, "with {members} instead of {}", self.refused),
+            Replacement::NoThoughts => write!(out, "with less {}", self.refused),
         }
     }
 }
