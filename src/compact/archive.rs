@@ -87,7 +87,7 @@ pub fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<ChangedCon
     for ChangedConversation { transcript, source, edits, removed, archived } in changed {
         changes.push(Change::new(transcript, edits, &removed));
         let own = archived.sections.into_iter().next();
-        sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &[]))));
+        sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
         kept.files.extend(archived.files);
     }
     for (mut section, way) in sections.into_iter().zip(ways_back(source, &apply(source, edits), &changes)) {
