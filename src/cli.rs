@@ -18,6 +18,7 @@ use crate::llm::providers::PROVIDERS;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
+use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
 use crate::tokens::{COUNTERS, Counter, models};
@@ -26,7 +27,7 @@ use crate::transcript::framing::Lines;
 
 pub use brief::BRIEF;
 pub use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
-use values::{number, seconds, summary_size, whole_or_none};
+use values::{number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
 
 /// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.
 const EXAMPLES: &str = "\
@@ -164,8 +165,28 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
     pub config: Option<PathBuf>,
 
-    /// Cut string arguments of tool calls before the kept part that are longer than N characters, and would be shorter
-    /// for it.
+    /// What goes before anything is summarized, of all that stands before the kept part: `results[:SIZE]`, `reads`,
+    /// `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`--list prune`). Repeatable
+    /// [default: none; all with --fit].
+    #[arg(long = "prune", value_name = "RULE", help_heading = "Rules")]
+    pub prune: Vec<Choice>,
+
+    /// Tools whose calls and results --prune does not change.
+    #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', help_heading = "Rules")]
+    pub prune_except: Vec<String>,
+
+    /// The size that the result has at most (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first,
+    /// and summarized where that is not enough. Without --keep, the end that stays takes at most half of it
+    /// [default: fraction:0.5, and --trigger fraction:0.85, where the window is known and none of --keep, --fit and
+    /// --trigger is given].
+    #[arg(long, value_name = "SIZE", value_parser = size_in_tokens, allow_negative_numbers = true, help_heading = "Rules")]
+    pub fit: Option<Size>,
+
+    /// Short for --prune results:SIZE.
+    #[arg(long, value_name = "SIZE", value_parser = results_rule, allow_negative_numbers = true, help_heading = "Rules")]
+    pub clear_tool_results: Option<Choice>,
+
+    /// Short for --prune arguments:N.
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
     pub truncate_args: Option<u64>,
 
@@ -174,8 +195,8 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "WHAT", default_value = "auto", help_heading = "Rules")]
     pub thinking: Thinking,
 
-    /// Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider
-    /// of `--list providers` [default: extractive].
+    /// Who writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a provider of
+    /// `--list providers`; or `none` for nobody, so that --prune alone makes the transcript smaller [default: extractive].
     #[arg(short, long, value_name = "PROVIDER:MODEL", help_heading = "Summaries")]
     pub model: Option<String>,
 

@@ -48,6 +48,15 @@ impl Diagnostic {
         Diagnostic { example: Some(example.into()), ..self }
     }
 
+    /// The same with a text that would do instead of the whole, where nothing better is known.
+    #[must_use]
+    pub fn meant_whole(self, example: impl Into<String>) -> Self {
+        match self.meant {
+            Some(_) => self,
+            None => self.example(example),
+        }
+    }
+
     /// The same of a part of `length` bytes that stands at `start` in another text.
     #[must_use]
     pub fn in_part(self, start: usize, length: usize) -> Self {

@@ -30,6 +30,7 @@
 //!   summarizer; the prompt, the exchange with whoever writes summaries, and whether an answer is accepted.
 //! - [`rewrite`]: which edits put a summary in the place of a history, and the way back; repairing violations; masking
 //!   secrets; the update of a LangGraph state.
+//! - [`prune`]: what can go before anything is summarized, as edits: a file a rule.
 //! - [`compact`]: one conversation's way through all of these: decide, fit, summarize, rewrite.
 //!
 //! These rooms are pure: no file, network, clock, environment, thread or printing. Those that follow are the program, and are
@@ -80,6 +81,7 @@ pub mod interrupt;
 #[cfg(feature = "cli")]
 pub mod llm;
 pub mod plan;
+pub mod prune;
 #[cfg(feature = "cli")]
 pub mod report;
 pub mod rewrite;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use crate::cli::{Arguments, When};
-use crate::compact::{CompactionPolicy, EXTRACTIVE, Emit};
+use crate::compact::{CompactionPolicy, Emit, SummarizerKind, is_no_model};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
@@ -198,10 +198,10 @@ impl Settings {
     /// # Errors
     /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let Resolved { arguments, summary_prompt, disabled, said, given, rules } = resolved;
+        let Resolved { arguments, summary_prompt, disabled, said, given, rules, chosen } = resolved;
         let preview = preview(&arguments, &given);
         let asks = asks(&arguments, preview) && disabled.is_none();
-        let settings = Self::checked(arguments, (asks, preview), summary_prompt, variable);
+        let settings = Self::checked(arguments, &chosen, (asks, preview), summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::with_origin(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.policy.summary.template);
         settings.policy.disabled = disabled;
@@ -239,19 +239,20 @@ impl Settings {
         self.output.has_report() || self.voice.volume == Volume::Verbose || self.action.is_preview()
     }
 
-    /// Whether summaries are written by the embedded summarizer.
+    /// Whether nobody else is asked for summaries: they are written by the embedded summarizer, or not at all.
     pub fn is_embedded(&self) -> bool {
-        self.policy.summary.is_embedded()
+        self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Nobody
     }
 
     fn checked(
         arguments: Arguments,
+        chosen: &[String],
         (asks, preview): (bool, bool),
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
         let preset = arguments.preset.as_deref().and_then(presets::by_name).unwrap_or(&presets::OWN);
-        let policy = policy(&arguments, preset, summary_prompt)?;
+        let policy = policy(&arguments, chosen, preset, summary_prompt)?;
         let destination = destination(&arguments)?;
         let from = from(&arguments.from)?;
         let backend = Arc::new(summarizer(&arguments, asks, &preset.recipe, variable)?);
@@ -334,7 +335,7 @@ fn destination(arguments: &Arguments) -> Result<Destination> {
 /// How many conversations are worked on at once, where that is said, or where others do the work.
 fn jobs(arguments: &Arguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
-    let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_ref().is_some_and(|model| model != EXTRACTIVE);
+    let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_ref().is_some_and(|model| !is_no_model(model));
     let said = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
     said.or(asks.then_some(OF_OTHERS))
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::compact::{Accept, Emit, OnError};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::size::{Size, whole};
+use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
 use crate::transcript::formats::SummaryRole;
@@ -90,6 +91,28 @@ impl std::str::FromStr for Facts {
     }
 }
 
+/// A size that is one in tokens: a number of them, or a part of the context window.
+pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
+    match text.parse::<Size>()? {
+        size @ (Size::Tokens(_) | Size::Fraction(_)) => Ok(size),
+        size => {
+            let kind = size.to_string().split(':').next().unwrap_or_default().len();
+            let why = "expected tokens:N or fraction:F: a size of the result is one in tokens";
+            Err(Diagnostic::new(why).at(0..kind).meant(Some("tokens")))
+        }
+    }
+}
+
+/// The rule that removes the results older than a size.
+pub(super) fn results_rule(text: &str) -> Result<Choice, Diagnostic> {
+    const RULE: &str = "results:";
+    let rule = format!("{RULE}{text}");
+    rule.parse::<Choice>().map_err(|diagnostic| match diagnostic.mended(&rule).as_deref() {
+        Some(mended) => Diagnostic::new(diagnostic.to_string()).meant(mended.strip_prefix(RULE)),
+        None => Diagnostic::new(diagnostic.to_string()),
+    })
+}
+
 pub(super) fn whole_or_none(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { whole(text).map_err(|why| why.replace("from 1 on", "from 0 on")) }
 }
@@ -145,6 +168,8 @@ pub enum Table {
     Models,
     /// The ways of counting tokens.
     Counters,
+    /// The rules of `--prune`.
+    Prune,
     /// The secrets that `--redact` masks.
     Secrets,
 }

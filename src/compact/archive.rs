@@ -16,7 +16,7 @@ use crate::compact::policy::CompactionPolicy;
 pub type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// Folders of files beside an archive.
-const MEDIA: &str = "media";
+pub(super) const MEDIA: &str = "media";
 pub(super) const RESULTS: &str = "large_tool_results";
 /// The folder in which `DeepAgents` keeps its histories.
 const HISTORIES: &str = "conversation_history";
@@ -124,6 +124,11 @@ impl ArchivePlace {
         let root = if histories.ends_with(HISTORIES) { histories.parent().unwrap_or(histories) } else { histories };
         let folder = root.join(name);
         self.line.map_or(folder.clone(), |line| folder.join(format!("line-{line}")))
+    }
+
+    /// The file as messages name it.
+    pub(super) fn shown(&self) -> String {
+        shown(&self.file)
     }
 
     /// The text of a summary message that names the archive.

@@ -61,6 +61,18 @@ impl Account {
 }
 
 impl Compaction<'_> {
+    /// Whether messages that stay were pruned.
+    pub fn is_pruned(&self) -> bool {
+        let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
+        stays && !self.fitted.pruned.accounts(self.plan.cutoff).is_empty()
+    }
+
+    /// Tokens that messages which stay have less.
+    pub fn pruned_tokens(&self) -> u64 {
+        let accounts = self.fitted.pruned.accounts(self.plan.cutoff);
+        accounts.iter().filter(|_| self.is_pruned()).map(|account| account.tokens).sum()
+    }
+
     /// Whether anything is another than before.
     pub fn is_change(&self) -> bool {
         self.summary.is_some() || !self.edits.is_empty()

@@ -12,6 +12,7 @@ use crate::plan::Plan;
 use crate::rewrite::restoring::{self, Record, without_end};
 use crate::rewrite::{self, Edit};
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
+use crate::transcript::formats::Format;
 use crate::transcript::framing::{Document, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
@@ -84,9 +85,11 @@ impl SummaryBackend for Written {
 }
 
 impl Compactor {
-    /// One that does as a policy says, with the embedded summarizer.
+    /// One that does as a policy says, with the embedded summarizer, or with none where the policy says so.
     pub fn new(mut policy: CompactionPolicy) -> Self {
-        policy.summary.summarizer = SummarizerKind::Embedded;
+        if policy.summary.summarizer != SummarizerKind::Nobody {
+            policy.summary.summarizer = SummarizerKind::Embedded;
+        }
         Compactor { policy, backend: Box::new(Nobody) }
     }
 
@@ -122,7 +125,7 @@ impl Compactor {
     /// It is no transcript.
     pub fn plan(&self, text: &str) -> Result<Vec<Plan>, Failure> {
         let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
-        let document = self.read(&source)?;
+        let document = self.read(&source, None)?;
         let plan = |transcript| {
             let arena = Arena::default();
             Ok(self.context().plan(transcript, &arena)?.plan)
@@ -135,8 +138,16 @@ impl Compactor {
     /// # Errors
     /// It is no transcript, or there is no summary for one of them.
     pub fn compact(&self, text: &str) -> Result<CompactedText, Failure> {
+        self.compact_as(text, None)
+    }
+
+    /// The same where the format is known.
+    ///
+    /// # Errors
+    /// It is no transcript of that format, or there is no summary for one of its conversations.
+    pub fn compact_as(&self, text: &str, from: Option<&'static dyn Format>) -> Result<CompactedText, Failure> {
         let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
-        let document = self.read(&source)?;
+        let document = self.read(&source, from)?;
         let (mut plans, mut changed) = (Vec::new(), Vec::new());
         for (index, transcript) in document.transcripts.iter().enumerate() {
             let arena = Arena::default();
@@ -158,8 +169,8 @@ impl Compactor {
         Ok(CompactedText { text: rewrite::apply(text, &edits), plans, records: sections.filter_map(record).collect() })
     }
 
-    fn read<'a>(&self, source: &'a Source<'a>) -> Result<Document<'a>, Failure> {
-        read(source, None, None, &self.policy).map_err(|error| unreadable(&error))
+    fn read<'a>(&self, source: &'a Source<'a>, from: Option<&'static dyn Format>) -> Result<Document<'a>, Failure> {
+        read(source, from, None, &self.policy).map_err(|error| unreadable(&error))
     }
 
     fn context(&self) -> CompactionContext<'_> {

@@ -6,13 +6,11 @@ use crate::plan::{Plan, Policy, Rules, plan};
 use crate::rewrite::Edit;
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
-use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 use crate::transcript::view::Arena;
 
-use crate::compact::archive::{self, ArchivePlace};
 use crate::compact::masking::edited;
-use crate::compact::message::{introduced, message_tokens};
-use crate::compact::policy::{Accept, CompactionPolicy};
+use crate::compact::message::{note_tokens, summary_tokens};
+use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 
 /// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
 const SMALLEST_SUMMARY: &str = ".";
@@ -58,16 +56,13 @@ fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Ed
 }
 
 /// The planner's rules for a conversation.
-fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy {
+pub(super) fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy {
     // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
     let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
-    let smallest_summary = if policy.summary.accept == Accept::Smaller || embedded {
-        let place: Option<ArchivePlace> = archive::place(policy, transcript);
-        let text = introduced(policy, place.as_ref(), SMALLEST_SUMMARY);
-        let summary = SummaryMessage { text: &text, role: policy.summary.role, name: None, marked: true };
-        let entries =
-            transcript.format.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new });
-        message_tokens(transcript.format, policy.counter, &entries)
+    let smallest_summary = if policy.summary.summarizer == SummarizerKind::Nobody {
+        note_tokens(policy, transcript)
+    } else if policy.summary.accept == Accept::Smaller || embedded {
+        summary_tokens(policy, transcript, SMALLEST_SUMMARY)
     } else {
         0
     };

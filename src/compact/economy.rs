@@ -10,14 +10,17 @@ use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 /// What it would be worth, if anything would be summarized. The summary is taken to be as large as `--summary-tokens`
 /// asks for, but no larger than what it replaces; and to be asked for once, in a prompt with all of the history.
 pub fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<Economy> {
-    let FittedPlan { plan, tally, .. } = fitted;
+    let FittedPlan { plan, tally, pruned, .. } = fitted;
+    let before = fitted.tokens(policy);
+    let pruned: u64 = pruned.accounts(plan.cutoff).iter().map(|account| account.tokens).sum();
     if plan.cutoff == 0 {
-        return None;
+        return fitted.is_change().then(|| of(policy, before, before.saturating_sub(pruned), Some(0.0)));
     }
     let summary_policy = &policy.summary;
     let model = &summary_policy.model;
     let replaced = tally.sum(&plan.superseded());
-    let summary = model.asked_tokens.min(replaced);
+    let most = fitted.fit.map_or(u64::MAX, |fit| fit.room).min(replaced);
+    let summary = model.asked_tokens.min(most);
     let prompt = || {
         let history = tally.sum(&plan.summarized()).min(summary_policy.trim_tokens.unwrap_or(u64::MAX));
         let around = summary_policy.template.fill("").unwrap_or_default();
@@ -25,12 +28,12 @@ pub fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<E
         history.saturating_add(model.counter.count_text(&around) + model.counter.count_text(system))
     };
     let cost = match summary_policy.summarizer {
-        SummarizerKind::Embedded => Some(0.0),
+        SummarizerKind::Embedded | SummarizerKind::Nobody => Some(0.0),
         SummarizerKind::Command => None,
         SummarizerKind::Model => prices(policy).writer.and_then(|_| prices(policy).of_summary(prompt(), summary)),
     };
-    let before = fitted.tokens(policy);
-    Some(of(policy, before, before.saturating_sub(replaced).saturating_add(summary), cost))
+    let after = before.saturating_sub(replaced + pruned).saturating_add(summary);
+    Some(of(policy, before, after, cost))
 }
 
 /// What it was worth: of `before` tokens `after` are left, whatever made them fewer, and the summary was billed.

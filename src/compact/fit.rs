@@ -1,18 +1,32 @@
 //! The second step: what is done to a conversation besides its summary, so that the result is as large as it may be.
 //!
-//! Today old arguments of tools are cut once it is known where the conversation is. Whatever else makes a result smaller
-//! goes here, each as edits of the transcript: the conversation is seen again with them ([`view`]), and cut again.
-//!
-//! [`view`]: crate::transcript::view::view
+//! Without a size that the result must fit, the rules of `--prune` are applied to all that stands before the kept part, and
+//! the plan stays where `--keep` put it. With one (`--fit`) they are applied only as far as it takes; where that is not
+//! enough the conversation is cut, as early as it fits; and where not even that is enough, long results of the kept part
+//! lose their middle. A conversation then has three zones: what is summarized, what stands pruned behind the summary, and
+//! what is kept.
 
-use crate::plan::{Plan, total};
+mod sizes;
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use crate::exit::{Exit, Failure};
+use crate::plan::{self, Plan, total};
+use crate::prune::{Account, Pruned, Rule, Scene, capping, prune};
 use crate::rewrite::Edit;
-use crate::rewrite::thinking::{self, Removal};
+use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
+use crate::wording::readable_source;
 
-use crate::compact::decide::Decision;
-use crate::compact::policy::CompactionPolicy;
+use crate::compact::archive;
+use crate::compact::decide::{Decision, cut_policy};
+use crate::compact::message::{note_tokens, summary_tokens};
+use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+
+use sizes::Sizes;
 
 /// What is to be done with a conversation.
 pub struct FittedPlan<'t> {
@@ -26,33 +40,462 @@ pub struct FittedPlan<'t> {
     pub tally: Tally<'t, 't>,
     /// Where it is cut.
     pub plan: Plan,
-    /// Edits that follow from the cut, in order: the summarizer reads the history with them, and so is what stays of it.
-    pub late_edits: Vec<Edit>,
+    /// What is pruned: what stays of it is in the result, and a model reads the history like this.
+    pub pruned: Pruned,
+    /// Where the part begins that is kept.
+    pub kept_from: usize,
     /// The thinking that goes from the messages which stay.
     pub thinking: Removal,
+    /// How far it must be made smaller, where it must.
+    pub fit: Option<Fit>,
+}
+
+/// How a conversation is made to fit a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fit {
+    /// Tokens that the result may have.
+    pub limit: u64,
+    /// Tokens that the message of the summary may have.
+    pub room: u64,
+    /// What results in the kept part are cut to, in tokens, where they are.
+    pub cap: Option<u64>,
+    /// Why it cannot be met, where it cannot.
+    pub unmet: Option<Unmet>,
+}
+
+/// What a result would have at least, which is too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unmet {
+    /// Tokens that are sent beside the messages.
+    pub overhead: u64,
+    /// Tokens of pinned messages.
+    pub pinned: u64,
+    /// Tokens of the least that could stand for the history, or of the history where it cannot be cut.
+    pub before: u64,
+    /// Tokens of the kept part, its results cut as far as they can be.
+    pub kept: u64,
+}
+
+impl Unmet {
+    /// All of it.
+    pub fn least(self) -> u64 {
+        self.overhead + self.pinned + self.before + self.kept
+    }
 }
 
 /// Makes a decision into a plan.
 pub fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
     let Decision { transcript, seen, edits, tally, plan } = decision;
-    let truncation = policy.truncation.as_ref().filter(|_| plan.cutoff > 0);
-    let late_edits = truncation.map(|cut| cut.late_edits(transcript, plan.cutoff)).unwrap_or_default();
-    let thinking = thinking_removed(transcript, &plan, policy);
-    FittedPlan { transcript, seen, edits, tally, plan, late_edits, thinking }
+    let (pruned, thinking) = (Pruned::default(), Removal::default());
+    let kept_from = plan.cutoff;
+    let mut fitted = FittedPlan { transcript, seen, edits, tally, plan, pruned, kept_from, thinking, fit: None };
+    let may_act =
+        fitted.plan.triggered && !fitted.plan.refused && policy.disabled.is_none() && !seen.messages.is_empty();
+    match policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window)) {
+        Some(limit) if may_act => Fitting::new(&mut fitted, policy, limit).run(),
+        _ if may_act => fitted.prune(policy),
+        _ => {}
+    }
+    fitted.thinking = fitted.thinking_removed(policy);
+    fitted
 }
 
-impl FittedPlan<'_> {
+impl<'t> FittedPlan<'t> {
     /// Tokens of the whole conversation, as it was counted.
     pub fn tokens(&self, policy: &CompactionPolicy) -> u64 {
         total(self.seen, &self.tally, &policy.cut)
     }
+
+    /// Whether anything is to be done.
+    pub fn is_change(&self) -> bool {
+        self.plan.cutoff > 0 || !self.pruned.is_empty()
+    }
+
+    /// The messages between the summary and the kept part that are not pinned, in order; none where nothing is pruned.
+    pub fn middle(&self) -> Vec<usize> {
+        let pinned = |index: &usize| self.plan.pinned.binary_search(index).is_ok();
+        (self.plan.cutoff..self.kept_from).filter(|index| !pinned(index)).collect()
+    }
+
+    /// Whether it can be made as small as it must be.
+    ///
+    /// # Errors
+    /// It cannot, and why.
+    pub fn check(&self, source: &str) -> Result<()> {
+        match self.fit {
+            Some(Fit { limit, unmet: Some(unmet), .. }) => Err(cannot_fit(source, limit, unmet)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What each rule did: to what stays, where the result is to fit, or else to all of the history.
+    pub fn accounts(&self) -> Vec<Account> {
+        self.pruned.accounts(if self.fit.is_some() { self.plan.cutoff } else { 0 })
+    }
+
+    /// The messages of which a summary tells, in order: those that it replaces, and those behind it that lost what they
+    /// said to pruning, with the calls that led to it.
+    pub fn told(&self) -> Vec<usize> {
+        let mut told = self.plan.summarized();
+        if self.fit.is_some() {
+            let lost = self.pruned.lost(self.plan.cutoff);
+            let is_lost = |index: &usize| lost.binary_search(index).is_ok();
+            let calls =
+                self.transcript.pairing.pairs.iter().filter(|(_, result)| is_lost(result)).map(|(call, _)| *call);
+            told.extend(calls.filter(|call| *call >= self.plan.cutoff).chain(lost.iter().copied()));
+            told.sort_unstable();
+            told.dedup();
+        }
+        told
+    }
+
+    /// The messages that stay and are shortened, with the tokens that they keep.
+    pub fn pruned_sizes(&self) -> BTreeMap<usize, u64> {
+        let stays = |index: &usize| *index >= self.plan.cutoff;
+        self.pruned.sizes.iter().filter(|(index, _)| stays(index)).map(|(index, tokens)| (*index, *tokens)).collect()
+    }
+
+    /// Tokens of the result without a summary.
+    pub fn staying(&self, policy: &CompactionPolicy) -> u64 {
+        let kept = self.plan.pinned.iter().copied().chain(self.plan.cutoff..self.seen.messages.len());
+        policy.cut.overhead_tokens + kept.map(|index| self.size(index)).sum::<u64>()
+    }
+
+    /// Names of tools that are to stay, and that no call has.
+    pub fn unknown_tools<'p>(&self, policy: &'p CompactionPolicy) -> Vec<&'p str> {
+        let mut unknown: Vec<&str> = policy.pruning.except.iter().map(String::as_str).collect();
+        let calls = self.transcript.messages.iter().flat_map(|message| &message.calls);
+        calls.filter_map(|call| call.name).for_each(|name| unknown.retain(|unknown| !name.is(unknown)));
+        unknown
+    }
+
+    /// Tokens of a message as it will stand in the result, thinking aside.
+    pub fn size(&self, index: usize) -> u64 {
+        self.pruned.sizes.get(&index).copied().unwrap_or_else(|| self.tally.message(index))
+    }
+
+    /// The edits that the history is read with by whoever is sent it.
+    pub fn history_edits(&self, policy: &CompactionPolicy) -> Vec<Edit> {
+        // What costs nothing to read is read as it is.
+        if policy.summary.is_embedded() && self.fit.is_some() {
+            return Vec::new();
+        }
+        let before = |edit: &&Edit| message_at(self.transcript, edit) < self.plan.cutoff;
+        self.pruned.edits.iter().filter(before).cloned().collect()
+    }
+
+    /// Applies the rules to all that stands before the kept part.
+    fn prune(&mut self, policy: &CompactionPolicy) {
+        let nobody = policy.summary.summarizer == SummarizerKind::Nobody;
+        if policy.pruning.rules.is_empty() {
+            if nobody {
+                self.leave(policy, "nobody summarizes, and no rule prunes; give --prune all".to_owned());
+            }
+            return;
+        }
+        let kept_from = self.plan.kept_from;
+        let pinned = plan::pinned(self.transcript, &policy.cut, kept_from);
+        self.pruned = self.pruned_before(policy, kept_from, &pinned, None);
+        if nobody && self.pruned.is_empty() {
+            let reason = self.plan.reason.take().filter(|_| kept_from == 0);
+            self.leave(policy, reason.unwrap_or_else(|| "there is nothing to be pruned".to_owned()));
+        } else if !self.pruned.is_empty() && (nobody || self.plan.cutoff == 0) {
+            self.plan = std::mem::take(&mut self.plan).without_cut();
+            self.kept_from = kept_from;
+        }
+    }
+
+    fn leave(&mut self, _policy: &CompactionPolicy, reason: String) {
+        self.plan = Plan { reason: Some(reason), ..std::mem::take(&mut self.plan).without_cut() };
+        self.kept_from = 0;
+    }
+
+    /// Cuts earlier, where a summary takes so much less than there is room for that more can stand behind it; whether it
+    /// does.
+    pub fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) -> bool {
+        let Some(Fit { limit, room, cap: None, unmet: None }) = self.fit else { return false };
+        if self.plan.cutoff == 0 || room.saturating_sub(summary) < limit / SPARE {
+            return false;
+        }
+        let pinned = plan::pinned(self.transcript, &policy.cut, self.kept_from);
+        let before = self.plan.cutoff;
+        let mut fitting = Fitting::new(self, policy, limit);
+        fitting.pinned = pinned;
+        match fitting.cut(Some(summary + summary / SPARE)) {
+            Some((plan, room)) if plan.cutoff < before => {
+                fitting.settle_cut(plan, room, None);
+                self.thinking = self.thinking_removed(policy);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What rules do to the messages before one that are not pinned; with a goal as far as that takes.
+    fn pruned_before(&self, policy: &CompactionPolicy, end: usize, pinned: &[usize], goal: Option<u64>) -> Pruned {
+        let is_free = |index: usize| index >= self.plan.start && index < end && pinned.binary_search(&index).is_err();
+        self.pruned_where(policy, is_free, &policy.pruning.rules, goal)
+    }
+
+    fn pruned_where(
+        &self,
+        policy: &CompactionPolicy,
+        is_free: impl Fn(usize) -> bool,
+        rules: &[Rule],
+        goal: Option<u64>,
+    ) -> Pruned {
+        let messages = &self.transcript.messages;
+        // What a system shortens by its own rules before all else is left to it.
+        let is_edited = |index: usize| self.edits.iter().any(|edit| message_at(self.transcript, edit) == index);
+        let is_earlier = |index: usize| messages[index].is_summary(&policy.cut.summary_prefix);
+        let touchable = (0..messages.len())
+            .map(|index| is_free(index) && !is_earlier(index) && (self.edits.is_empty() || !is_edited(index)))
+            .collect();
+        let tally = Tally::new(policy.counter, messages);
+        let mut scene = Scene::new(self.transcript, &tally, touchable);
+        let archive = archive::place(policy, self.transcript).map(|place| place.shown());
+        scene.context_window = policy.cut.context_window;
+        scene.summary_prefix = &policy.cut.summary_prefix;
+        scene.except = &policy.pruning.except;
+        scene.archive = archive.as_deref();
+        prune(&scene, rules, goal)
+    }
+
+    /// The thinking that goes from what stays behind the first change: none where all is as it was.
+    fn thinking_removed(&self, policy: &CompactionPolicy) -> Removal {
+        let Plan { cutoff, pinned, .. } = &self.plan;
+        let edits = self.pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
+        let first = edits.chain(self.pruned.emptied.iter().copied()).min();
+        let behind = match (*cutoff, first) {
+            (0, None) => return Removal::default(),
+            (0, Some(first)) => first + 1,
+            (cutoff, _) => cutoff,
+        };
+        let pinned = pinned.iter().copied().filter(|_| *cutoff > 0);
+        let staying = pinned.chain(behind..self.transcript.messages.len());
+        let staying = staying.filter(|&index| !self.pruned.has_no_thinking(index));
+        thinking::removal(self.transcript, staying, policy.thinking, policy.reader_name())
+    }
 }
 
-/// The thinking that goes from the messages which a plan has stay: none where it leaves their history as it was.
-fn thinking_removed(transcript: &Transcript<'_>, plan: &Plan, policy: &CompactionPolicy) -> Removal {
-    if plan.cutoff == 0 {
-        return Removal::default();
+/// The search for what makes a conversation fit.
+struct Fitting<'f, 't, 'p> {
+    fitted: &'f mut FittedPlan<'t>,
+    policy: &'p CompactionPolicy,
+    limit: u64,
+    total: u64,
+    /// Tokens that must go at least: a change is worth its while, since it makes the provider read all behind it anew.
+    goal: u64,
+    /// The messages before the kept part that stay whatever is summarized.
+    pinned: Vec<usize>,
+}
+
+/// The part of what there is besides the kept part that a summary may have: for its size it tells more than what stands
+/// pruned behind it, as long as it has something to tell.
+const SHARE: f64 = 0.8;
+/// A summary that leaves this part of the size is taken to have told all.
+const SPARE: u64 = 20;
+/// Tokens below which no summary says anything.
+const LEAST_SUMMARY: u64 = 24;
+/// Cuts that are looked at.
+const CUTS: usize = 48;
+
+impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
+    fn new(fitted: &'f mut FittedPlan<'t>, policy: &'p CompactionPolicy, limit: u64) -> Self {
+        let total = fitted.tokens(policy);
+        let goal = total.saturating_sub(limit).max(limit.div_ceil(10));
+        Fitting { fitted, policy, limit, total, goal, pinned: Vec::new() }
     }
-    let staying = thinking::staying(transcript, plan);
-    thinking::removal(transcript, staying, policy.thinking, policy.reader_name())
+
+    fn run(mut self) {
+        let (limit, total) = (self.limit, self.total);
+        let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
+        if total <= limit {
+            return self.fitted.leave(self.policy, format!("it has {total} tokens, within --fit {size}"));
+        }
+        let kept_from = if self.policy.keep_is_given { self.fitted.plan.kept_from } else { self.half() };
+        self.pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, kept_from);
+        self.fitted.plan = std::mem::take(&mut self.fitted.plan).without_cut();
+        (self.fitted.plan.wanted, self.fitted.kept_from) = (kept_from, kept_from);
+        let pruned = self.fitted.pruned_before(self.policy, kept_from, &self.pinned, Some(self.goal));
+        let saved = pruned.saved();
+        self.fitted.pruned = pruned;
+        let fits = total - saved <= limit;
+        if fits && saved >= self.goal {
+            return self.settle(0, None, None);
+        }
+        // What is left of a history that nobody summarizes goes only where it must.
+        let nobody = self.policy.summary.summarizer == SummarizerKind::Nobody;
+        if !(fits && nobody)
+            && let Some((plan, room)) = self.cut(None)
+        {
+            return self.settle_cut(plan, room, None);
+        }
+        match fits {
+            true if saved > 0 => self.settle(0, None, None),
+            true => self.fitted.leave(self.policy, "there is nothing to be pruned or summarized".to_owned()),
+            false => self.cap(),
+        }
+    }
+
+    fn settle(&mut self, room: u64, cap: Option<u64>, unmet: Option<Unmet>) {
+        self.fitted.fit = Some(Fit { limit: self.limit, room, cap, unmet });
+    }
+
+    fn settle_cut(&mut self, plan: Plan, room: u64, cap: Option<u64>) {
+        let before = &self.fitted.plan;
+        let moved_because = (plan.cutoff != self.fitted.kept_from)
+            .then(|| "what stands from there to the kept part fits pruned".to_owned());
+        let (triggered, fired, wanted) = (before.triggered, before.fired.clone(), before.wanted);
+        self.fitted.plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.fitted.kept_from, ..plan };
+        self.settle(room, cap, None);
+    }
+
+    /// Where the longest part begins that has at most half of what the result may have; at least the last message, with
+    /// all that belongs to it.
+    fn half(&self) -> usize {
+        let FittedPlan { seen, tally, .. } = &*self.fitted;
+        let last = seen.messages.len() - 1;
+        let first = tally.suffix_within(self.limit / 2).min(last);
+        let legal = plan::legal_cuts(seen);
+        let behind = (first..=last).find(|&cut| legal[cut]);
+        behind.or_else(|| (0..first).rev().find(|&cut| legal[cut])).unwrap_or(0)
+    }
+
+    fn sizes(&self) -> Sizes {
+        let fitted = &*self.fitted;
+        Sizes::new(|index| fitted.size(index), fitted.kept_from, fitted.seen.messages.len(), &self.pinned)
+    }
+
+    /// Tokens that the result may have, so that enough goes.
+    fn most(&self) -> u64 {
+        self.limit.min(self.total.saturating_sub(self.limit.div_ceil(10)))
+    }
+
+    /// The tokens of a summary's message that there is room for, of what stands besides the kept part: at least, and at
+    /// most.
+    fn share(&self, room: u64) -> (u64, u64) {
+        let (policy, transcript) = (self.policy, self.fitted.transcript);
+        let summary = &policy.summary;
+        let wrapper = summary_tokens(policy, transcript, "");
+        let wanted = match summary.summarizer {
+            SummarizerKind::Nobody => {
+                let note = note_tokens(policy, transcript);
+                return (note, note);
+            }
+            SummarizerKind::Embedded => summary.tokens,
+            SummarizerKind::Model | SummarizerKind::Command => summary.model.asked_tokens + summary.ledger,
+        };
+        let share = (room as f64 * SHARE) as u64;
+        (wrapper + LEAST_SUMMARY, share.min(wanted.saturating_add(wrapper)).max(wrapper + LEAST_SUMMARY))
+    }
+
+    /// The earliest cut with which a summary, what stands pruned behind it and the kept part fit, with the room that the
+    /// summary's message has: its share, or so many tokens.
+    fn cut(&self, summary: Option<u64>) -> Option<(Plan, u64)> {
+        let kept_from = self.fitted.kept_from;
+        let sizes = self.sizes();
+        let room = self.most().checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
+        let (least, share) = self.share(room.saturating_sub(sizes.pinned_before(kept_from)));
+        let share = summary.unwrap_or(share);
+        let fits = |cut: usize, summary: u64| sizes.pinned_before(cut) + sizes.between(cut) + summary <= room;
+        let legal = plan::legal_cuts(self.fitted.seen);
+        let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();
+        let cut_policy = cut_policy(self.fitted.seen, self.policy);
+        let made = |cut: usize, summary: u64| {
+            let plan = plan::cut_at(self.fitted.seen, &self.fitted.tally, &cut_policy, cut);
+            let stays: u64 = plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum();
+            let left = room.checked_sub(stays + sizes.between(plan.cutoff))?;
+            let is_worth = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= summary;
+            is_worth.then_some((plan, left))
+        };
+        let with = |summary: u64| {
+            let first = cuts.partition_point(|&cut| !fits(cut, summary));
+            let later = &cuts[first.min(cuts.len())..];
+            let step = later.len().div_ceil(CUTS).max(1);
+            // The last is tried in any case: nothing is smaller.
+            let tried = later.iter().step_by(step).chain(later.last());
+            tried.copied().find_map(|cut| made(cut, summary))
+        };
+        with(share).or_else(|| with(least))
+    }
+
+    /// Cuts results of the kept part, as little as it takes; or tells why that is not enough.
+    fn cap(&mut self) {
+        let kept_from = self.fitted.kept_from;
+        let overhead = self.policy.cut.overhead_tokens;
+        let cut_policy = cut_policy(self.fitted.seen, self.policy);
+        let plan = plan::cut_at(self.fitted.seen, &self.fitted.tally, &cut_policy, kept_from);
+        let plan = (kept_from > 0 && plan.cutoff == kept_from).then_some(plan);
+        let sizes = self.sizes();
+        let pinned = match &plan {
+            Some(plan) => plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum(),
+            None => sizes.pinned_before(kept_from),
+        };
+        let before =
+            |summary: u64| if plan.is_some() { summary } else { sizes.before - sizes.pinned_before(kept_from) };
+        let (least, share) = self.share(self.most().saturating_sub(overhead + pinned) / 4);
+        // Pins are not cut, wherever they stand.
+        let everywhere = plan::pinned(self.fitted.transcript, &self.policy.cut, self.fitted.transcript.messages.len());
+        let in_kept = |index: usize| index >= kept_from && everywhere.binary_search(&index).is_err();
+        let capped = |tokens: u64| self.fitted.pruned_where(self.policy, in_kept, &[capping(tokens)], None);
+        for summary in [share, least] {
+            let Some(room) = self.most().checked_sub(overhead + pinned + before(summary)) else { continue };
+            let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {
+                let pruned = capped(tokens);
+                (sizes.kept.saturating_sub(pruned.saved()) <= room).then_some(pruned)
+            }) else {
+                continue;
+            };
+            let left = room - sizes.kept.saturating_sub(pruned.saved());
+            let cap = (!pruned.is_empty()).then_some(tokens);
+            let in_all = std::mem::take(&mut self.fitted.pruned).and(pruned);
+            self.fitted.pruned = in_all;
+            return match plan {
+                Some(plan) => self.settle_cut(plan, summary + left, cap),
+                None => self.settle(0, cap, None),
+            };
+        }
+        let kept = sizes.kept.saturating_sub(capped(1).saved());
+        self.settle(0, None, Some(Unmet { overhead, pinned, before: before(least), kept }));
+    }
+}
+
+/// The largest number up to some other for which there is something.
+fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
+    const LEAST: u64 = 16;
+    let mut found = (LEAST, of(LEAST)?);
+    let (mut low, mut high) = (LEAST, most.max(LEAST));
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        match of(middle) {
+            Some(this) => (found, low) = ((middle, this), middle),
+            None => high = middle - 1,
+        }
+    }
+    Some(found)
+}
+
+/// That no result is so small, and why.
+fn cannot_fit(source: &str, limit: u64, unmet: Unmet) -> anyhow::Error {
+    let Unmet { overhead, pinned, before, kept } = unmet;
+    let parts = [
+        (kept, "in the part that is kept, its results cut as far as they can be"),
+        (pinned, "pinned"),
+        (before, "at least for what stands before"),
+        (overhead, "of --overhead-tokens"),
+    ];
+    let parts: Vec<String> =
+        parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
+    let message = format!(
+        "{}: --fit {limit} cannot be met: the result would have {} tokens: {}",
+        readable_source(source),
+        unmet.least(),
+        parts.join(", ")
+    );
+    let next = match pinned > limit / 2 {
+        true => "--pin none, or --fit with a larger size",
+        false => "--fit with a larger size, or keep less with --keep",
+    };
+    Failure::new(Exit::SummaryRefused, message).try_next(next).into()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::fault::Fault;
 use crate::plan::economy::{Billed, Economy};
+use crate::prune::Account;
 use crate::rewrite::thinking::Removal;
 use crate::summary::acceptance::Refusal;
 
@@ -66,6 +67,17 @@ pub enum Happening<'h> {
         arguments: bool,
         /// Results are moved to files.
         results: bool,
+    },
+    /// Messages that stay were pruned.
+    Pruned(&'h [Account]),
+    /// Results in the kept part were cut to so many tokens.
+    Capped(u64),
+    /// The result has more tokens than fit the window.
+    TooLarge {
+        /// It has so many.
+        tokens: u64,
+        /// The window has room for so many.
+        window: u64,
     },
     /// What is saved and what it cost.
     Economy(&'h Economy),

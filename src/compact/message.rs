@@ -1,12 +1,14 @@
-//! The message that a summary makes: what stands around its text, and how large it is.
+//! The message that takes the place of a history: what stands around a summary's text, the note where nobody summarizes,
+//! and how large they are.
 
 use std::borrow::Cow;
 
 use crate::summary::fence;
 use crate::tokens::Counter;
-use crate::transcript::formats::{Format, read_entry};
+use crate::transcript::Transcript;
+use crate::transcript::formats::{Format, InsertionPoint, SummaryMessage, read_entry};
 
-use crate::compact::archive::ArchivePlace;
+use crate::compact::archive::{self, ArchivePlace};
 use crate::compact::policy::CompactionPolicy;
 
 /// The text of a summary message: the summary in its fence, where it has one, with what stands before and after it.
@@ -23,4 +25,28 @@ pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlac
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
     let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
+}
+
+/// Tokens of the message that a summary makes which says this.
+pub(super) fn summary_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
+    let place = archive::place(policy, transcript);
+    tokens_of(policy, transcript, &introduced(policy, place.as_ref(), text))
+}
+
+/// The note that stands for so many messages and tokens where nobody summarizes.
+pub(super) fn note(policy: &CompactionPolicy, transcript: &Transcript<'_>, messages: usize, tokens: u64) -> String {
+    let kept = archive::place(policy, transcript).map(|place| format!("; they are kept in {}", place.shown()));
+    format!("[tcompact: {messages} earlier messages removed, {tokens} tokens{}]", kept.unwrap_or_default())
+}
+
+/// Tokens that such a note has at most.
+pub(super) fn note_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> u64 {
+    const MOST: u64 = 999_999_999;
+    tokens_of(policy, transcript, &note(policy, transcript, transcript.messages.len(), MOST))
+}
+
+fn tokens_of(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
+    let summary = SummaryMessage { text, role: policy.summary.role, name: None, marked: true };
+    let entries = transcript.format.summary(&summary, &InsertionPoint { transcript, cutoff: 0, removed: &Vec::new });
+    message_tokens(transcript.format, policy.counter, &entries)
 }

@@ -19,32 +19,40 @@ mod masking;
 mod message;
 mod offload;
 mod policy;
+mod pruned;
 mod reading;
 mod summarize;
 
 use anyhow::Result;
 
+use crate::exit::{Exit, Failure};
 use crate::plan::Plan;
+use crate::rewrite::thinking::Removal;
 use crate::rewrite::{self, Edit, reasoning, thinking};
 use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
+use crate::wording::readable_source;
 
 pub use archive::{Archived, ChangedConversation, Files, Section, kept};
 pub use compaction::{Account, Compaction};
 pub use compactor::{CompactedText, Compactor, restore};
 pub use context::CompactionContext;
 pub use decide::{Decision, decide};
-pub use fit::{FittedPlan, fit};
+pub use fit::{Fit, FittedPlan, fit};
 pub use happening::Happening;
 pub use masking::{masked, redactor};
 pub use offload::certain_files;
 pub use policy::{
-    Accept, CompactionPolicy, EXTRACTIVE, Emit, OnError, SummarizerKind, SummarizerModel, SummaryPolicy, Ways, is_lines,
+    Accept, CompactionPolicy, EXTRACTIVE, Emit, NOBODY, OnError, Pruning, SummarizerKind, SummarizerModel,
+    SummaryPolicy, Ways, is_lines, is_no_model,
 };
 pub use reading::read;
 pub use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};
+
+/// Summaries that are tried to find out how much there is to be told.
+const TRIALS: usize = 3;
 
 impl CompactionContext<'_> {
     /// What is to be done with a conversation.
@@ -52,12 +60,26 @@ impl CompactionContext<'_> {
     /// # Errors
     /// With its arguments cut it is no conversation.
     pub fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
-        Ok(fit(decide(transcript, self.policy, arena)?, self.policy))
+        let mut fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
+        // How much there is to be told is not known before it is: the embedded summarizer can be asked as often as one likes.
+        let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
+        for _ in 0..TRIALS {
+            let is_tried = self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0;
+            let summary = is_tried.then(|| summarize(&silent, "", &fitted).summary).flatten();
+            if !summary.is_some_and(|summary| fitted.cut_earlier(self.policy, summary.tokens)) {
+                break;
+            }
+        }
+        Ok(fitted)
     }
 
     /// Does it: has the summary written, and makes the edits.
     pub fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
-        let attempt = if fitted.plan.cutoff > 0 { summarize(self, source, &fitted) } else { Attempt::default() };
+        let attempt = match fitted.check(source) {
+            Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
+            Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
+            Ok(()) => Attempt::default(),
+        };
         self.rewrite(source, fitted, attempt)
     }
 
@@ -92,7 +114,14 @@ impl CompactionContext<'_> {
         match (&done.summary, done.plan.cutoff) {
             (Some(_), _) => {
                 self.edit_what_stays(source, done);
-                offload::fit_results(self.policy, source, done)
+                offload::fit_results(self.policy, source, done)?;
+                self.tell_of_pruning(source, done);
+                self.check_fit(source, done)
+            }
+            (None, 0) if !done.fitted.pruned.is_empty() => {
+                self.prune(source, done);
+                self.tell_of_pruning(source, done);
+                self.check_fit(source, done)
             }
             (None, 0) => {
                 self.shorten(source, done);
@@ -105,6 +134,54 @@ impl CompactionContext<'_> {
             }
             // There is no summary, and the history stays as it is.
             (None, _) => Ok(()),
+        }
+    }
+
+    /// Edits a conversation that is pruned, and of which nothing is summarized.
+    fn prune(&self, source: &str, done: &mut Compaction<'_>) {
+        let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
+        self.tell(source, Happening::Thinking(thinking));
+        let mut emptied: Vec<usize> = pruned.emptied.iter().chain(&thinking.emptied).copied().collect();
+        emptied.sort_unstable();
+        done.plan.emptied.clone_from(&emptied);
+        let mut edits: Vec<Edit> = edits.iter().chain(&pruned.edits).chain(&thinking.edits).cloned().collect();
+        rewrite::sort(&mut edits);
+        done.edits = Removal { edits, emptied, ..Removal::default() }.all_edits(transcript);
+        done.archived.extend(pruned::archived(self.policy, source, &done.fitted));
+    }
+
+    fn tell_of_pruning(&self, source: &str, done: &Compaction<'_>) {
+        self.tell(source, Happening::Pruned(&done.fitted.accounts()));
+        if let Some(tokens) = done.fitted.fit.and_then(|fit| fit.cap) {
+            self.tell(source, Happening::Capped(tokens));
+        }
+    }
+
+    /// Tells where the result does not fit the window.
+    fn check_window(&self, source: &str, done: &Compaction<'_>) {
+        let Some(window) = self.policy.cut.context_window.filter(|_| done.failure.is_none()) else { return };
+        if done.fitted.tokens(self.policy) <= window {
+            return;
+        }
+        let tokens = done.account.tokens_after.unwrap_or_else(|| offload::left(self.policy, done));
+        if tokens > window {
+            self.tell(source, Happening::TooLarge { tokens, window });
+        }
+    }
+
+    /// Whether the result is as large as it may be.
+    ///
+    /// # Errors
+    /// It is larger.
+    fn check_fit(&self, source: &str, done: &Compaction<'_>) -> Result<()> {
+        let Some(Fit { limit, .. }) = done.fitted.fit else { return Ok(()) };
+        match offload::left(self.policy, done) {
+            left if left > limit => {
+                let source = readable_source(source);
+                let message = format!("{source}: the result would have {left} tokens, more than the {limit} of --fit");
+                Err(Failure::new(Exit::SummaryRefused, message).try_next("--fit with a larger size").into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -124,8 +201,8 @@ impl CompactionContext<'_> {
 
     /// Edits the messages that stay beside a summary.
     fn edit_what_stays(&self, source: &str, done: &mut Compaction<'_>) {
-        let FittedPlan { transcript, edits, late_edits, thinking, .. } = &done.fitted;
-        let edits = edits.iter().chain(late_edits).filter(|edit| stays(transcript, &done.plan, edit));
+        let FittedPlan { transcript, edits, pruned, thinking, .. } = &done.fitted;
+        let edits = edits.iter().chain(&pruned.edits).filter(|edit| stays(transcript, &done.plan, edit));
         done.edits = edits.cloned().collect();
         self.tell(source, Happening::Thinking(thinking));
         // DeepAgents removes what it knows to be bound, whatever the model.
@@ -133,7 +210,11 @@ impl CompactionContext<'_> {
         let removed = if is_unbound { reasoning::unbound(transcript, &done.plan) } else { thinking.edits.clone() };
         done.edits.extend(removed);
         rewrite::sort(&mut done.edits);
-        done.plan.emptied.clone_from(&thinking.emptied);
+        let cutoff = done.plan.cutoff;
+        let emptied = pruned.emptied.iter().filter(|index| **index >= cutoff).chain(&thinking.emptied);
+        done.plan.emptied = emptied.copied().collect();
+        done.plan.emptied.sort_unstable();
+        done.archived.files.extend(pruned::files(self.policy, &done.fitted));
     }
 
     /// Accounts for what was done: tokens, money, and what went wrong.
@@ -145,9 +226,10 @@ impl CompactionContext<'_> {
             }
             None => {}
         }
+        self.check_window(source, done);
+        let has_saved = done.summary.is_some() || done.is_pruned();
         let Compaction { account, redactor: masks, fitted, .. } = done;
-        if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), done.summary.is_some())
-        {
+        if let (Some((before, after)), true) = (account.tokens_before.zip(account.tokens_after), has_saved) {
             let economy = economy::actual(self.policy, before, after, &account.bill);
             self.tell(source, Happening::Economy(&economy));
             account.economy = Some(economy);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::plan::Policy;
 use crate::plan::economy::{Billed, Prices};
 use crate::plan::size::Size;
+use crate::prune::Rule;
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::thinking::Thinking;
 use crate::summary::exchange::Usage;
@@ -23,8 +24,14 @@ pub struct CompactionPolicy {
     pub counter: Counter,
     /// The model that will read the result, where it is named.
     pub reader: Option<Model>,
-    /// How old arguments of tools are cut.
+    /// How old arguments of tools are cut by a known system.
     pub truncation: Option<Truncation>,
+    /// What goes before anything is summarized.
+    pub pruning: Pruning,
+    /// How large the result may be, where that is said.
+    pub fit: Option<Size>,
+    /// Whether somebody said how much is kept, so that it is kept however large the result may be.
+    pub keep_is_given: bool,
     /// What becomes of signed thinking behind history that has changed.
     pub thinking: Thinking,
     /// How a summary is written.
@@ -51,6 +58,9 @@ impl CompactionPolicy {
             counter,
             reader: None,
             truncation: None,
+            pruning: Pruning::default(),
+            fit: None,
+            keep_is_given: true,
             thinking: Thinking::Auto,
             summary: SummaryPolicy {
                 summarizer: SummarizerKind::Embedded,
@@ -93,6 +103,15 @@ impl CompactionPolicy {
     }
 }
 
+/// What goes before anything is summarized.
+#[derive(Debug, Clone, Default)]
+pub struct Pruning {
+    /// The rules, from the cheapest to the dearest.
+    pub rules: Vec<Rule>,
+    /// Names of tools whose calls and results stay.
+    pub except: Vec<String>,
+}
+
 /// How a summary is written.
 #[derive(Debug, Clone)]
 pub struct SummaryPolicy {
@@ -133,10 +152,19 @@ impl SummaryPolicy {
 
 /// The name of the embedded summarizer.
 pub const EXTRACTIVE: &str = "extractive";
+/// What is named for a summarizer where nobody summarizes.
+pub const NOBODY: &str = "none";
+
+/// Whether a name is that of no model: nobody has to be asked.
+pub fn is_no_model(name: &str) -> bool {
+    [EXTRACTIVE, NOBODY].contains(&name)
+}
 
 /// Who writes summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummarizerKind {
+    /// Nobody: a note stands in the place of what is cut away.
+    Nobody,
     /// The embedded summarizer.
     Embedded,
     /// A model behind an API.

@@ -30,8 +30,8 @@ use crate::compact::context::CompactionContext;
 use crate::compact::fit::FittedPlan;
 use crate::compact::happening::Happening;
 use crate::compact::masking::{edited, redactor};
-use crate::compact::message::{introduced, message_tokens};
-use crate::compact::policy::{Accept, CompactionPolicy, OnError, SummaryPolicy, is_lines};
+use crate::compact::message::{introduced, message_tokens, note};
+use crate::compact::policy::{Accept, CompactionPolicy, OnError, SummarizerKind, SummaryPolicy, is_lines};
 
 /// What it takes to summarize one conversation.
 pub(super) struct Summarization<'w, 't> {
@@ -119,15 +119,16 @@ fn attempted(
     attempt: &mut Attempt,
 ) -> Result<()> {
     let CompactionContext { policy, backend, listen, keeps_facts, .. } = *context;
-    let FittedPlan { transcript, seen, plan, late_edits, .. } = fitted;
+    let FittedPlan { transcript, seen, plan, .. } = fitted;
+    let history_edits = fitted.history_edits(policy);
     let archive = archive::place(policy, transcript);
-    let summarized = plan.summarized();
+    let summarized = if policy.summary.is_embedded() { fitted.told() } else { plan.summarized() };
     let (moved, files) = archive::media_moved_out(policy, seen, &summarized, archive.as_ref());
     let arena = Arena::default();
-    // Arguments are cut early or late, and media move only where they are cut early.
-    let unmasked = match late_edits.is_empty() {
+    // A system that moves media to files prunes nothing else.
+    let unmasked = match history_edits.is_empty() {
         true => edited(seen, &moved, &arena)?,
-        false => edited(transcript, late_edits, &arena)?,
+        false => edited(transcript, &history_edits, &arena)?,
     };
     let masks = redactor.map(|masks| masks.borrow_mut().edits(unmasked, &summarized)).unwrap_or_default();
     let history = edited(unmasked, &masks, &arena)?;
@@ -148,7 +149,10 @@ fn attempted(
         ledger: RefCell::default(),
         keeps_facts,
     };
-    let reply = summarization.summary().and_then(|reply| summarization.accepted(&reply));
+    let reply = match policy.summary.summarizer {
+        SummarizerKind::Nobody => Ok(summarization.noted()),
+        _ => summarization.summary().and_then(|reply| summarization.accepted(&reply)),
+    };
     attempt.bill = *summarization.bill.borrow();
     let accepted = match reply {
         Ok(accepted) => Some(accepted),
@@ -160,14 +164,14 @@ fn attempted(
     let Some(Accepted { text, by }) = accepted else { return Ok(()) };
     let text = if by == SummarySource::Summarizer { summarization.with_facts(text) } else { text };
     // Facts of a history that is shown otherwise to the summarizer are other facts.
-    let as_it_is = moved.is_empty() && late_edits.is_empty();
+    let as_it_is = moved.is_empty() && history_edits.is_empty();
     attempt.facts = summarization.ledger.take().filter(|_| as_it_is && keeps_facts);
     attempt.archived = summarization.archived();
     attempt.archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);
     let saved = summarization.replaced_tokens().saturating_sub(tokens);
     summarization.tell(Happening::Summarized {
-        messages: summarization.summarized.len(),
+        messages: plan.summarized().len(),
         tokens,
         billed: attempt.bill.usage.map(|usage| policy.summary.model.billed(usage)),
         cached: attempt.bill.cached > 0,
@@ -211,6 +215,8 @@ pub enum SummarySource {
     Embedded,
     /// Nobody: it is the text of an error.
     Nobody,
+    /// Nobody: it is a note that says how much went.
+    Note,
 }
 
 impl From<NoAnswer> for NoSummary {
@@ -235,6 +241,18 @@ impl Summarization<'_, '_> {
     /// Tells what happens.
     pub(super) fn tell(&self, what: Happening<'_>) {
         (self.listen)(self.source, what);
+    }
+
+    /// The note that stands for the history where nobody summarizes.
+    fn noted(&self) -> Accepted {
+        let (messages, tokens) = (self.fitted.plan.summarized().len(), self.replaced_tokens());
+        Accepted { text: note(self.policy, self.fitted.transcript, messages, tokens), by: SummarySource::Note }
+    }
+
+    /// The most tokens that the message of the summary may have.
+    fn most_tokens(&self) -> u64 {
+        let smaller = self.replaced_tokens().saturating_sub(1);
+        self.fitted.fit.map_or(smaller, |fit| fit.room.min(smaller))
     }
 
     /// Has the summarizer write a summary.
@@ -371,7 +389,9 @@ impl Summarization<'_, '_> {
 
     fn with_lacking(&self, summary: String, ledger: &Ledger) -> String {
         let lacking = ledger.lacking(&summary);
-        let spare = self.replaced_tokens().saturating_sub(self.message_tokens(&summary)).saturating_sub(1);
+        let takes_any = self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none();
+        let most = if takes_any { u64::MAX } else { self.most_tokens() };
+        let spare = self.most_tokens().saturating_sub(self.message_tokens(&summary));
         let mut limit = self.policy.summary.ledger.min(spare);
         while limit > 0 {
             let section = Ledger::section(&lacking, self.policy.counter, limit);
@@ -379,7 +399,7 @@ impl Summarization<'_, '_> {
                 break;
             }
             let whole = format!("{summary}\n\n{section}");
-            if self.policy.summary.accept == Accept::Any || self.message_tokens(&whole) < self.replaced_tokens() {
+            if self.message_tokens(&whole) <= most {
                 return whole;
             }
             // Escapes and seams can cost a few tokens more than the parts do.
@@ -403,7 +423,7 @@ impl Summarization<'_, '_> {
             return Err(Refusal::Empty);
         }
         if self.policy.summary.accept == Accept::Any {
-            return Ok(());
+            return if for_all { self.judge_room(&reply.text) } else { Ok(()) };
         }
         // What no model wrote talks to nobody and repeats no prompt.
         if !self.embedded() {
@@ -413,7 +433,16 @@ impl Summarization<'_, '_> {
             return Ok(());
         }
         let text = if self.policy.summary.recipe.strips { stripped } else { &reply.text };
-        acceptance::judge_size(self.message_tokens(text), self.replaced_tokens())
+        acceptance::judge_size(self.message_tokens(text), self.replaced_tokens())?;
+        self.judge_room(text)
+    }
+
+    /// Whether a summary is within what the result may have.
+    fn judge_room(&self, text: &str) -> Result<(), Refusal> {
+        match self.fitted.fit.map(|fit| (fit.room, self.message_tokens(text))) {
+            Some((room, summary)) if summary > room => Err(Refusal::TooLong { summary, room }),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn messages<'s>(&'s self, indices: &'s [usize]) -> impl Iterator<Item = &'s Message<'s>> {
@@ -480,9 +509,9 @@ impl Summarization<'_, '_> {
         let last = self.summarized.last().map(|&last| &self.history.messages[last]);
         let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent.iter().copied()).collect();
         messages.extend(last.filter(|_| sent.is_empty()));
-        let replaced = self.replaced_tokens();
+        let most = self.most_tokens();
         let tokens = |text: &str| self.message_tokens(text);
-        let mut limit = self.policy.summary.tokens.min(replaced.saturating_sub(tokens("") + 1)).max(1);
+        let mut limit = self.policy.summary.tokens.min(most.saturating_sub(tokens(""))).max(1);
         let mut kept = Ledger::default();
         // Only a page shows it, by the indices of the messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
@@ -494,13 +523,13 @@ impl Summarization<'_, '_> {
             self.ledger.replace(Some(kept));
         }
         // Escapes and merges at the seams can cost a token or two more than the parts do.
-        while tokens(&text) >= replaced && limit > 1 {
-            limit = limit.saturating_sub(tokens(&text) - replaced + 1).max(1);
+        while tokens(&text) > most && limit > 1 {
+            limit = limit.saturating_sub(tokens(&text) - most).max(1);
             text = extractive::summarize(&messages, prefix, self.policy.counter, limit);
         }
-        if tokens(&text) >= replaced {
+        if tokens(&text) > most {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();
-            let fitting = ends.partition_point(|&end| tokens(&text[..end]) < replaced);
+            let fitting = ends.partition_point(|&end| tokens(&text[..end]) <= most);
             text.truncate(fitting.checked_sub(1).map_or(0, |last| ends[last]));
         }
         match text.trim_end() {
@@ -521,7 +550,10 @@ impl Summarization<'_, '_> {
 
     /// The summary message, as the format writes it.
     fn message(&self, text: &str) -> Vec<serde_json::Value> {
-        let content = introduced(self.policy, self.archive, text);
+        let content = match self.policy.summary.summarizer {
+            SummarizerKind::Nobody => text.to_owned(),
+            _ => introduced(self.policy, self.archive, text),
+        };
         let summary = SummaryMessage {
             text: &content,
             role: self.policy.summary.role,

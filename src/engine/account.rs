@@ -25,11 +25,12 @@ pub(super) fn reported(
     let provider = match by {
         Some(SummarySource::Embedded) => Some(EXTRACTIVE),
         Some(SummarySource::Summarizer) => Some(name),
-        Some(SummarySource::Nobody) | None => Some(name).filter(|_| asked),
+        Some(SummarySource::Nobody | SummarySource::Note) | None => Some(name).filter(|_| asked),
     };
     let status = match (has_failed, by) {
         (true, _) => Status::Failed,
         (false, Some(_)) => Status::Compacted,
+        (false, None) if done.is_pruned() => Status::Compacted,
         (false, None) => Status::Unchanged,
     };
     let plan = match settings.output.has_report() {
@@ -49,7 +50,7 @@ pub(super) fn reported(
         redacted: account.redacted.clone(),
         elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         error: account.error.clone(),
-        saved: summary.as_ref().map_or(0, |summary| summary.saved),
+        saved: summary.as_ref().map_or(0, |summary| summary.saved) + done.pruned_tokens(),
         saving: None,
         page: None,
         plan,

@@ -89,8 +89,9 @@ fn of_what_was_done(
     let summary = done.summary.as_ref().map(|summary| &summary.placed);
     let archive = policy.archive.as_deref().filter(|_| !done.archived.sections.is_empty());
     let no_edits = &[][..];
+    let pruned = done.fitted.pruned_sizes();
     let picture_of =
-        Picture { source, transcript: before, tally, plan: &plan, policy: &policy.cut, archive, economy: None };
+        Picture { source, transcript: before, tally, plan: &plan, pruned, policy: &policy.cut, archive, economy: None };
     let decision = picture_of.decision();
     Drawn {
         messages: remaining(transcript, &plan, summary, no_edits).len(),

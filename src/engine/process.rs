@@ -75,7 +75,7 @@ impl InputTask<'_> {
         let cuts = |transcript| {
             let arena = Arena::default();
             let plan = self.context(&|_, _| ()).plan(transcript, &arena);
-            plan.is_ok_and(|fitted| fitted.plan.cutoff > 0)
+            plan.is_ok_and(|fitted| fitted.is_change())
         };
         Ok(document.transcripts.iter().any(cuts))
     }
@@ -110,7 +110,7 @@ impl InputTask<'_> {
                 updates.push_str(&rewrite::no_update());
                 continue;
             }
-            compacted |= done.summary.is_some();
+            compacted |= done.summary.is_some() || done.is_pruned();
             if self.policy.emit == Emit::Update {
                 let Compaction { plan, summary, edits, .. } = &done;
                 let placed = summary.as_ref().map(|summary| &summary.placed);
@@ -141,7 +141,7 @@ impl InputTask<'_> {
             let masks = done.redactor.take();
             let Compaction { plan, summary, edits, .. } = &done;
             let summary = summary.as_ref().map(|summary| &summary.placed);
-            compacted |= summary.is_some();
+            compacted |= summary.is_some() || done.is_pruned();
             let masked = self.policy.redact.then(|| page::both_masked(transcript, edits, masks, &arena)).transpose()?;
             let (source, counter) = (source.as_str(), self.policy.counter);
             diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits }.draw());
@@ -161,7 +161,7 @@ impl InputTask<'_> {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
-            compacted |= fitted.plan.cutoff > 0;
+            compacted |= fitted.is_change();
             let explain = self.explain(document);
             let estimate = json || self.settings.voice.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
@@ -171,6 +171,7 @@ impl InputTask<'_> {
                 row.saving = self.drawn(explain, &source, &fitted, worth.as_ref());
                 conversations.push(row);
             }
+            fitted.check(&source)?;
             self.check_state(&source, &fitted)?;
             let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| match json {
                 true => DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line(),
@@ -199,7 +200,19 @@ impl InputTask<'_> {
             self.tell(Event::Estimated { source, economy, reader });
         }
         self.tell(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
-        self.tell(Event::Compacting { source, what: Happening::Thinking(&fitted.thinking), reader });
+        let tell = |what: Happening<'_>| self.tell(Event::Compacting { source, what, reader });
+        tell(Happening::Thinking(&fitted.thinking));
+        fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| tell(Happening::Capped(tokens)));
+        let tokens = fitted.staying(self.policy);
+        let window = self.policy.cut.context_window.filter(|window| tokens > *window);
+        window.into_iter().for_each(|window| tell(Happening::TooLarge { tokens, window }));
+        self.tell_of_unknown_tools(source, fitted);
+    }
+
+    /// Tells of tools that are to stay and that no call is of. Of many conversations none need have all of them.
+    fn tell_of_unknown_tools(&self, source: &str, fitted: &FittedPlan<'_>) {
+        let unknown = if self.many || self.input.as_lines { Vec::new() } else { fitted.unknown_tools(self.policy) };
+        unknown.into_iter().for_each(|name| self.tell(Event::NoSuchTool { source, name }));
     }
 
     /// What a real run would make of a conversation; nothing else is made of it.
@@ -239,6 +252,7 @@ impl InputTask<'_> {
         if let Some(reason) = fitted.plan.reason.as_deref().filter(|_| fitted.plan.refused) {
             self.tell(Event::Refused { source, reason });
         }
+        self.tell_of_unknown_tools(source, &fitted);
         let explain = self.explain(document);
         let worth = explain.and_then(|_| economy::estimated(&fitted, self.policy));
         let saving = self.drawn(explain, source, &fitted, worth.as_ref());

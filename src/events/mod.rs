@@ -45,6 +45,8 @@ pub enum Event<'e> {
     Explained { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy, economy: Option<&'e Economy> },
     /// The cut splits a call from its result, which the rule for pairs does not prevent.
     Split { source: &'e str, plan: &'e Plan, pairs: Pairs },
+    /// A tool is to stay that no call is of.
+    NoSuchTool { source: &'e str, name: &'e str },
     /// What happens while a conversation is compacted.
     Compacting { source: &'e str, what: Happening<'e>, reader: Option<&'e str> },
     /// The summary that a real run with the same flags puts in the place of the history.

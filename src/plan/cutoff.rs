@@ -68,10 +68,7 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     }
     let whole = pairing.allowed_cuts(&transcript.groups);
     let only_orphans = |index: usize| pairing.orphaned[index] && !messages[index].is_user_turn();
-    let refused = |cut: usize| {
-        let first = messages[cut..].iter().find_map(Turn::of)?;
-        transcript.order.refuses(Some(Turn::User), first)
-    };
+    let refused = |cut: usize| refused_behind_a_summary(transcript, cut);
     let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused(cut).is_none();
     let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
     if let Some(cut) = past_orphans.filter(|&cut| legal(cut)) {
@@ -89,4 +86,21 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     };
     let cut = (1..=wanted).rev().find(|&cut| legal(cut));
     (cut.unwrap_or(0), Some(why))
+}
+
+/// Why the provider would refuse what is kept from a cut on behind a summary.
+fn refused_behind_a_summary(transcript: &Transcript<'_>, cut: usize) -> Option<&'static str> {
+    let first = transcript.messages[cut..].iter().find_map(Turn::of)?;
+    transcript.order.refuses(Some(Turn::User), first)
+}
+
+/// For each index whether a cut there parts no call from its result and leaves nothing at the front of what is kept that
+/// the provider refuses.
+pub fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
+    let Transcript { pairing, groups, .. } = transcript;
+    let mut legal = pairing.allowed_cuts(groups);
+    for cut in 0..transcript.messages.len() {
+        legal[cut] &= !pairing.orphaned[cut] && refused_behind_a_summary(transcript, cut).is_none();
+    }
+    legal
 }

@@ -134,6 +134,8 @@ pub struct Plan {
     pub fired: Option<Vec<Size>>,
     /// Where `keep` alone would cut.
     pub wanted: usize,
+    /// Where the part begins that is kept: there, or where a cut would be safe. 0 where all is kept.
+    pub kept_from: usize,
     /// Where the cut falls: messages before it are summarized, but for the pinned ones. 0 where nothing is replaced.
     pub cutoff: usize,
     /// Why the cut is not where it was wanted.
@@ -206,15 +208,23 @@ impl Plan {
         goes
     }
 
-    fn nothing(mut self, reason: String) -> Self {
-        self.cutoff = 0;
-        self.pinned = Vec::new();
-        self.before_summary = 0;
-        self.carried = None;
-        self.parted = None;
-        self.moved_because = None;
-        self.reason = Some(reason);
-        self
+    fn nothing(self, reason: String) -> Self {
+        Plan { reason: Some(reason), ..self.without_cut() }
+    }
+
+    /// The same without a summary.
+    #[must_use]
+    pub fn without_cut(self) -> Self {
+        Plan {
+            cutoff: 0,
+            pinned: Vec::new(),
+            before_summary: 0,
+            carried: None,
+            parted: None,
+            moved_because: None,
+            reason: None,
+            ..self
+        }
     }
 }
 
@@ -245,14 +255,14 @@ pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy)
         let all = weight.compactions.beginning().unwrap_or_else(|| "the whole conversation".to_owned());
         return plan.nothing(format!("{all} is within --keep {}", policy.keep));
     };
-    plan.wanted = wanted;
+    (plan.wanted, plan.kept_from) = (wanted, wanted);
     let pairing = &transcript.pairing;
     let (cut, moved_because) = cutoff::safe(transcript, wanted, policy.pairs);
     if cut <= first {
         let why = moved_because.unwrap_or_else(|| "nothing stands before the cut".to_owned());
         return plan.nothing(format!("there is no safe cut: {why}, and so on to the beginning"));
     }
-    plan.cutoff = cut;
+    (plan.cutoff, plan.kept_from) = (cut, cut);
     plan.moved_because = moved_because;
     let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
     plan.parted = pairing.split_pair(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
@@ -436,6 +446,21 @@ impl<'w, 'a> Weight<'w, 'a> {
         if self.policy.scales(self.tally) { total.total() } else { total.estimate() }
     }
 }
+
+/// The messages before a cut that stay whatever is summarized, in order.
+pub fn pinned(transcript: &Transcript<'_>, policy: &Policy, cut: usize) -> Vec<usize> {
+    let earlier = carried(transcript, policy).and_then(|earlier| earlier.index);
+    pins::pinned(transcript, policy, earlier, Compactions::of(transcript, policy).staying(cut), cut)
+}
+
+/// The plan with a cut at one place and no other, as all other rules have it; no cut where that is none.
+pub fn cut_at(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy, cut: usize) -> Plan {
+    let keep = Size::Messages((transcript.messages.len().saturating_sub(cut)).max(1) as u64);
+    let rules = Rules { without_trigger: true, ..policy.rules };
+    plan(transcript, tally, &Policy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() })
+}
+
+pub use cutoff::legal_cuts;
 
 /// How many messages are older than what is kept; none where nothing triggers or all is kept.
 pub fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {

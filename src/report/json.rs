@@ -1,5 +1,6 @@
 //! What is told of a conversation as data: the object of `--dry-run --json`, and that of `--report`.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::events::{Conversation, Event, Listener};
 use crate::exit::Failure;
 use crate::plan::Plan;
 use crate::plan::economy::Economy;
+use crate::prune::Account;
 use crate::sanitize::sanitize_json;
 use crate::sync::lock;
 use crate::tokens::Counter;
@@ -42,7 +44,11 @@ pub struct DryRun<'r> {
     /// What becomes of the provider's own compactions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compactions: Vec<Compacted>,
+    /// What each rule of `--prune` does.
+    prune: BTreeMap<&'static str, PrunedBy>,
     pub(super) summarize: Part,
+    /// What stands pruned between the summary and what is kept.
+    pub(super) middle: Part,
     pub(super) keep: Part,
     /// What is taken out of the messages that stay, where anything is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,6 +97,13 @@ pub(super) struct Part {
     pub(super) tokens: u64,
 }
 
+/// What a rule does: to how many messages, and how many tokens that saves.
+#[derive(Debug, Serialize)]
+struct PrunedBy {
+    messages: usize,
+    tokens: u64,
+}
+
 /// Thinking that is removed, counted in its messages, its pieces and their tokens.
 #[derive(Debug, Serialize)]
 struct Removed {
@@ -121,7 +134,11 @@ impl<'r> DryRun<'r> {
             tokens: tally.sum(indices),
         };
         let summarized = plan.summarized();
-        let kept: Vec<usize> = (plan.cutoff..messages).collect();
+        let kept: Vec<usize> = (fitted.kept_from..messages).collect();
+        let as_pruned = |indices: &[usize]| indices.iter().map(|&index| fitted.size(index)).sum();
+        let middle = fitted.middle();
+        let by_rule =
+            |account: Account| (account.rule, PrunedBy { messages: account.messages, tokens: account.tokens });
         DryRun {
             source,
             format: transcript.format.name(),
@@ -137,7 +154,9 @@ impl<'r> DryRun<'r> {
             pinned: &plan.pinned,
             compactions: Compacted::of(transcript, plan),
             summarize: Part { to: plan.cutoff, ..part(&summarized, plan.cutoff) },
-            keep: part(&kept, messages),
+            prune: fitted.accounts().into_iter().map(by_rule).collect(),
+            middle: Part { from: plan.cutoff, to: fitted.kept_from, tokens: as_pruned(&middle) },
+            keep: Part { tokens: as_pruned(&kept), ..part(&kept, messages) },
             thinking: Removed::of(fitted, policy.counter),
             economy: None,
             summary: None,

@@ -14,6 +14,7 @@ use crate::llm::limiter::MOST_IN_A_ROW;
 use crate::plan::economy::{Billed, Economy};
 use crate::plan::pairs::Pairs;
 use crate::plan::{Parted, Plan};
+use crate::prune::Account;
 use crate::report::explain::{Picture, savings};
 use crate::report::json::DryRun;
 use crate::report::terminal::{self, beside_the_bar};
@@ -97,6 +98,9 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             Some((wanted, text)) => (wanted, of(source, text)),
             None => return Vec::new(),
         },
+        Event::NoSuchTool { source, name } => {
+            (Usual, of(source, format!("no call is of the tool {name}, which --prune-except names")))
+        }
         Event::NotCached(error) => {
             (Usual, format!("the summary could not be kept in --cache: {}; it is used all the same", reason(error)))
         }
@@ -178,6 +182,26 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
             }
             (Usual, format!("nothing is summarized; {}", changes.join(", and ")))
         }
+        Happening::Pruned(accounts) if accounts.is_empty() => return None,
+        Happening::Pruned(accounts) => {
+            let one = |account: &Account| {
+                format!(
+                    "{} in {}, {} tokens",
+                    account.rule,
+                    counted(account.messages as u64, "message"),
+                    account.tokens
+                )
+            };
+            (Verbose, format!("pruned: {}", accounts.iter().map(one).collect::<Vec<_>>().join("; ")))
+        }
+        Happening::Capped(tokens) => {
+            let text =
+                format!("results in the part that is kept are cut to {tokens} tokens, since nothing else makes it fit");
+            (Usual, text)
+        }
+        Happening::TooLarge { tokens, window } => {
+            (Usual, format!("the result has {tokens} tokens and does not fit the context window of {window}"))
+        }
         Happening::Economy(economy) => (Verbose, economy.sentence(false, reader)),
         Happening::Thinking(_) => return None,
     })
@@ -203,6 +227,10 @@ fn planned(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> 
     let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
     let decision = match &plan.reason {
         Some(reason) => format!("left as it is: {reason}"),
+        None if plan.cutoff == 0 => {
+            let (kept, middle, keep) = (fitted.kept_from, dry_run.middle.tokens, dry_run.keep.tokens);
+            format!("no cut; pruned before {kept}, {middle} tokens are left there and {keep} stay")
+        }
         None => {
             let moved = plan.moved_because.as_ref().map(|why| format!(" instead of {}, since {why}", plan.wanted));
             let pinned = if plan.pinned.is_empty() { String::new() } else { format!(", {} pinned", plan.pinned.len()) };
@@ -261,7 +289,8 @@ fn picture(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy, eco
     // What cannot be read again with its secrets masked is not shown.
     let Ok(transcript) = masked(seen, &[], masks.as_mut(), &arena) else { return };
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());
-    let picture = Picture { source, transcript, tally, plan, policy, archive, economy };
+    let pruned = fitted.pruned_sizes();
+    let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, economy };
     terminal::draw(&picture.draw(terminal::columns()));
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cli::Table;
 use crate::llm::providers::PROVIDERS;
+use crate::prune::{KINDS, Kind};
 use crate::rewrite::redaction;
 use crate::settings::presets::PRESETS;
 use crate::tokens::COUNTERS;
@@ -16,6 +17,7 @@ pub fn draw(table: Table) -> String {
         Table::Providers => providers(),
         Table::Models => models_table(),
         Table::Counters => counters(),
+        Table::Prune => prune(),
         Table::Secrets => secrets(),
     };
     aligned(&rows)
@@ -44,6 +46,15 @@ fn providers() -> Vec<Vec<String>> {
 fn counters() -> Vec<Vec<String>> {
     let rows = COUNTERS.iter().map(|(name, about)| row([name, about]));
     std::iter::once(row(["counter", "what it counts"])).chain(rows).collect()
+}
+
+fn prune() -> Vec<Vec<String>> {
+    let named = |kind: &Kind| {
+        if kind.takes.is_empty() { kind.name.to_owned() } else { format!("{}[:{}]", kind.name, kind.takes) }
+    };
+    let rows = KINDS.iter().map(|kind| row([&named(kind), kind.about]));
+    let all = row(["all", "all of these, in their defaults; none of them is none"]);
+    std::iter::once(row(["rule", "what goes"])).chain(rows).chain([all]).collect()
 }
 
 fn secrets() -> Vec<Vec<String>> {

@@ -68,7 +68,7 @@ impl Truncation {
 
     /// The edits of one call: of each long value where the arguments are an object, of the whole where they are JSON in
     /// a string.
-    fn cut(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
+    pub(crate) fn cut(&self, source: &str, call: &Call<'_>) -> Vec<Edit> {
         match call.arguments {
             Arguments::Absent => Vec::new(),
             Arguments::Value(object) => self.cut_values(object),

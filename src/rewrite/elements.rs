@@ -11,7 +11,7 @@ const NEVER_EMPTY: &str = "tool_calls";
 
 /// The edits that take `spans` out of `source`: elements of lists, or values of members, which go with their keys. They
 /// are in order and do not overlap; separators go with them.
-pub(super) fn without(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
+pub(crate) fn without(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
     let mut spans: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
     // A list that must not be empty goes as a whole, and may then stand beside another member that goes.
     spans = runs(source, &spans)

@@ -226,14 +226,14 @@ impl Data {
 }
 
 /// Decodes as Python does by default: characters of no meaning are passed over, and the padding must be right.
-fn unbase64(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unbase64(text: &str) -> Option<Vec<u8>> {
     let known: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')).collect();
     let lenient = GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
     lenient.decode(known).ok()
 }
 
 /// The end of a file's name for a media type, as Python's own table of types has it.
-fn extension(media_type: &str) -> &'static str {
+pub(crate) fn extension(media_type: &str) -> &'static str {
     const EXTENSIONS: [(&str, &str); 27] = [
         ("image/png", "png"),
         ("image/jpeg", "jpg"),

@@ -4,7 +4,7 @@
 //! order, the spelling of numbers, unknown fields, line ends.
 
 pub mod arguments;
-mod elements;
+pub(crate) mod elements;
 pub mod media;
 pub mod reasoning;
 pub mod redaction;

@@ -11,6 +11,7 @@ fn planned(cutoff: usize, pinned: &[usize]) -> Plan {
         triggered: true,
         fired: None,
         wanted: cutoff,
+        kept_from: cutoff,
         cutoff,
         moved_because: None,
         pinned: pinned.to_vec(),

@@ -79,15 +79,25 @@ pub fn removal(
             continue;
         }
         removal.model = removal.model.or_else(|| model.filter(|model| binds_thinking(model)).map(str::to_owned));
-        removal.blocks += going.len();
-        removal.messages.push(index);
-        let spans: BTreeSet<(usize, usize)> = going.iter().map(|thought| bounds(thought.json)).collect();
-        if !is_all(message, &spans) {
-            removal.edits.extend(without(transcript.source, &found, &spans));
-        } else if transcript.order.alternates {
-            removal.edits.push(unanswered(transcript, index));
-        } else {
-            removal.emptied.push(index);
+        removal.remove(transcript, index, &found, &going);
+    }
+    crate::rewrite::sort(&mut removal.edits);
+    removal
+}
+
+/// All thinking of the messages of these indices, but what its makers want to have back.
+pub fn all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
+    let mut removal = Removal::default();
+    let of_transcript = OnceCell::new();
+    for index in indices {
+        let message = &transcript.messages[index];
+        let found = thoughts(message);
+        if found.is_empty() {
+            continue;
+        }
+        let author = own_model(message).or_else(|| of_transcript.get_or_init(|| model_of(transcript)).clone());
+        if !is_of_others(message, author.as_deref()) {
+            removal.remove(transcript, index, &found, &found.iter().collect::<Vec<_>>());
         }
     }
     crate::rewrite::sort(&mut removal.edits);
@@ -107,6 +117,21 @@ pub fn release(transcript: &mut Transcript<'_>, how: Thinking, reader: Option<&s
 }
 
 impl Removal {
+    /// Takes some of the thoughts of a message out of it.
+    fn remove(&mut self, transcript: &Transcript<'_>, index: usize, found: &[Thought<'_>], going: &[&Thought<'_>]) {
+        let message = &transcript.messages[index];
+        self.blocks += going.len();
+        self.messages.push(index);
+        let spans: BTreeSet<(usize, usize)> = going.iter().map(|thought| bounds(thought.json)).collect();
+        if !is_all(message, &spans) {
+            self.edits.extend(without(transcript.source, found, &spans));
+        } else if transcript.order.alternates {
+            self.edits.push(unanswered(transcript, index));
+        } else {
+            self.emptied.push(index);
+        }
+    }
+
     /// Whether nothing is taken out.
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()

@@ -10,7 +10,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::cli::{self, Arguments};
-use crate::compact::EXTRACTIVE;
+use crate::compact::is_no_model;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, Keys, kind};
@@ -53,6 +53,8 @@ pub struct Resolved {
     pub(super) given: Vec<SettingValue>,
     /// The values of all flags that decide what becomes of a transcript, a line each.
     pub(super) rules: String,
+    /// The flags that any layer gives.
+    pub(super) chosen: Vec<String>,
 }
 
 /// Flags that do not decide what becomes of a transcript.
@@ -223,7 +225,7 @@ impl CommandLine {
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
         let model = self.arguments.model.as_ref().or(below);
-        let endpoint = !command && model.is_some_and(|model| model != EXTRACTIVE);
+        let endpoint = !command && model.is_some_and(|model| !is_no_model(model));
         merged.retain(|given| match given.flag.as_str() {
             "json" => dry_run,
             "base-url" | "api-key-env" | "request-json" => endpoint,
@@ -255,7 +257,8 @@ impl CommandLine {
         }
         let mut rules = rules(&self.keys, &self.matches);
         rules.extend(summary_prompt.iter().map(|(text, _)| text.as_str()));
-        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given, rules })
+        let chosen = self.typed();
+        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given, rules, chosen })
     }
 }
 

@@ -6,11 +6,12 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 
 use crate::cli::Arguments;
-use crate::compact::{CompactionPolicy, SummaryPolicy, Ways};
+use crate::compact::{CompactionPolicy, Pruning, SummaryPolicy, Ways};
 use crate::exit::Failure;
 use crate::plan::pins::Pin;
 use crate::plan::size::Size;
 use crate::plan::{self, Policy};
+use crate::prune::{Choice, chosen, cutting_arguments};
 use crate::rewrite::arguments::Truncation;
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Recipe, Trim};
@@ -28,6 +29,7 @@ use crate::settings::summarizer::{in_table, kind, ledger, model, summarizer_name
 /// The first value that cannot be used, by its flag.
 pub(super) fn policy(
     arguments: &Arguments,
+    given: &[String],
     preset: &Preset,
     summary_prompt: Option<(String, String)>,
 ) -> Result<CompactionPolicy> {
@@ -36,8 +38,16 @@ pub(super) fn policy(
     // The systems of the presets know one model, which reads on and summarizes.
     let known = reader.or(writer.filter(|_| preset.ways.langchain));
     let context_window = arguments.context_window.or(known.map(|model| model.context_window));
-    let triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
-    check_fractions(&triggers, arguments.keep, context_window)?;
+    let is_chosen = |flag: &str| given.iter().any(|given| given == flag);
+    let mut triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
+    let mut fit = arguments.fit;
+    // A window says by itself when there is too much, and how much would be right.
+    let says_nothing = !["keep", "fit", "trigger"].iter().any(|flag| is_chosen(flag)) && preset.name.is_empty();
+    if context_window.is_some() && says_nothing {
+        (triggers, fit) = (vec![vec![Size::Fraction(0.85)]], Some(Size::Fraction(0.5)));
+    }
+    check_fractions(&triggers, arguments.keep, fit, context_window)?;
+    let pruning = pruning(arguments, preset, fit, context_window)?;
     check_pins(&arguments.pins)?;
     // In the presets of LangChain it means a fixed summary, without a request.
     if arguments.trim_tokens.0 == Some(0) && preset.recipe.trim == Trim::Own {
@@ -65,6 +75,9 @@ pub(super) fn policy(
         counter,
         reader,
         truncation: truncation(arguments.truncate_args, preset, context_window),
+        pruning,
+        fit,
+        keep_is_given: is_chosen("keep"),
         thinking: arguments.thinking,
         summary: SummaryPolicy {
             summarizer: kind(arguments),
@@ -75,7 +88,8 @@ pub(super) fn policy(
             template,
             template_from,
             trim_tokens: arguments.trim_tokens.0,
-            tokens: arguments.summary_tokens,
+            // What the result may have says how large a summary is, where nobody else does.
+            tokens: if fit.is_some() && !is_chosen("summary-tokens") { u64::MAX } else { arguments.summary_tokens },
             role: arguments.summary_role,
             ledger: ledger(arguments.ledger, model.asked_tokens),
             accept: arguments.accept,
@@ -103,11 +117,29 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
     }
 }
 
-/// When arguments of tools are cut. `DeepAgents` has its own sizes for that and looks at two tools only.
+/// What goes before anything is summarized.
+fn pruning(arguments: &Arguments, preset: &Preset, fit: Option<Size>, context_window: Option<u64>) -> Result<Pruning> {
+    let mut choices = arguments.prune.clone();
+    let are_given = !choices.is_empty() || arguments.clear_tool_results.is_some();
+    if !are_given && fit.is_some() {
+        choices.push(Choice::All);
+    }
+    choices.extend(arguments.clear_tool_results);
+    // DeepAgents cuts arguments by its own rules.
+    let longest = arguments.truncate_args.filter(|_| !preset.ways.files);
+    choices.extend(longest.map(cutting_arguments).map(Choice::One));
+    let rules = chosen(&choices);
+    match rules.iter().find(|rule| rule.needs_window() && context_window.is_none()) {
+        Some(rule) => Err(unknown_window("prune", &rule.to_string())),
+        None => Ok(Pruning { rules, except: arguments.prune_except.clone() }),
+    }
+}
+
+/// When arguments of tools are cut by `DeepAgents`, which has its own sizes for that and looks at two tools only.
 fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Option<Truncation> {
     let longest = usize::try_from(longest?).unwrap_or(usize::MAX);
     if !preset.ways.files {
-        return Some(Truncation::before_the_cut(longest));
+        return None;
     }
     let sizes = match context_window {
         Some(_) => (Size::Fraction(0.85), Size::Fraction(0.1)),
@@ -136,18 +168,24 @@ pub fn archive_among(path: &Path) -> PathBuf {
     file.parent().unwrap_or(Path::new("")).join(named).join(file.file_name().unwrap_or_default())
 }
 
-fn check_fractions(triggers: &[Vec<Size>], keep: Size, context_window: Option<u64>) -> Result<()> {
+fn check_fractions(triggers: &[Vec<Size>], keep: Size, fit: Option<Size>, context_window: Option<u64>) -> Result<()> {
     let of_trigger = triggers.iter().flatten().map(|size| ("trigger", *size));
-    let fraction = of_trigger.chain([("keep", keep)]).find(|(_, size)| matches!(size, Size::Fraction(_)));
+    let others = [("keep", keep)].into_iter().chain(fit.map(|size| ("fit", size)));
+    let fraction = of_trigger.chain(others).find(|(_, size)| matches!(size, Size::Fraction(_)));
     match (fraction, context_window) {
-        (Some((flag, size)), None) => Err(Failure::usage(format!(
-            "--{flag} {size}: the context window is not known; name the model with --for or give --context-window"
-        ))
-        .about(flag)
-        .try_next(format!("tcompact --{flag} {size} --for gpt-4o"))
-        .into()),
+        (Some((flag, size)), None) => Err(unknown_window(flag, &size.to_string())),
         _ => Ok(()),
     }
+}
+
+/// That a part of the context window means nothing where that is not known.
+fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
+    Failure::usage(format!(
+        "--{flag} {value}: the context window is not known; name the model with --for or give --context-window"
+    ))
+    .about(flag)
+    .try_next(format!("tcompact --{flag} {value} --for gpt-4o"))
+    .into()
 }
 
 fn check_pins(pins: &[Pin]) -> Result<()> {

@@ -165,6 +165,22 @@ pub static PRESETS: &[Preset] = &[
         recipe: Recipe::SYNAPTIC,
         ways: Ways { marks: false, ..PLAIN },
     },
+    Preset {
+        name: "anthropic-context-editing",
+        about: "what Anthropic's clear_tool_uses and clear_thinking clear by default, as documented; untried against the API",
+        flags: &[
+            ("trigger", "tokens:100000"),
+            ("keep", "messages:1"),
+            ("pin", "none"),
+            ("model", "none"),
+            ("prune", "thinking"),
+            ("prune", "results:3"),
+        ],
+        depending: Depending::Nothing,
+        rules: Rules::OWN,
+        recipe: Recipe::OWN,
+        ways: Ways::OWN,
+    },
 ];
 
 /// tcompact's own rules, which are no row of the table.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use reqwest::Url;
 
 use crate::cli::{Arguments, Facts};
-use crate::compact::{EXTRACTIVE, SummarizerKind, SummarizerModel};
+use crate::compact::{EXTRACTIVE, NOBODY, SummarizerKind, SummarizerModel, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
@@ -45,9 +45,14 @@ pub(super) fn summarizer(
         return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(RateLimiter::new)));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
-    if name == EXTRACTIVE {
+    if is_no_model(name) {
         if let Some(flag) = of_endpoint {
-            let message = format!("--{flag}: the embedded summarizer asks nobody; name a model with --model");
+            let who = if name == NOBODY {
+                "with --model none nobody is asked"
+            } else {
+                "the embedded summarizer asks nobody"
+            };
+            let message = format!("--{flag}: {who}; name a model with --model");
             return Err(Failure::usage(message).about(flag).into());
         }
         return Ok(Summarizer::Extractive);
@@ -70,6 +75,7 @@ pub(super) fn kind(arguments: &Arguments) -> SummarizerKind {
     match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
         (Some(_), _) => SummarizerKind::Command,
         (None, None | Some(EXTRACTIVE)) => SummarizerKind::Embedded,
+        (None, Some(NOBODY)) => SummarizerKind::Nobody,
         (None, Some(_)) => SummarizerKind::Model,
     }
 }
@@ -132,10 +138,10 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
         let what = match known {
             Some(_) => "the name of the model is missing".to_owned(),
             None if provider.is_empty() => "the provider is missing".to_owned(),
-            None => format!("expected {EXTRACTIVE} or PROVIDER:MODEL"),
+            None => format!("expected {EXTRACTIVE}, {NOBODY} or PROVIDER:MODEL"),
         };
         let diagnostic = Diagnostic::new(format!("{what}, as in openai:gpt-4o-mini"));
-        let meant = nearest(name, [EXTRACTIVE]).map(str::to_owned).or_else(|| with_provider(name));
+        let meant = nearest(name, [EXTRACTIVE, NOBODY]).map(str::to_owned).or_else(|| with_provider(name));
         return Err(match known {
             Some(_) => {
                 let failure =
@@ -261,7 +267,7 @@ pub(super) fn preview(arguments: &Arguments, given: &[SettingValue]) -> bool {
 /// Where summaries are kept, which is found out before any is paid for.
 pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> {
     let others =
-        arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| name != EXTRACTIVE);
+        arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| !is_no_model(name));
     let used = others && asks;
     let Some(folder) = arguments.cache.as_ref().filter(|_| used) else {
         return Ok(None);

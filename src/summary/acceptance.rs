@@ -34,6 +34,13 @@ pub enum Refusal {
         /// Tokens of the messages it would replace.
         replaced: u64,
     },
+    /// The message that would hold it has more tokens than there is room for.
+    TooLong {
+        /// Tokens of the summary message.
+        summary: u64,
+        /// Tokens that it may have.
+        room: u64,
+    },
 }
 
 impl fmt::Display for Refusal {
@@ -63,6 +70,10 @@ impl fmt::Display for Refusal {
             Refusal::NotSmaller { summary, replaced } => write!(
                 out,
                 "the summary is no smaller than what it replaces ({summary} tokens for {replaced}); lower --summary-tokens or keep more"
+            ),
+            Refusal::TooLong { summary, room } => write!(
+                out,
+                "the summary is longer than --fit leaves room for ({summary} tokens, and {room} are left); lower --summary-tokens or raise --fit"
             ),
         }
     }
@@ -95,6 +106,7 @@ impl Refusal {
             Refusal::NotSmaller { replaced, .. } => {
                 ("was longer than what it is to replace", shorter((replaced / 2).min(limit)))
             }
+            Refusal::TooLong { room, .. } => ("was longer than there is room for", shorter((room / 2).min(limit))),
         };
         let thoughts = match *self {
             Refusal::CutOff { thoughts: 0, begun: true } => 0,

@@ -8,9 +8,10 @@ use std::fmt::Debug;
 
 use serde_json::Value;
 
-use crate::transcript::json::{Items, Json, Object};
-use crate::transcript::message::{Call, Message};
+use crate::transcript::json::{Items, Json, Kind, Object};
+use crate::transcript::message::{Answer, Call, Message};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 use crate::transcript::pairing::Pairing;
 
 /// One way of writing messages.
@@ -83,6 +84,19 @@ pub trait MessageWriter {
     /// The message that holds results as its parts, with [`PARTS`] where they go; nothing where a result is a message.
     fn results_message(&self) -> Option<Value> {
         None
+    }
+
+    /// Where the result is that answers a call, for those who put a shorter one in its place; nothing where none can be
+    /// put there.
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        // One message may answer several calls, and then they have no more than their ids.
+        let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
+        Output::in_content(holder, "text")
+    }
+
+    /// A block of text in the place of a part that is no text; nothing where none can be put there.
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(serde_json::json!({"type": "text", "text": text}))
     }
 
     /// Other places in a message that repeat some of its calls, and are removed with them.

@@ -15,6 +15,7 @@ pub mod json;
 pub mod list;
 pub mod message;
 pub mod order;
+pub mod outputs;
 pub mod pairing;
 mod read_error;
 pub mod source;

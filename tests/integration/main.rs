@@ -35,6 +35,7 @@ mod presets;
 mod preview;
 mod program;
 mod providers;
+mod pruning;
 mod purity;
 mod readme;
 mod redaction;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms that are built without the feature `cli`.
-const PURE: [&str; 6] = ["transcript", "tokens", "plan", "summary", "rewrite", "compact"];
+const PURE: [&str; 7] = ["transcript", "tokens", "plan", "summary", "rewrite", "prune", "compact"];
 /// Files, network, processes, clocks, environment, threads and printing.
 const OUTSIDE: [&str; 13] = [
     "std::fs",
@@ -24,12 +24,13 @@ const OUTSIDE: [&str; 13] = [
 ];
 
 /// All rooms, each before those that may import it.
-const ROOMS: [&str; 13] = [
+const ROOMS: [&str; 14] = [
     "transcript",
     "tokens",
     "plan",
     "summary",
     "rewrite",
+    "prune",
     "compact",
     "files",
     "llm",

@@ -5,6 +5,7 @@
 mod rows;
 pub(super) mod savings;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -35,12 +36,19 @@ pub(super) enum MessageStatus {
     /// A provider's own compaction stands for it, and it goes.
     Removed,
     Summarized,
+    /// It stays, shortened.
+    Pruned,
     Kept,
 }
 
 impl MessageStatus {
-    pub(super) const ALL: [MessageStatus; 4] =
-        [MessageStatus::Pinned, MessageStatus::Removed, MessageStatus::Summarized, MessageStatus::Kept];
+    pub(super) const ALL: [MessageStatus; 5] = [
+        MessageStatus::Pinned,
+        MessageStatus::Removed,
+        MessageStatus::Summarized,
+        MessageStatus::Pruned,
+        MessageStatus::Kept,
+    ];
 
     /// What a bar is drawn with.
     fn sign(self) -> &'static str {
@@ -48,6 +56,7 @@ impl MessageStatus {
             MessageStatus::Pinned => "▓",
             MessageStatus::Removed => "·",
             MessageStatus::Summarized => "░",
+            MessageStatus::Pruned => "▒",
             MessageStatus::Kept => "█",
         }
     }
@@ -58,6 +67,7 @@ impl MessageStatus {
             MessageStatus::Pinned => "* pinned    ",
             MessageStatus::Removed => "  removed   ",
             MessageStatus::Summarized => "  summarized",
+            MessageStatus::Pruned => "  pruned    ",
             MessageStatus::Kept => "  kept      ",
         }
     }
@@ -72,6 +82,7 @@ impl MessageStatus {
             MessageStatus::Pinned => AnsiColor::Cyan.on_default(),
             MessageStatus::Removed => DIM,
             MessageStatus::Summarized => AnsiColor::Yellow.on_default(),
+            MessageStatus::Pruned => AnsiColor::Blue.on_default(),
             MessageStatus::Kept => AnsiColor::Green.on_default(),
         }
     }
@@ -87,6 +98,8 @@ pub struct Picture<'p, 'a> {
     pub tally: &'p Tally<'p, 'a>,
     /// What is to be done with it.
     pub plan: &'p Plan,
+    /// The messages that stay and are shortened, with the tokens that they keep.
+    pub pruned: BTreeMap<usize, u64>,
     /// The rules it was decided by.
     pub policy: &'p Policy,
     /// Where what is cut away goes.
@@ -215,6 +228,12 @@ impl Picture<'_, '_> {
         let decided = match (&plan.reason, &plan.moved_because) {
             (Some(reason), _) if wanted > 0 => format!("left as it is; --keep {keep} would cut at {wanted}: {reason}"),
             (Some(reason), _) => format!("left as it is: {reason}"),
+            (None, _) if cut == 0 && !self.pruned.is_empty() => {
+                let before: u64 = self.pruned.keys().map(|&index| self.tally.message(index)).sum();
+                let messages = counted(self.pruned.len(), "message");
+                let after: u64 = self.pruned.values().sum();
+                format!("nothing is summarized; {messages} pruned from {before} to {after} tokens")
+            }
             (None, Some(why)) => format!("the cut is at {cut}, and not at {wanted} as --keep {keep} wants it: {why}"),
             (None, None) => format!("the cut is at {cut}, as --keep {keep} wants it"),
         };
@@ -224,6 +243,7 @@ impl Picture<'_, '_> {
     /// What becomes of a message.
     pub(super) fn fate(&self, index: usize) -> MessageStatus {
         match index {
+            index if index >= self.plan.cutoff && self.pruned.contains_key(&index) => MessageStatus::Pruned,
             index if index >= self.plan.cutoff => MessageStatus::Kept,
             index if self.plan.pinned.binary_search(&index).is_ok() => MessageStatus::Pinned,
             index if index < self.plan.start => MessageStatus::Removed,

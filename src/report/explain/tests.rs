@@ -35,7 +35,17 @@ fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
     let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
     let plan = plan(transcript, &tally, policy);
     let (archive, economy) = (None, None);
-    Picture { source: "chat.json", transcript, tally: &tally, plan: &plan, policy, archive, economy }.draw(columns)
+    Picture {
+        source: "chat.json",
+        transcript,
+        tally: &tally,
+        plan: &plan,
+        pruned: Default::default(),
+        policy,
+        archive,
+        economy,
+    }
+    .draw(columns)
 }
 
 fn picture(messages: &[String], policy: &Policy, columns: usize) -> String {

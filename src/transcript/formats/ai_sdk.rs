@@ -19,6 +19,7 @@ use crate::transcript::formats::shared::blocks::block_types;
 use crate::transcript::formats::shared::fields::{has_any, id, present, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -36,6 +37,9 @@ const ROLES: [(&str, Role); 5] = [
 /// Parts of a `UIMessage` beside those whose type has a name in it.
 const UI_PARTS: [&str; 7] =
     ["reasoning", "file", "source", "source-url", "source-document", "step-start", "tool-invocation"];
+
+/// Types of what a tool gave.
+const OUTPUTS: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
 
 impl Format for AiSdk {
     fn name(&self) -> &'static str {
@@ -98,6 +102,25 @@ impl MessageReader for AiSdk {
 }
 
 impl MessageWriter for AiSdk {
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let holder = answer.json;
+        let output = ["output", "result", "errorText"].iter().find_map(|key| holder.get(key))?;
+        let kind = output.get_text("type").map(|kind| kind.decode()).unwrap_or_default();
+        let typed = output.get("value").filter(|_| OUTPUTS.contains(&kind.as_ref()));
+        let shape = if kind == "content" && typed.is_some() { Shape::Blocks("text") } else { Shape::Any };
+        let is_error = holder.get("isError").is_some_and(|failed| failed.raw() == "true");
+        let failed = is_error || kind.starts_with("error") || holder.get("errorText").is_some();
+        let mut found = Output::of(typed.or(Some(output)), shape)?.failing(failed);
+        // The fourth version has calls beside the parts as well.
+        let beside = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
+        let is_same = |other: &Json<'a>| {
+            let same = other.get_text("toolCallId").zip(answer.id).is_some_and(|(id, own)| id.decode() == own.decode());
+            same && other.span() != holder.span()
+        };
+        found.same = beside.filter(is_same).filter_map(|other| other.get("result")).collect();
+        Some(found)
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System]
     }
@@ -324,8 +347,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
 
 /// The output of a tool: the value of a typed output, or any other value, which is read as it is spelled.
 fn tool_output(output: Json<'_>) -> Content<'_> {
-    const TYPES: [&str; 5] = ["text", "json", "error-text", "error-json", "content"];
-    let typed = output.get("value").filter(|_| TYPES.iter().any(|kind| is_type(output, kind)));
+    let typed = output.get("value").filter(|_| OUTPUTS.iter().any(|kind| is_type(output, kind)));
     let value = typed.unwrap_or(output);
     match value.text() {
         Some(text) => Content::Text(text),

@@ -15,8 +15,9 @@ use crate::transcript::formats::shared::fields::{present, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
-use crate::transcript::message::{Call, Message};
+use crate::transcript::message::{Answer, Call, Message};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
@@ -85,6 +86,12 @@ impl MessageReader for Anthropic {
 }
 
 impl MessageWriter for Anthropic {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        // What other tools of the server give has a form of its own.
+        answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
+        Output::in_content(answer.json, "text")
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, _at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         vec![json!({"role": summary.role.name(), "content": summary.text})]
     }

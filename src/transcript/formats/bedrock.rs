@@ -16,6 +16,7 @@ use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -77,6 +78,14 @@ impl MessageReader for Bedrock {
 }
 
 impl MessageWriter for Bedrock {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        Output::in_content(answer.json.get("toolResult")?, "")
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let content = json!([{"text": summary.text}]);
         vec![match begins_with("content", at.neighbour()) {

@@ -19,8 +19,9 @@ use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::formats::shared::links::{Keys, Links, uuid};
 use crate::transcript::formats::shared::tool_use;
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Call, Content, Message, Part};
+use crate::transcript::message::{Answer, Call, Content, Message, Part};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -148,6 +149,13 @@ impl MessageReader for ClaudeCode {
 }
 
 impl MessageWriter for ClaudeCode {
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
+        // What the agent shows of it, which the model is not sent.
+        let copy = message.json.get("toolUseResult").filter(|_| message.answers.len() == 1);
+        Output::in_content(answer.json, "text").map(|output| output.copied(copy))
+    }
+
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
         // Claude Code does not load what stands before a boundary.
         let is_linked = transcript.messages.iter().any(|message| message.json.get("parentUuid").is_some());

@@ -15,8 +15,9 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{copied, present};
 use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::json::{Items, Json, Kind, Object};
-use crate::transcript::message::{Call, Content, Message, Part, PartKind, Role};
+use crate::transcript::message::{Answer, Call, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
@@ -93,6 +94,14 @@ impl MessageReader for Codex {
 }
 
 impl MessageWriter for Codex {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        items::output(payload(answer.json))
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(items::text_block(text))
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let item = items::summary(summary);
         // The time and the number of the last removed message are free.

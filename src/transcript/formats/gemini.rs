@@ -11,10 +11,11 @@ use crate::transcript::format::{
     SummaryRole,
 };
 use crate::transcript::formats::shared::fields::{begins_with, id, present, role_in};
-use crate::transcript::formats::shared::parts::{held, is_part, part};
+use crate::transcript::formats::shared::parts::{held, is_part, output, part};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
@@ -72,6 +73,14 @@ impl MessageReader for Gemini {
 }
 
 impl MessageWriter for Gemini {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        output(answer.json)
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
         let parts = json!([{"text": summary.text}]);

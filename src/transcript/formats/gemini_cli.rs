@@ -20,6 +20,7 @@ use crate::transcript::formats::shared::parts;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -159,6 +160,22 @@ impl MessageReader for GeminiCli {
 }
 
 impl MessageWriter for GeminiCli {
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let result = answer.json;
+        let is_its = |call: &&Call<'a>| call.json.get("result").is_some_and(|own| own.span() == result.span());
+        let call = message.calls.iter().find(is_its)?.json;
+        let output = match result.items().find_map(parts::output) {
+            Some(output) => output,
+            None => Output::of(Some(result), Shape::Blocks(""))?,
+        };
+        let failed = call.get_text("status").is_some_and(|status| status.is("error"));
+        Some(output.failing(failed).copied(call.get("resultDisplay")))
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(json!({"text": text}))
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let neighbour = at.neighbour();
         let id = uuid(&[summary.text, neighbour.map_or("", |neighbour| neighbour.raw())]);

@@ -12,6 +12,7 @@ use crate::transcript::formats::shared::blocks::{self, block_types, common_block
 use crate::transcript::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -92,6 +93,11 @@ impl MessageReader for Inspect {
 }
 
 impl MessageWriter for Inspect {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+        let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
+        Output::in_content(message.json, "text").map(|output| output.failing(failed))
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let neighbour = at.neighbour();
         let mut message = json!({});

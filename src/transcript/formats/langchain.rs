@@ -14,6 +14,7 @@ use crate::transcript::formats::shared::blocks::{block_types, common_block, cont
 use crate::transcript::formats::shared::fields::{id, name, present, provider, with_first};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
+use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -93,6 +94,15 @@ impl MessageReader for LangChain {
 }
 
 impl MessageWriter for LangChain {
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        if answer.json.span() != message.json.span() {
+            return Output::in_content(answer.json, "text");
+        }
+        let (_, fields) = fields(&Object::of(message.json))?;
+        // What the tool kept for the program beside the model.
+        Output::in_content(fields.json, "text").map(|output| output.copied(fields.get("artifact")))
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System, SummaryRole::Assistant]
     }

@@ -90,6 +90,11 @@ impl MessageReader for Ollama {
 }
 
 impl MessageWriter for Ollama {
+    fn text_block(&self, _part: Json<'_>, _text: &str) -> Option<Value> {
+        // Pictures stand beside the text, in a list of nothing else.
+        None
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         chat::SUMMARY_ROLES
     }

@@ -16,8 +16,9 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{has_any, present, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Call, Content, Message, Role};
+use crate::transcript::message::{Answer, Call, Content, Message, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
@@ -95,6 +96,14 @@ impl MessageReader for OpenAiResponses {
 }
 
 impl MessageWriter for OpenAiResponses {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        items::output(answer.json)
+    }
+
+    fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {
+        Some(items::text_block(text))
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User, SummaryRole::System]
     }

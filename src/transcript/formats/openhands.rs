@@ -17,6 +17,7 @@ use crate::transcript::formats::shared::groups::of_one_answer;
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
@@ -125,6 +126,15 @@ impl MessageReader for OpenHands {
 }
 
 impl MessageWriter for OpenHands {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let event = action(answer.json)?;
+        let kind = event.get_text("observation").is_some_and(|kind| kind.is("error"));
+        let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
+        let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
+        let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
+        Output::in_content(event, "text").map(|output| output.failing(kind || failed))
+    }
+
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {
         // Events are numbered in order, and only there a number is free.
         SummaryPosition::InPlace

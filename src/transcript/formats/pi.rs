@@ -19,6 +19,7 @@ use crate::transcript::formats::shared::links::{Keys, Links, uuid};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::Output;
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -118,6 +119,11 @@ impl MessageReader for Pi {
 }
 
 impl MessageWriter for Pi {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+        let inner = message.json.get("message")?;
+        Output::in_content(inner, "text").map(|output| output.copied(inner.get("details")))
+    }
+
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
         let is_linked = transcript.messages.iter().any(|message| message.json.get("parentId").is_some());
         if is_linked { SummaryPosition::InPlace } else { SummaryPosition::AfterPinned }

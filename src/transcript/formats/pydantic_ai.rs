@@ -14,6 +14,7 @@ use crate::transcript::format::{
 use crate::transcript::formats::shared::fields::{id, present};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -73,6 +74,18 @@ impl MessageReader for PydanticAi {
 }
 
 impl MessageWriter for PydanticAi {
+    fn output<'a>(&self, _message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let part = answer.json;
+        let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
+        let output = Output::of(part.get("content"), Shape::Any)?;
+        Some(output.failing(outcome || is(part, "retry-prompt")))
+    }
+
+    fn text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
+        // A file that the model made is a part, and no part of what somebody gives.
+        part.get("part_kind").is_none().then(|| Value::from(text))
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let messages = &at.transcript.messages;
         // A message before the cut is older than those that stay.

@@ -13,6 +13,7 @@ use crate::transcript::formats::shared::fields::{begins_with, name_inside, role_
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Rest, Role};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
 /// The format's row.
@@ -97,6 +98,10 @@ impl MessageReader for ShareGpt {
 }
 
 impl MessageWriter for ShareGpt {
+    fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
+        Output::of(message.json.get("value"), Shape::Blocks("text"))
+    }
+
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let turns = &at.transcript.messages;
         let (role, usual) =

@@ -14,6 +14,7 @@ use crate::transcript::formats::shared::chat;
 use crate::transcript::formats::shared::fields::{id, list, present};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
+use crate::transcript::outputs::Output;
 
 /// The format's row.
 #[derive(Debug)]
@@ -70,6 +71,12 @@ impl MessageReader for TauBench {
 }
 
 impl MessageWriter for TauBench {
+    fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
+        let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
+        let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
+        Output::in_content(holder, "text").map(|output| output.failing(failed))
+    }
+
     fn summary_roles(&self) -> &'static [SummaryRole] {
         chat::SUMMARY_ROLES
     }

@@ -10,6 +10,7 @@ use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{id, present, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
+use crate::transcript::outputs::{Output, Shape};
 use crate::transcript::text::Text;
 
 /// The roles of messages.
@@ -53,6 +54,16 @@ pub(crate) enum Item {
     Reference,
     Tools,
     Compaction,
+}
+
+/// Where the result is that an item holds.
+pub(crate) fn output<'a>(item: Json<'a>) -> Option<Output<'a>> {
+    Output::of(item.get("output"), Shape::Blocks("input_text"))
+}
+
+/// A block of text.
+pub(crate) fn text_block(text: &str) -> Value {
+    json!({"type": "input_text", "text": text})
 }
 
 /// A result for a call whose results are a text; results of other tools have forms of their own.

@@ -4,6 +4,7 @@ use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::output_text;
 use crate::transcript::json::{Json, Kind};
 use crate::transcript::message::{Content, Part, PartKind};
+use crate::transcript::outputs::{Output, Shape};
 
 /// What a part can hold, as REST spells it.
 const KEYS: [&str; 9] = [
@@ -32,6 +33,15 @@ pub(crate) fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
             key.chars().flat_map(|c| [c.is_ascii_uppercase().then_some('_'), Some(c.to_ascii_lowercase())]);
         value(&with_underscores.flatten().collect::<String>())
     })
+}
+
+/// The response that a part holds, and the media beside it.
+pub(crate) fn output<'a>(part: Json<'a>) -> Option<Output<'a>> {
+    let answer = held(part, "functionResponse")?;
+    let response = held(answer, "response")?;
+    let failed = response.get("error").is_some_and(|error| !error.is_falsy());
+    let output = Output::of(Some(response), Shape::Object)?.failing(failed);
+    Some(output.copied(held(answer, "parts")))
 }
 
 /// Reads a part.

@@ -1,0 +1,26 @@
+//! What is pruned, kept elsewhere: for reading, and the bytes of media in files of their own.
+
+use std::path::PathBuf;
+
+use crate::summary::buffer::Buffer;
+
+use crate::compact::archive::{self, Archived, Files, MEDIA, Section};
+use crate::compact::fit::FittedPlan;
+use crate::compact::policy::{CompactionPolicy, is_lines};
+
+/// What is kept of a conversation that was only pruned: the messages as they were, where the archive is for reading. A
+/// record holds them in its way back.
+pub(super) fn archived(policy: &CompactionPolicy, source: &str, fitted: &FittedPlan<'_>) -> Archived {
+    let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
+    let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.transcript.messages[index]);
+    let section = for_reading.map(|_| Section::Text(format!("From {source}:\n\n{}", Buffer::Own.write(touched))));
+    Archived { sections: section.into_iter().collect(), files: files(policy, fitted) }
+}
+
+/// The bytes of media that were pruned, and where they go.
+pub(super) fn files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
+    let Some(place) = archive::place(policy, fitted.transcript) else { return Files::new() };
+    let folder: PathBuf = place.folder(MEDIA);
+    let files = fitted.pruned.files.iter();
+    files.map(|file| (folder.join(&file.name), file.bytes.clone())).collect()
+}

@@ -1,0 +1,176 @@
+//! Long results keep their beginning and their end.
+
+use serde_json::Value;
+
+use crate::tokens::Counter;
+use crate::transcript::edit::{Edit, apply};
+use crate::transcript::json::Json;
+use crate::transcript::source::Source;
+
+use crate::prune::note::{counted, is_pruned, note};
+use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::scene::{Scene, ToolResult};
+
+pub(super) const KIND: Kind = Kind {
+    name: "cap",
+    takes: "N",
+    about: "results longer than N tokens (2000) keep their beginning and their end",
+    default: Amount::Length(2_000),
+    find,
+};
+
+/// What a note says of the lines that it stands for, behind their number.
+const LEFT_OUT: &str = " left out";
+/// Rounds in which a text is cut: each takes a tenth more.
+const ROUNDS: usize = 40;
+
+fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
+    let Amount::Length(limit) = amount else { return Vec::new() };
+    let long = scene.results().iter().filter(|result| scene.may_touch(result));
+    long.filter_map(|result| capped(scene, result, limit)).collect()
+}
+
+fn capped(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<Change> {
+    let counter = scene.counter();
+    let text = result.text();
+    let tokens = scene.tokens(result, &text);
+    if tokens <= limit || is_pruned(&text) {
+        return None;
+    }
+    let in_place = || shortened(&result.output.strings(), &result.output.strings_again(), counter, limit);
+    let as_a_whole = || {
+        let shorter = cut(&text, limit, counter);
+        (counter.count_text(&shorter) < tokens).then(|| result.output.saying(&shorter))
+    };
+    let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;
+    edits.extend(scene.without_copies(result));
+    Some(Change { message: result.message, edits, ..Change::default() })
+}
+
+/// Shortens the longest of some strings where they stand until all have no more tokens than a limit; nothing where there
+/// are so many that it takes another way.
+fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, limit: u64) -> Option<Vec<Edit>> {
+    let texts: Vec<_> = strings.iter().filter_map(|string| Some(string.text()?.decode())).collect();
+    let sizes: Vec<u64> = texts.iter().map(|text| counter.count_text(text)).collect();
+    let level = level(&sizes, limit)?;
+    let mut edits = Vec::new();
+    let mut left = 0;
+    for (at, (text, size)) in texts.iter().zip(&sizes).enumerate() {
+        if *size <= level {
+            left += size;
+            continue;
+        }
+        let shorter = inside(text, level, counter);
+        left += counter.count_text(&shorter);
+        let written = Value::from(shorter).to_string();
+        let same = again.iter().filter_map(|strings| strings.get(at));
+        edits.extend(
+            [&strings[at]].into_iter().chain(same).map(|string| Edit { range: string.span(), text: written.clone() }),
+        );
+    }
+    (left <= limit).then_some(edits)
+}
+
+/// The most tokens that each text may have, so that all have no more than a limit together.
+fn level(sizes: &[u64], limit: u64) -> Option<u64> {
+    const LEAST: u64 = 24;
+    let mut sorted = sizes.to_vec();
+    sorted.sort_unstable();
+    let mut left = limit;
+    for (at, size) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - at) as u64;
+        if *size > share {
+            return (share >= LEAST || sizes.len() == 1).then_some(share);
+        }
+        left -= size;
+    }
+    None
+}
+
+/// A text cut, or JSON in a text with its strings cut, so that it stays JSON.
+fn inside(text: &str, limit: u64, counter: Counter) -> String {
+    as_json(text, limit, counter).unwrap_or_else(|| cut(text, limit, counter))
+}
+
+fn as_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let source = Source::of(text).ok()?;
+    let object = source.first()?;
+    // Of long values the longest are cut; what stands around them stays.
+    let strings: Vec<Json<'_>> =
+        object.entries().map(|(_, value)| value).filter(|value| value.text().is_some()).collect();
+    let sizes: Vec<u64> = strings.iter().map(|string| counter.count_text(string.raw())).collect();
+    let around = counter.count_text(text).saturating_sub(sizes.iter().sum());
+    let edits = shortened(&strings, &[], counter, limit.checked_sub(around + around / 4 + 4)?)?;
+    let shorter = apply(text, &edits);
+    (counter.count_text(&shorter) <= limit).then_some(shorter)
+}
+
+/// The beginning and the end of a text, cut at line ends where there are some nearby, with a note between them; together
+/// no more tokens than a limit, where that leaves room for anything.
+pub(super) fn cut(text: &str, limit: u64, counter: Counter) -> String {
+    let whole = counter.count_text(text).max(1);
+    let mut bytes = (text.len() as f64 * limit as f64 / whole as f64) as usize;
+    for _ in 0..ROUNDS {
+        let shorter = cut_to(text, bytes);
+        if counter.count_text(&shorter) <= limit {
+            return shorter;
+        }
+        bytes = bytes * 9 / 10;
+        if bytes < 16 {
+            break;
+        }
+    }
+    cut_to(text, 0)
+}
+
+/// The same with so many bytes of the text.
+fn cut_to(text: &str, bytes: usize) -> String {
+    let head = &text[..head_end(text, bytes / 2)];
+    let rest = &text[head.len()..];
+    let tail = &rest[tail_start(rest, bytes - bytes / 2)..];
+    let middle = &rest[..rest.len() - tail.len()];
+    let note = note(&format!("{}{LEFT_OUT}", amount(middle)));
+    let newline = |is_needed: bool| if is_needed { "\n" } else { "" };
+    let before = newline(!head.is_empty() && !head.ends_with('\n'));
+    let behind = newline(!tail.is_empty() && !tail.starts_with('\n'));
+    format!("{head}{before}{note}{behind}{tail}")
+}
+
+/// How much is left out: lines, with those that were left out of it before, or characters of one line.
+fn amount(middle: &str) -> String {
+    let lines = middle.trim_matches('\n').lines();
+    let before = |line: &str| {
+        let inside =
+            is_pruned(line).then(|| line.strip_suffix(']')?.strip_suffix(LEFT_OUT)?.strip_suffix(" lines"))??;
+        inside.rsplit(' ').next()?.parse::<usize>().ok()
+    };
+    let count: usize = lines.map(|line| before(line).unwrap_or(1)).sum();
+    if count > 1 { counted(count, "line") } else { counted(middle.chars().count(), "character") }
+}
+
+/// Where the beginning of a text ends that has at most so many bytes.
+fn head_end(text: &str, bytes: usize) -> usize {
+    let at = floor(text, bytes.min(text.len()));
+    let line = text[..at].rfind('\n').map(|line| line + 1);
+    line.filter(|line| *line >= at / 2).unwrap_or(at)
+}
+
+/// Where the end of a text begins that has at most so many bytes.
+fn tail_start(text: &str, bytes: usize) -> usize {
+    let mut at = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    let line = text[at..].find('\n').map(|line| at + line + 1);
+    line.filter(|line| text.len() - line >= (text.len() - at) / 2).unwrap_or(at)
+}
+
+fn floor(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

@@ -1,0 +1,317 @@
+//! What can go before anything is summarized: results of tools that nobody needs any more, files that were read again,
+//! thinking, pictures, long arguments. A rule is a file and a row of [`KINDS`].
+//!
+//! A rule looks at a conversation and gives the edits that it would make, in messages that may be touched; whether they
+//! are made is decided here. A message that was pruned says so, and is not pruned again.
+
+mod arguments;
+mod cap;
+mod media;
+mod note;
+mod reads;
+mod results;
+mod rule;
+mod scene;
+mod thinking;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::rewrite::media::Moved;
+use crate::rewrite::thinking::Removal;
+use crate::transcript::Transcript;
+use crate::transcript::edit::{Edit, edited, sort};
+use crate::transcript::formats::read_entry;
+
+pub use note::is_pruned;
+pub use rule::{Change, Kind, Rule};
+pub use scene::Scene;
+
+use rule::Amount;
+
+/// Every kind of rule, from the cheapest to the dearest: what is lost least goes first.
+pub static KINDS: [&Kind; 6] =
+    [&thinking::KIND, &media::KIND, &reads::KIND, &arguments::KIND, &results::KIND, &cap::KIND];
+
+/// What can be given to `--prune`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Choice {
+    /// Every rule, as it is by default.
+    All,
+    /// No rule.
+    None,
+    /// This rule.
+    One(Rule),
+}
+
+/// The rule that cuts results which are longer than so many tokens.
+pub fn capping(tokens: u64) -> Rule {
+    Rule { kind: &cap::KIND, amount: Amount::Length(tokens) }
+}
+
+/// The rule that cuts arguments which are longer than so many characters.
+pub fn cutting_arguments(characters: u64) -> Rule {
+    Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
+}
+
+impl FromStr for Choice {
+    type Err = Diagnostic;
+
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let (name, value) = text.split_once(':').map_or((text, None), |(name, value)| (name, Some(value)));
+        match (name, value) {
+            ("all", None) => return Ok(Choice::All),
+            ("none", None) => return Ok(Choice::None),
+            _ => {}
+        }
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == name) else {
+            let names = KINDS.iter().map(|kind| kind.name).chain(["all", "none"]);
+            let what = format!("`{name}` is no rule: {}", names.clone().collect::<Vec<_>>().join(", "));
+            return Err(Diagnostic::new(what).at(0..name.len()).meant(nearest(name, names)));
+        };
+        let amount = match value {
+            None => kind.default,
+            Some(value) => kind.amount(value).map_err(|diagnostic| {
+                diagnostic.in_part(name.len() + 1, value.len()).meant_whole(Rule::of(kind).to_string())
+            })?,
+        };
+        Ok(Choice::One(Rule { kind, amount }))
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::All => out.write_str("all"),
+            Choice::None => out.write_str("none"),
+            Choice::One(rule) => rule.fmt(out),
+        }
+    }
+}
+
+/// The rules that some choices come to, in the order of [`KINDS`]: each of a kind takes the place of one before it, and
+/// `none` of all.
+pub fn chosen(choices: &[Choice]) -> Vec<Rule> {
+    let mut of_kind: [Option<Rule>; KINDS.len()] = [None; KINDS.len()];
+    for choice in choices {
+        match choice {
+            Choice::All => {
+                KINDS.iter().zip(&mut of_kind).for_each(|(kind, rule)| *rule = rule.or(Some(Rule::of(kind))))
+            }
+            Choice::None => of_kind = [None; KINDS.len()],
+            Choice::One(rule) => {
+                let places = KINDS.iter().zip(&mut of_kind).filter(|(kind, _)| kind.name == rule.name());
+                places.for_each(|(_, place)| *place = Some(*rule));
+            }
+        }
+    }
+    of_kind.into_iter().flatten().collect()
+}
+
+/// Puts the changes of one message together.
+fn by_message(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
+    let mut of: BTreeMap<usize, Change> = BTreeMap::new();
+    for change in changes {
+        let whole = of.entry(change.message).or_insert_with(|| Change { message: change.message, ..Change::default() });
+        whole.edits.extend(change.edits);
+        whole.gone |= change.gone;
+        whole.files.extend(change.files);
+    }
+    of.into_values().collect()
+}
+
+/// What one rule did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Account {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// How many messages it shortened.
+    pub messages: usize,
+    /// How many tokens that saved.
+    pub tokens: u64,
+}
+
+/// What one rule did to one message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saving {
+    rule: &'static str,
+    message: usize,
+    tokens: u64,
+}
+
+/// A conversation that was pruned.
+#[derive(Debug, Default, Clone)]
+pub struct Pruned {
+    /// The edits within messages, in order.
+    pub edits: Vec<Edit>,
+    /// Messages of which nothing is left, in order.
+    pub emptied: Vec<usize>,
+    /// What each rule did to each message, in the order of [`KINDS`].
+    pub savings: Vec<Saving>,
+    /// What went that is to be kept elsewhere.
+    pub files: Vec<Moved>,
+    /// Tokens of the messages that were touched.
+    pub sizes: BTreeMap<usize, u64>,
+}
+
+impl Pruned {
+    /// How many tokens that saved.
+    pub fn saved(&self) -> u64 {
+        self.savings.iter().map(|saving| saving.tokens).sum()
+    }
+
+    /// What each rule did to messages from one on, where it did anything.
+    pub fn accounts(&self, from: usize) -> Vec<Account> {
+        let mut accounts: Vec<Account> = Vec::new();
+        for saving in self.savings.iter().filter(|saving| saving.message >= from) {
+            match accounts.last_mut().filter(|account| account.rule == saving.rule) {
+                Some(account) => {
+                    account.messages += 1;
+                    account.tokens += saving.tokens;
+                }
+                None => accounts.push(Account { rule: saving.rule, messages: 1, tokens: saving.tokens }),
+            }
+        }
+        accounts
+    }
+
+    /// The messages from one on that lost something which was said, in order.
+    pub fn lost(&self, from: usize) -> Vec<usize> {
+        const SAYS: [&str; 4] = [reads::KIND.name, arguments::KIND.name, results::KIND.name, cap::KIND.name];
+        let lost = self.savings.iter().filter(|saving| SAYS.contains(&saving.rule) && saving.message >= from);
+        let mut lost: Vec<usize> = lost.map(|saving| saving.message).collect();
+        lost.sort_unstable();
+        lost.dedup();
+        lost
+    }
+
+    /// Whether the thinking of a message was removed.
+    pub fn has_no_thinking(&self, message: usize) -> bool {
+        self.savings.iter().any(|saving| saving.rule == thinking::KIND.name && saving.message == message)
+    }
+
+    /// The same with what another pruning did to messages behind all of these.
+    #[must_use]
+    pub fn and(mut self, other: Pruned) -> Self {
+        self.edits.extend(other.edits);
+        self.emptied.extend(other.emptied);
+        self.savings.extend(other.savings);
+        self.files.extend(other.files);
+        self.sizes.extend(other.sizes);
+        self
+    }
+
+    /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
+    pub fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        let Pruned { edits, emptied, .. } = self;
+        Removal { edits, emptied, ..Removal::default() }.all_edits(transcript)
+    }
+
+    /// Whether nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty() && self.emptied.is_empty()
+    }
+}
+
+/// Makes the edits of some rules, the cheapest rule and the oldest message first; where there is a goal only until so
+/// many tokens are saved, and none that saves nothing.
+pub fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned {
+    let mut work = Work { scene, messages: BTreeMap::new(), savings: Vec::new(), saved: 0 };
+    for rule in rules {
+        if goal.is_some_and(|goal| work.saved >= goal) {
+            break;
+        }
+        for change in by_message((rule.kind.find)(scene, rule.amount)) {
+            if goal.is_some_and(|goal| work.saved >= goal) {
+                break;
+            }
+            work.make(rule.name(), change, goal.is_some());
+        }
+    }
+    work.done()
+}
+
+/// Pruning, while it goes on.
+struct Work<'w, 's, 'a> {
+    scene: &'w Scene<'s, 'a>,
+    messages: BTreeMap<usize, Touched>,
+    savings: Vec<Saving>,
+    saved: u64,
+}
+
+/// A message that was touched.
+#[derive(Debug, Default)]
+struct Touched {
+    edits: Vec<Edit>,
+    gone: bool,
+    tokens: u64,
+    files: Vec<Moved>,
+}
+
+impl Work<'_, '_, '_> {
+    /// Makes a change beside those of the rules before it.
+    fn make(&mut self, rule: &'static str, change: Change, only_gains: bool) {
+        let index = change.message;
+        let before = self.messages.get(&index);
+        if before.is_some_and(|touched| touched.gone) {
+            return;
+        }
+        let tokens_before = before.map_or_else(|| self.scene.tally.message(index), |touched| touched.tokens);
+        let edits = together(before.map_or(&[], |touched| &touched.edits), change.edits);
+        if !change.gone && before.map_or(edits.is_empty(), |touched| touched.edits == edits) {
+            return;
+        }
+        let tokens = if change.gone { 0 } else { self.tokens(index, &edits).unwrap_or(tokens_before) };
+        if only_gains && tokens >= tokens_before {
+            return;
+        }
+        let files = before.map(|touched| touched.files.clone()).unwrap_or_default();
+        let files = files.into_iter().chain(change.files).collect();
+        self.messages.insert(index, Touched { edits, gone: change.gone, tokens, files });
+        let saved = tokens_before.saturating_sub(tokens);
+        self.saved += saved;
+        self.savings.push(Saving { rule, message: index, tokens: saved });
+    }
+
+    fn tokens(&self, index: usize, edits: &[Edit]) -> Option<u64> {
+        let transcript = self.scene.transcript;
+        let counter = self.scene.tally.counter();
+        read_entry(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
+    }
+
+    fn done(self) -> Pruned {
+        let mut pruned = Pruned { savings: self.savings, ..Pruned::default() };
+        for (index, touched) in self.messages {
+            pruned.sizes.insert(index, touched.tokens);
+            pruned.files.extend(touched.files);
+            match touched.gone {
+                true => pruned.emptied.push(index),
+                false => pruned.edits.extend(touched.edits),
+            }
+        }
+        pruned
+    }
+}
+
+/// Edits of a message with others beside them: what takes the place of more wins, and what cannot be made beside it is
+/// left out. In order.
+fn together(before: &[Edit], more: Vec<Edit>) -> Vec<Edit> {
+    let mut edits = before.to_vec();
+    for edit in more {
+        let is_within =
+            |inner: &Edit, outer: &Edit| outer.range.start <= inner.range.start && inner.range.end <= outer.range.end;
+        let meets = |other: &Edit| edit.range.start < other.range.end && other.range.start < edit.range.end;
+        if edits.iter().any(|other| meets(other) && !is_within(other, &edit) || other.range == edit.range) {
+            continue;
+        }
+        edits.retain(|other| !meets(other));
+        edits.push(edit);
+    }
+    sort(&mut edits);
+    edits
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! What stands in the place of what was pruned: one line, which says so.
+
+use crate::prune::rule::Change;
+use crate::prune::scene::{Scene, ToolResult};
+
+/// What every note begins with.
+const OPENING: &str = "[tcompact: ";
+
+/// Whether a text is the note of an earlier pruning.
+pub fn is_pruned(text: &str) -> bool {
+    text.starts_with(OPENING)
+}
+
+/// A note that says this.
+pub(super) fn note(what: &str) -> String {
+    format!("{OPENING}{what}]")
+}
+
+/// A number as people read it.
+pub(super) fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// The change that puts a note in the place of a result that has so many tokens; nothing where that saves nothing.
+pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens: u64, note: &str) -> Option<Change> {
+    let mut edits = result.output.saying(note);
+    if edits.is_empty() || scene.counter().count_text(note) >= tokens {
+        return None;
+    }
+    edits.extend(scene.without_copies(result));
+    Some(Change { message: result.message, edits, ..Change::default() })
+}
+
+/// A number of tokens as people read it.
+pub(super) fn in_tokens(tokens: u64) -> String {
+    counted(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
+}

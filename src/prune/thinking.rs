@@ -1,0 +1,66 @@
+//! What a model thought, but in a loop of calls that is still open: providers want it there.
+
+use crate::rewrite::elements;
+use crate::rewrite::thinking::{self, message_at};
+use crate::transcript::edit::Edit;
+use crate::transcript::json::Json;
+use crate::transcript::{Content, Message, PartKind, Role};
+
+use crate::prune::rule::{Amount, Change, Kind};
+use crate::prune::scene::Scene;
+
+pub(super) const KIND: Kind = Kind {
+    name: "thinking",
+    takes: "",
+    about: "the model's reasoning, but that of a loop of calls which is still open",
+    default: Amount::None,
+    find,
+};
+
+fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
+    let transcript = scene.transcript;
+    let open = open_loop(scene);
+    let indices: Vec<usize> = (0..open).filter(|&index| scene.touchable[index]).collect();
+    let removal = thinking::all(transcript, indices.iter().copied());
+    let edits = removal.edits.into_iter().map(|edit| Change {
+        message: message_at(transcript, &edit),
+        edits: vec![edit],
+        ..Change::default()
+    });
+    let gone = removal.emptied.into_iter().map(|message| Change { message, gone: true, ..Change::default() });
+    let thoughts = indices.into_iter().filter_map(|message| {
+        let edits = without_thoughts(transcript.source, &transcript.messages[message]);
+        (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
+    });
+    edits.chain(gone).chain(thoughts).collect()
+}
+
+/// The message with which a loop of calls begins that is not at its end; the number of messages where there is none.
+fn open_loop(scene: &Scene<'_, '_>) -> usize {
+    let messages = &scene.transcript.messages;
+    let is_open = messages.last().is_some_and(|last| !last.answers.is_empty() || !last.calls.is_empty());
+    if !is_open {
+        return messages.len();
+    }
+    let is_turn = |message: &Message<'_>| message.is_user_turn() && !message.is_summary(scene.summary_prefix);
+    messages.iter().rposition(is_turn).unwrap_or(0)
+}
+
+/// The edits that take away what Gemini's models say of their thoughts, where that is signed for nothing and not all that
+/// they say.
+fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
+    let Content::Parts(parts) = &message.content else { return Vec::new() };
+    let is_true = |json: Json<'_>| json.get("thought").is_some_and(|thought| thought.raw() == "true");
+    let is_signed = |json: Json<'_>| {
+        ["thoughtSignature", "thought_signature"].iter().any(|key| json.get(key).is_some_and(|value| !value.is_falsy()))
+    };
+    let spans: Vec<_> = parts
+        .iter()
+        .filter(|part| matches!(part.kind, PartKind::Reasoning(_)) && is_true(part.json) && !is_signed(part.json))
+        .map(|part| part.json.span())
+        .collect();
+    if message.role != Role::Assistant || spans.is_empty() || spans.len() == parts.len() {
+        return Vec::new();
+    }
+    elements::without(source, &spans)
+}

@@ -1,0 +1,258 @@
+//! Where in a message the results of tools stand, and how a shorter text is written there so that its provider takes it.
+
+use serde_json::Value;
+
+use crate::transcript::edit::Edit;
+use crate::transcript::json::{Json, Kind, Token};
+
+/// What a tool gave, at its place in a message.
+#[derive(Debug, Clone)]
+pub struct Output<'a> {
+    /// The value that holds it.
+    pub value: Json<'a>,
+    /// What the provider takes there.
+    pub shape: Shape,
+    /// Whether the format marks the result as that of a tool that failed.
+    pub failed: bool,
+    /// Other values that hold the same, and are to say the same.
+    pub same: Vec<Json<'a>>,
+    /// What repeats it for other readers than the model, and goes once it is shortened.
+    pub copies: Vec<Json<'a>>,
+}
+
+/// What a provider takes as a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A string, or a list of blocks; those of text are of this type, or have none where it is empty.
+    Blocks(&'static str),
+    /// An object.
+    Object,
+    /// Any value.
+    Any,
+}
+
+/// Members under which a block has its text.
+const TEXTS: [&str; 4] = ["text", "value", "stdout", "stderr"];
+/// Members under which an object has all that it says.
+const INNER: [&str; 3] = ["content", "output", "text"];
+
+impl<'a> Output<'a> {
+    /// The result that a value holds; nothing where there is no value.
+    pub(crate) fn of(value: Option<Json<'a>>, shape: Shape) -> Option<Self> {
+        let value = value.filter(|value| !value.is_falsy())?;
+        Some(Output { value, shape, failed: false, same: Vec::new(), copies: Vec::new() })
+    }
+
+    /// The same, where the tool is known to have failed.
+    pub(crate) fn failing(self, failed: bool) -> Self {
+        Output { failed: self.failed || failed, ..self }
+    }
+
+    /// The same with what repeats it beside it.
+    pub(crate) fn copied(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
+        Output { copies: copies.into_iter().filter(|copy| !copy.is_falsy()).collect(), ..self }
+    }
+
+    /// The result in the member `content` of an object, and whether that has one of the usual marks of an error.
+    pub(crate) fn in_content(holder: Json<'a>, block: &'static str) -> Option<Self> {
+        let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
+        let status = holder.get_text("status").is_some_and(|status| status.is("error"));
+        let failed = is_true("is_error") || is_true("isError") || status;
+        Output::of(holder.get("content"), Shape::Blocks(block)).map(|output| output.failing(failed))
+    }
+
+    /// The edits that put a text in its place; none where nothing can be put there.
+    pub fn saying(&self, text: &str) -> Vec<Edit> {
+        let written = |value: &Json<'_>| Some(Edit { range: value.span(), text: saying(*value, self.shape, text)? });
+        let all: Option<Vec<Edit>> = [self.value].iter().chain(&self.same).map(written).collect();
+        all.unwrap_or_default()
+    }
+
+    /// The strings of it that can be shortened where they stand, in order.
+    pub fn strings(&self) -> Vec<Json<'a>> {
+        strings(self.value, self.shape)
+    }
+
+    /// The same in the values that hold the same.
+    pub fn strings_again(&self) -> Vec<Vec<Json<'a>>> {
+        self.same.iter().map(|value| strings(*value, self.shape)).collect()
+    }
+}
+
+fn strings(value: Json<'_>, shape: Shape) -> Vec<Json<'_>> {
+    match (shape, value.kind()) {
+        (_, Kind::String) => vec![value],
+        (Shape::Blocks(_), Kind::Array) => value.items().flat_map(of_block).collect(),
+        (Shape::Blocks(_), _) => inner(value).map(|inner| strings(inner, shape)).unwrap_or_default(),
+        _ => all_strings(value),
+    }
+}
+
+fn of_block(block: Json<'_>) -> Vec<Json<'_>> {
+    if block.kind() == Kind::String {
+        return vec![block];
+    }
+    let texts = TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == Kind::String);
+    let json = block.get("json").into_iter().flat_map(all_strings);
+    texts.chain(json).collect()
+}
+
+fn all_strings(value: Json<'_>) -> Vec<Json<'_>> {
+    named_strings(value).into_iter().map(|(_, string)| string).collect()
+}
+
+/// Every string in a value that is no key, in order, with the key of the innermost member that it is in; in one pass
+/// however deep it is.
+pub(crate) fn named_strings(value: Json<'_>) -> Vec<(Option<Json<'_>>, Json<'_>)> {
+    /// An object or array that is open: the key of the member, and whether one comes next.
+    struct Open<'a> {
+        kind: Kind,
+        key: Option<Json<'a>>,
+        key_is_next: bool,
+    }
+    let mut found = Vec::new();
+    let mut open: Vec<Open<'_>> = Vec::new();
+    for token in value.tokens() {
+        match token {
+            Token::Open(kind) => {
+                let key = open.last().and_then(|around| around.key);
+                open.push(Open { kind, key, key_is_next: kind == Kind::Object });
+                continue;
+            }
+            Token::Close => _ = open.pop(),
+            Token::Scalar(scalar) => match open.last_mut() {
+                Some(around) if around.key_is_next => {
+                    (around.key, around.key_is_next) = (Some(scalar), false);
+                    continue;
+                }
+                around if scalar.kind() == Kind::String => found.push((around.and_then(|around| around.key), scalar)),
+                _ => {}
+            },
+        }
+        // A value has ended.
+        if let Some(around) = open.last_mut() {
+            around.key_is_next = around.kind == Kind::Object;
+        }
+    }
+    found
+}
+
+/// What of an object says all of it.
+fn inner(value: Json<'_>) -> Option<Json<'_>> {
+    INNER.iter().find_map(|key| value.get(key).filter(|inner| matches!(inner.kind(), Kind::String | Kind::Array)))
+}
+
+/// A text as the value that stands in the place of another.
+fn saying(value: Json<'_>, shape: Shape, text: &str) -> Option<String> {
+    let string = || Value::from(text).to_string();
+    match (shape, value.kind()) {
+        (_, Kind::String) | (Shape::Any, _) => Some(string()),
+        (Shape::Object, Kind::Object) => {
+            let mut members = value.entries();
+            let key = match (members.next(), members.next()) {
+                (Some((key, only)), None) if only.kind() == Kind::String => key.decode().into_owned(),
+                _ if value.get("error").is_some() => "error".to_owned(),
+                _ => "output".to_owned(),
+            };
+            Some(format!("{{{}: {}}}", Value::from(key), string()))
+        }
+        (Shape::Blocks(kind), Kind::Array) => {
+            let is_text = |block: &Json<'_>| {
+                TEXTS.iter().find_map(|key| block.get(key)).is_some_and(|text| text.kind() == Kind::String)
+            };
+            let like = value.items().find(is_text);
+            let has_strings = value.items().next().is_some_and(|first| first.kind() == Kind::String);
+            Some(match like {
+                Some(block) => format!("[{}]", with_text(block, &string())),
+                None if has_strings => format!("[{}]", string()),
+                None if kind.is_empty() => format!("[{{\"text\": {}}}]", string()),
+                None => format!("[{{\"type\": \"{kind}\", \"text\": {}}}]", string()),
+            })
+        }
+        (Shape::Blocks(_), Kind::Object) => {
+            let inner = inner(value)?;
+            let new = saying(inner, shape, text)?;
+            let (start, span) = (value.span().start, inner.span());
+            let raw = value.raw();
+            Some([&raw[..span.start - start], &new, &raw[span.end - start..]].concat())
+        }
+        _ => None,
+    }
+}
+
+/// A block as it is spelled, with another text; what else it says is empty.
+fn with_text(block: Json<'_>, text: &str) -> String {
+    let mut said = false;
+    let mut out = String::new();
+    let mut done = block.span().start;
+    let mut texts: Vec<Json<'_>> =
+        TEXTS.iter().filter_map(|key| block.get(key)).filter(|value| value.kind() == Kind::String).collect();
+    texts.sort_by_key(|text| text.span().start);
+    for old in texts {
+        out.push_str(&block.raw()[done - block.span().start..old.span().start - block.span().start]);
+        out.push_str(if said { "\"\"" } else { text });
+        (said, done) = (true, old.span().end);
+    }
+    out.push_str(&block.raw()[done - block.span().start..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::edit::apply;
+    use crate::transcript::source::Source;
+
+    fn said(value: &str, shape: Shape) -> Option<String> {
+        let source = Source::of(value).expect("JSON");
+        let output = Output::of(source.first(), shape)?;
+        let edits = output.saying("n\"");
+        (!edits.is_empty()).then(|| apply(value, &edits))
+    }
+
+    #[test]
+    fn a_text_is_written_as_its_provider_takes_it() {
+        let blocks = Shape::Blocks("text");
+        for (value, shape, expected) in [
+            (r#""r""#, blocks, r#""n\"""#),
+            (
+                r#"[{"type": "text", "cache_control": {}, "text": "a"}, {"type": "image"}]"#,
+                blocks,
+                r#"[{"type": "text", "cache_control": {}, "text": "n\""}]"#,
+            ),
+            (r#"[{"type":"image"}]"#, blocks, r#"[{"type": "text", "text": "n\""}]"#),
+            (r#"["a", "b"]"#, blocks, r#"["n\""]"#),
+            (r#"[{"json": {"a": 1}}]"#, Shape::Blocks(""), r#"[{"text": "n\""}]"#),
+            (
+                r#"[{"stdout": "a", "stderr": "b", "outcome": 1}, {"stdout": ""}]"#,
+                blocks,
+                r#"[{"stdout": "n\"", "stderr": "", "outcome": 1}]"#,
+            ),
+            (r#"{"content": "a", "success": true}"#, blocks, r#"{"content": "n\"", "success": true}"#),
+            (r#"{"result": "a"}"#, Shape::Object, r#"{"result": "n\""}"#),
+            (r#"{"output": "a", "error": "b"}"#, Shape::Object, r#"{"error": "n\""}"#),
+            (r#"{"rows": [1]}"#, Shape::Object, r#"{"output": "n\""}"#),
+            (r#"[1, 2]"#, Shape::Any, r#""n\"""#),
+        ] {
+            assert_eq!(said(value, shape).as_deref(), Some(expected), "{value}");
+        }
+        assert_eq!(said("{\"type\": \"computer_screenshot\"}", blocks), None);
+        assert_eq!(said("null", blocks), None);
+    }
+
+    #[test]
+    fn strings_stand_in_order_however_deep() {
+        let strings = |value: &str, shape| {
+            let source = Source::of(value).expect("JSON");
+            let output = Output::of(source.first(), shape).expect("a result");
+            output.strings().iter().map(|string| string.raw().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(strings(r#"{"a": ["x", {"b": "y"}], "c": "z"}"#, Shape::Object), [r#""x""#, r#""y""#, r#""z""#]);
+        assert_eq!(
+            strings(r#"[{"type": "text", "text": "x"}, {"json": ["y"]}, "z"]"#, Shape::Blocks("")),
+            [r#""x""#, r#""y""#, r#""z""#]
+        );
+        let deep = format!("{}\"x\"{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert_eq!(strings(&deep, Shape::Any), [r#""x""#]);
+    }
+}
