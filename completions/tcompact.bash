@@ -23,7 +23,7 @@ _tcompact() {
 
     case "${cmd}" in
         tcompact)
-            opts="-m -o -O -i -n -j -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --truncate-args --thinking --model --base-url --api-key-env --request-json --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output --output-dir --in-place --emit --archive --restore --report --html --dry-run --explain --diff --json --check --repair --jobs --resume --exit-status --quiet --verbose --color --progress --list --generate --help --version"
+            opts="-m -o -O -i -n -j -e -q -v -h -V --from --lines --trigger --keep --pin --pairs --for --context-window --counter --overhead-tokens --preset --config --prune --prune-except --fit --clear-tool-results --truncate-args --thinking --model --base-url --api-key-env --request-json --summarizer-cmd --prompt-file --trim-tokens --summary-tokens --summary-role --summary-prefix --ledger --redact --timeout --retries --rate --cache --on-error --accept --output --output-dir --in-place --emit --archive --restore --report --html --dry-run --explain --diff --json --check --repair --jobs --resume --exit-status --quiet --verbose --color --progress --list --generate --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -86,6 +86,22 @@ _tcompact() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --prune)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --prune-except)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --clear-tool-results)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --truncate-args)
@@ -319,7 +335,7 @@ _tcompact() {
                     return 0
                     ;;
                 --list)
-                    COMPREPLY=($(compgen -W "formats presets providers models counters secrets" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "formats presets providers models counters prune secrets" -- "${cur}"))
                     return 0
                     ;;
                 --generate)

@@ -11,11 +11,15 @@ complete -c tcompact -l counter -d 'How tokens are counted: `approx`, `approx:CH
 complete -c tcompact -l overhead-tokens -d 'Tokens that are sent with every request and are not in the transcript (tools, system prompt)' -r
 complete -c tcompact -l preset -d 'The rules of a known system (`--list presets`); other flags override it' -r
 complete -c tcompact -l config -d 'Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there]' -r -F
-complete -c tcompact -l truncate-args -d 'Cut string arguments of tool calls before the kept part that are longer than N characters, and would be shorter for it' -r
+complete -c tcompact -l prune -d 'What goes before anything is summarized, of all that stands before the kept part: `results[:SIZE]`, `reads`, `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`--list prune`). Repeatable [default: none; all with --fit]' -r
+complete -c tcompact -l prune-except -d 'Tools whose calls and results --prune does not change' -r
+complete -c tcompact -l fit -d 'The size that the result has at most (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first, and summarized where that is not enough. Without --keep, the end that stays takes at most half of it [default: fraction:0.5, and --trigger fraction:0.85, where the window is known and none of --keep, --fit and --trigger is given]' -r
+complete -c tcompact -l clear-tool-results -d 'Short for --prune results:SIZE' -r
+complete -c tcompact -l truncate-args -d 'Short for --prune arguments:N' -r
 complete -c tcompact -l thinking -d 'What becomes of Claude\'s signed thinking in the messages that stay, once the history before it has changed: the newest models refuse it then. `auto` removes all of it where --for or the transcript names such a model' -r -f -a "auto\t'It is removed where its model is one that binds it to the messages before it'
 keep\t'It stays'
 drop\t'It is removed'"
-complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network, or PROVIDER:MODEL with a provider of `--list providers` [default: extractive]' -r
+complete -c tcompact -s m -l model -d 'Who writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a provider of `--list providers`; or `none` for nobody, so that --prune alone makes the transcript smaller [default: extractive]' -r
 complete -c tcompact -l base-url -d 'Where the provider\'s API is, up to and with its version [default: the provider\'s own]' -r -f
 complete -c tcompact -l api-key-env -d 'The environment variable that holds the key [default: the provider\'s own]' -r
 complete -c tcompact -l request-json -d 'Change the body of each request as this JSON merge patch says (RFC 7396; `null` removes a member): parameters that tcompact does not know. What tcompact writes there itself (prompt, model) and keys are refused' -r
@@ -61,6 +65,7 @@ presets\t'The known systems of `--preset`'
 providers\t'The providers of `--model`'
 models\t'The models of `--for`: context windows and prices'
 counters\t'The ways of counting tokens'
+prune\t'The rules of `--prune`'
 secrets\t'The secrets that `--redact` masks'"
 complete -c tcompact -l generate -d 'Print the completion script of a shell, or the manual page, and exit' -r -f -a "bash\t'For bash'
 zsh\t'For zsh'
