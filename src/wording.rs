@@ -19,6 +19,11 @@ pub fn readable_source(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// The message that something could not be written, and why.
+pub fn unwritable(name: impl Display, error: &io::Error) -> String {
+    format!("{name} cannot be written: {}", reason(error))
+}
+
 /// An error of the system without its number.
 pub fn reason(error: &io::Error) -> String {
     let full = error.to_string();

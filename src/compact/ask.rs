@@ -117,7 +117,7 @@ impl Summarization<'_, '_> {
         let mut notes = None;
         let mut is_cut_off = false;
         loop {
-            let Part { history, groups } = self.part(notes.as_deref(), rest, room);
+            let Part { history, groups } = self.part(notes.as_deref(), rest, room, &terms);
             let for_all = groups == rest.len();
             if !for_all {
                 let part = rest[..groups].concat().len();
@@ -129,7 +129,7 @@ impl Summarization<'_, '_> {
                         terms = self.terms(Some(window));
                         room = self.room(&terms)?;
                     }
-                    None => match self.measure().tokens(&history) / 2 {
+                    None => match self.measure(&terms).tokens(&history) / 2 {
                         smaller if smaller < SMALLEST_PART => return Err(none.into()),
                         smaller => room = Some(smaller),
                     },
@@ -164,7 +164,7 @@ impl Summarization<'_, '_> {
         let messages = self.messages(indices);
         let history = terms.template.fill(&prompt::history(messages)).unwrap_or_default();
         // What is estimated may be a quarter more.
-        let tokens = self.measure().tokens(&history) * 5 / 4 + terms.model.asked_tokens;
+        let tokens = self.measure(terms).tokens(&history) * 5 / 4 + terms.model.asked_tokens;
         let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
         let failed = NoSummary::from(refusal);
         let message = format!(
@@ -175,8 +175,8 @@ impl Summarization<'_, '_> {
     }
 
     /// The next part: as many groups of messages as fit beside the notes, and one at least.
-    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>) -> Part {
-        let measure = self.measure();
+    fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>, terms: &Terms<'_>) -> Part {
+        let measure = self.measure(terms);
         let mut left = room.unwrap_or(u64::MAX);
         // However long the notes are, half of the room is for what is new.
         let notes = notes.map(|notes| prompt::earlier_notes(&within(notes, measure, left / 2)));
@@ -201,8 +201,9 @@ impl Summarization<'_, '_> {
         Part { history: written.join("\n"), groups: taken }
     }
 
-    fn measure(&self) -> Measure {
-        Measure { counter: self.policy.summary.model.counter }
+    fn measure(&self, terms: &Terms<'_>) -> Measure {
+        let is_small = terms.model.window.is_some_and(|window| window <= SMALL_WINDOW);
+        Measure { counter: self.policy.summary.model.counter, is_small }
     }
 
     /// Tokens that a part may have, where the summarizer's window is known.
@@ -212,7 +213,7 @@ impl Summarization<'_, '_> {
         };
         let around = terms.template.fill("").unwrap_or_default();
         let around = [self.policy.summary.recipe.system.unwrap_or_default(), &around].concat();
-        match self.measure().room(window, asked_tokens + thought_tokens, &around) {
+        match self.measure(terms).room(window, asked_tokens + thought_tokens, &around) {
             room if room < SMALLEST_PART => Err(no_room(window)),
             room => Ok(Some(room)),
         }

@@ -192,7 +192,7 @@ impl CompactedText {
 /// The text that some records are of, as it was before: of the whole, or of each of its lines.
 ///
 /// # Errors
-/// The records are none, or do not fit the text.
+/// The records do not fit the text.
 pub fn restore(text: &str, records: &[Value]) -> Result<String, Failure> {
     let of = |part: &str, line: Option<usize>| {
         let hash = sha256(part.as_bytes());
@@ -224,4 +224,56 @@ fn unreadable(error: &ReadError) -> Failure {
 
 fn failure(error: anyhow::Error) -> Failure {
     error.downcast().unwrap_or_else(|error| Failure::unreadable(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::size::Size;
+
+    const LONG: &str = r#"{"messages":[{"role":"user","content":"Which of the files of this crate has the bug that all of the tests show since yesterday?"},{"role":"user","content":"Fix it."}]}"#;
+    const SHORT: &str = r#"{"messages":[{"role":"user","content":"Fix it."}]}"#;
+
+    fn compactor() -> Compactor {
+        Compactor::new(CompactionPolicy::keeping(Size::Messages(1))).with_summary("A bug.")
+    }
+
+    #[test]
+    fn each_line_comes_back() {
+        let text = format!("{LONG}\n{SHORT}\n{LONG}\n");
+        let compacted = compactor().compact(&text).expect("transcripts");
+        assert_eq!(compacted.text.lines().nth(1), Some(SHORT));
+        assert_eq!((compacted.plans.len(), compacted.records.len()), (3, 2));
+        assert_eq!(compacted.text.matches("A bug.").count(), 2);
+        assert_eq!(compacted.restore().expect("its records"), text);
+    }
+
+    #[test]
+    fn what_needs_nothing_stays() {
+        let compacted = compactor().compact(SHORT).expect("a transcript");
+        assert_eq!((compacted.text.as_str(), compacted.records.len()), (SHORT, 0));
+        assert_eq!(compacted.restore().expect("nothing to do"), SHORT);
+    }
+
+    #[test]
+    fn a_summarizer_that_fails_is_an_error() {
+        struct Silent;
+        impl SummaryBackend for Silent {
+            fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+                Err(NoAnswer::new(crate::summary::exchange::FailureKind::Odd, "it has no answer".to_owned()))
+            }
+        }
+        let error = compactor().with_summarizer(Silent).compact(LONG).expect_err("there is no summary");
+        assert!(error.to_string().contains("it has no answer"), "{error}");
+        assert!(compactor().compact("7").is_err_and(|error| error.to_string().contains("a number")));
+    }
+
+    #[test]
+    fn records_that_do_not_fit_are_refused() {
+        let compacted = compactor().compact(LONG).expect("a transcript");
+        let mut records = compacted.records.clone();
+        records[0]["original_sha256"] = "0".into();
+        assert!(restore(&compacted.text, &records).is_err());
+        assert_eq!(restore(SHORT, &compacted.records).expect("none of them is of it"), SHORT);
+    }
 }

@@ -79,7 +79,7 @@ impl Drop for Core<'_> {
 }
 
 /// The place of a piece among all: its input, and its place in that.
-pub type Place = (usize, usize);
+pub type PiecePlace = (usize, usize);
 
 /// What pieces come to, dealt with one after the other in the order of the pieces.
 #[derive(Debug)]
@@ -91,9 +91,9 @@ pub struct OrderedOutput<T> {
 #[derive(Debug)]
 struct Order<T> {
     /// Whose turn it is.
-    now: Place,
+    now: PiecePlace,
     /// What was left before its turn, with the place whose turn is next.
-    left: BTreeMap<Place, (Place, T)>,
+    left: BTreeMap<PiecePlace, (PiecePlace, T)>,
     /// How many wait.
     waiting: usize,
 }
@@ -112,7 +112,7 @@ impl<T> OrderedOutput<T> {
     /// follow. Before its turn it is left for those to deal with who have the turns before it, where it `can_be_left`, and
     /// else waited for. `last` says that no other piece of the input follows. Should `deal` panic, what is left stays until
     /// somebody brings more or waits.
-    pub fn submit(&self, place: Place, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
+    pub fn submit(&self, place: PiecePlace, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
         let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
         let mut order = lock(&self.order);
         if can_be_left && order.now != place && order.left.len() < MOST_LEFT {
@@ -168,7 +168,7 @@ impl FirstFailed {
 /// A turn that is passed on, also where the work panics.
 struct Passed<'t, T> {
     turns: &'t OrderedOutput<T>,
-    next: Place,
+    next: PiecePlace,
 }
 
 impl<T> Drop for Passed<'_, T> {

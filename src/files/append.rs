@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::exit::Failure;
-use crate::wording::reason;
+use crate::wording;
 use anyhow::Result;
 
+use crate::files::atomic::as_private_as;
 use crate::files::output;
 
 pub use crate::compact::{Section, is_lines};
@@ -140,25 +141,10 @@ fn write_new(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     }
 }
 
-/// Takes from a new file the rights that nobody has on `like`.
-pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
-    #[cfg(unix)]
-    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
-        use std::os::unix::fs::PermissionsExt;
-        let own = file.metadata()?.permissions().mode();
-        file.set_permissions(fs::Permissions::from_mode(own & like.permissions().mode()))?;
-    }
-    Ok(())
-}
-
 fn make_folder_of(file: &Path) -> io::Result<()> {
     file.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 fn unwritable(file: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!(
-        "{} cannot be written: {}; --archive names another place",
-        file.display(),
-        reason(error)
-    ))
+    Failure::unreadable(wording::unwritable(file.display(), error) + "; --archive names another place")
 }

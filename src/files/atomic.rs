@@ -15,14 +15,14 @@ use crate::interrupt::Temporary;
 const NAME: (&str, &str) = (".tcompact-", ".part");
 
 /// A new file that is not in its place yet.
-pub struct Unfinished {
+pub struct AtomicFile {
     /// The file.
     pub file: NamedTempFile,
     place: PathBuf,
     _goes: Temporary,
 }
 
-impl Unfinished {
+impl AtomicFile {
     /// A file in the same folder, which is made if it is not there, so that it can take its place in one step. Nobody can
     /// read it who cannot read `like`.
     ///
@@ -40,9 +40,9 @@ impl Unfinished {
         // Where there are no locks, nobody takes it for left behind either.
         let _ = file.as_file().lock();
         if !file.path().exists() {
-            return Unfinished::beside(place, like);
+            return AtomicFile::beside(place, like);
         }
-        Ok(Unfinished { file, place: place.to_owned(), _goes: goes })
+        Ok(AtomicFile { file, place: place.to_owned(), _goes: goes })
     }
 
     /// The place that it is to take.
@@ -92,9 +92,20 @@ impl Unfinished {
     ///
     /// # Errors
     /// Something is there, or it cannot be put there.
-    pub fn put_where_nothing_is(self) -> io::Result<()> {
+    pub fn persist_new(self) -> io::Result<()> {
         self.file.persist_noclobber(&self.place).map(drop).map_err(|error| error.error)
     }
+}
+
+/// Takes from a new file the rights that nobody has on `like`.
+pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
+        use std::os::unix::fs::PermissionsExt;
+        let own = file.metadata()?.permissions().mode();
+        file.set_permissions(fs::Permissions::from_mode(own & like.permissions().mode()))?;
+    }
+    Ok(())
 }
 
 /// Whether a file is one that is not finished, or was never.
@@ -144,7 +155,7 @@ mod tests {
     #[test]
     fn what_is_left_behind_goes_and_what_is_held_stays() {
         let folder = tempfile::tempdir().expect("a folder");
-        let held = Unfinished::beside(&folder.path().join("deep/a.json"), None).expect("made");
+        let held = AtomicFile::beside(&folder.path().join("deep/a.json"), None).expect("made");
         let within = folder.path().join("deep");
         fs::write(within.join(".tcompact-abcdef.part"), "left behind").expect("written");
         for other in [".tcompact-backup", "a.part", ".tcompact-notes.json"] {
@@ -166,7 +177,7 @@ mod tests {
         fs::write(&place, "private").expect("written");
         fs::set_permissions(&place, fs::Permissions::from_mode(0o600)).expect("a mode");
         let like = fs::metadata(&place).expect("there");
-        let new = Unfinished::beside(&place, Some(&like)).expect("made");
+        let new = AtomicFile::beside(&place, Some(&like)).expect("made");
         let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(new.file.path()), 0o600);
         new.replace(Some(&like), |_| Ok(())).expect("it takes its place");

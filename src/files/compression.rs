@@ -16,18 +16,18 @@ const MUCH: u64 = 256 << 20;
 const MOST_TIMES: u64 = 1000;
 
 /// Something that compresses what is written to it, and is told where that ends.
-pub(super) trait Packing: Write + Send {
+pub(super) trait Compressor: Write + Send {
     /// Writes what is left.
     fn end(self: Box<Self>) -> io::Result<()>;
 }
 
-impl<W: Write + Send> Packing for GzEncoder<W> {
+impl<W: Write + Send> Compressor for GzEncoder<W> {
     fn end(self: Box<Self>) -> io::Result<()> {
         self.finish().map(drop)
     }
 }
 
-impl<W: Write + Send> Packing for zstd::Encoder<'_, W> {
+impl<W: Write + Send> Compressor for zstd::Encoder<'_, W> {
     fn end(self: Box<Self>) -> io::Result<()> {
         self.finish().map(drop)
     }
@@ -87,7 +87,7 @@ impl Compression {
     ///
     /// # Errors
     /// There is no memory for it.
-    pub(super) fn writer<'w>(self, to: impl Write + Send + 'w) -> io::Result<Box<dyn Packing + 'w>> {
+    pub(super) fn writer<'w>(self, to: impl Write + Send + 'w) -> io::Result<Box<dyn Compressor + 'w>> {
         Ok(match self {
             Compression::Gzip => Box::new(GzEncoder::new(to, flate2::Compression::default())),
             Compression::Zstandard => Box::new(zstd::Encoder::new(to, zstd::DEFAULT_COMPRESSION_LEVEL)?),

@@ -5,12 +5,11 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use crate::exit::Failure;
-use crate::wording::reason;
+use crate::wording;
 use anyhow::Result;
 
-use crate::files::append::as_private_as;
-use crate::files::atomic::{Unfinished, folder};
-use crate::files::compression::{Compression, Packing};
+use crate::files::atomic::{AtomicFile, as_private_as, folder};
+use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
 
 /// Refuses an output that is the input itself or that cannot be written, before anything is done or paid for.
@@ -34,7 +33,7 @@ pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
 
 /// The error that a file cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::unreadable(format!("{} cannot be written: {}", path.display(), reason(error)))
+    Failure::unreadable(wording::unwritable(path.display(), error))
 }
 
 /// Writes to standard output.
@@ -61,22 +60,22 @@ fn printed(bytes: &[u8]) -> Result<bool> {
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(Failure::unreadable(format!("standard output cannot be written: {}", reason(&error))).into()),
+        Err(error) => Err(Failure::unreadable(wording::unwritable("standard output", &error)).into()),
     }
 }
 
 /// A result as it is written: to standard output at once, to a file when it is whole.
 pub struct Output {
-    way: Way,
+    sink: Sink,
     /// The file, by the name that the user gave it.
     path: PathBuf,
 }
 
-enum Way {
+enum Sink {
     Stdout,
     /// A device or a pipe.
     Device(File),
-    File(Unfinished, Option<Box<dyn Packing>>),
+    File(AtomicFile, Option<Box<dyn Compressor>>),
 }
 
 impl Output {
@@ -85,19 +84,19 @@ impl Output {
     /// # Errors
     /// No file can be made there.
     pub fn begin(path: Option<&Path>, compression: Option<Compression>, like: Option<&Metadata>) -> Result<Self> {
-        let Some(path) = path else { return Ok(Output { way: Way::Stdout, path: PathBuf::new() }) };
+        let Some(path) = path else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
-                Target::Device(path) => Way::Device(OpenOptions::new().write(true).open(path)?),
+                Target::Device(path) => Sink::Device(OpenOptions::new().write(true).open(path)?),
                 Target::File(target) => {
-                    let file = Unfinished::beside(&target, like)?;
+                    let file = AtomicFile::beside(&target, like)?;
                     let packing = compression.map(|compression| compression.writer(file.file.as_file().try_clone()?));
-                    Way::File(file, packing.transpose()?)
+                    Sink::File(file, packing.transpose()?)
                 }
             })
         };
-        let way = begun().map_err(|error| unwritable(path, &error))?;
-        Ok(Output { way, path: path.to_owned() })
+        let sink = begun().map_err(|error| unwritable(path, &error))?;
+        Ok(Output { sink, path: path.to_owned() })
     }
 
     /// Writes the next parts of it, small ones together, and says whether anybody still reads it.
@@ -123,9 +122,9 @@ impl Output {
 
     /// The file whose place it is to take.
     pub fn place(&self) -> Option<&Path> {
-        match &self.way {
-            Way::File(file, _) => Some(file.place()),
-            Way::Stdout | Way::Device(_) => None,
+        match &self.sink {
+            Sink::File(file, _) => Some(file.place()),
+            Sink::Stdout | Sink::Device(_) => None,
         }
     }
 
@@ -134,11 +133,11 @@ impl Output {
     /// # Errors
     /// It cannot be written.
     pub fn write(&mut self, bytes: &[u8]) -> Result<bool> {
-        let written = match &mut self.way {
-            Way::Stdout => return printed(bytes),
-            Way::Device(file) => file.write_all(bytes),
-            Way::File(_, Some(packing)) => packing.write_all(bytes),
-            Way::File(file, None) => file.file.write_all(bytes),
+        let written = match &mut self.sink {
+            Sink::Stdout => return printed(bytes),
+            Sink::Device(file) => file.write_all(bytes),
+            Sink::File(_, Some(packing)) => packing.write_all(bytes),
+            Sink::File(file, None) => file.file.write_all(bytes),
         };
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
     }
@@ -162,8 +161,8 @@ impl Output {
     /// It cannot; what was there is as it was.
     pub fn end(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
         let ended = || {
-            let Way::File(file, packing) = self.way else { return Ok(()) };
-            packing.map_or(Ok(()), Packing::end)?;
+            let Sink::File(file, packing) = self.sink else { return Ok(()) };
+            packing.map_or(Ok(()), Compressor::end)?;
             file.replace(like, then)
         };
         Ok(ended().map_err(|error| unwritable(&self.path, &error))?)
@@ -178,7 +177,7 @@ pub fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) 
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
         let like = fs::metadata(from)?;
-        let file = Unfinished::beside(&target, Some(&like))?;
+        let file = AtomicFile::beside(&target, Some(&like))?;
         fs::copy(from, file.file.path())?;
         file.replace(Some(&like), then)
     };
@@ -204,10 +203,10 @@ pub fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let like = fs::metadata(from)?;
-            let file = Unfinished::beside(to, Some(&like))?;
+            let file = AtomicFile::beside(to, Some(&like))?;
             fs::copy(from, file.file.path())?;
             file.finish(Some(&like))?;
-            file.put_where_nothing_is()
+            file.persist_new()
         }
         Err(error) => Err(error),
         Ok(there) if there.is_file() && hash_of(to)? == hash_of(from)? => Ok(()),
@@ -258,10 +257,10 @@ fn end_of_links(path: &Path) -> PathBuf {
 
 /// Makes a new file with what `fill` writes; nobody else's is touched should one appear meanwhile.
 pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut file = Unfinished::beside(path, None)?;
+    let mut file = AtomicFile::beside(path, None)?;
     fill(file.file.as_file_mut())?;
     file.file.as_file().sync_all()?;
-    file.put_where_nothing_is()
+    file.persist_new()
 }
 
 /// Whether two paths lead to the same file, which need not be there yet.

@@ -4,13 +4,13 @@
 //! request that is refused for a parameter of ours is made again as the answer asks.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
-use crate::llm::body::{get, merge, put, take};
-use crate::llm::complaint::parameter::{Complaint, Wrong};
+use crate::llm::body::{get, put};
+use crate::llm::change::{Change, Replacement};
+use crate::llm::error_response::parameter::{RejectedParameter, Rejection};
 use crate::llm::providers::Endpoint;
 use crate::llm::providers::parameters::Parameters;
 use crate::summary::exchange::Request;
@@ -19,78 +19,34 @@ use crate::sync::lock;
 /// How often one request is changed at most.
 pub const MOST_CHANGES: usize = 3;
 
-/// What is changed in a request.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Change {
-    /// The parameter that was refused, as a path with points.
-    refused: &'static str,
-    instead: Instead,
-}
-
-/// What is sent in the place of a parameter.
-#[derive(Debug, Clone, PartialEq)]
-enum Instead {
-    Nothing,
-    /// The same value under another name.
-    Name(&'static str),
-    /// Other members, as a JSON merge patch.
-    Members(Value),
-    /// The tokens of the summary alone.
-    NoThoughts,
-}
-
-impl Change {
-    /// The change that a complaint asks for.
-    fn of(complaint: Complaint, sent: &Value, parameters: &Parameters) -> Change {
-        const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
-        let refused = complaint.path;
-        let effort = |effort: &str| {
-            let mut members = json!({});
-            put(&mut members, parameters.effort, json!(effort));
-            Instead::Members(members)
-        };
-        let thinks_little = |value: &Value| matches!(value.as_str(), Some("none" | "minimal"));
-        let instead = match complaint.what {
-            Wrong::MustBeFalse => Instead::Members(json!({refused: false})),
-            Wrong::TooLarge => Instead::NoThoughts,
-            Wrong::Offered(least) => effort(least),
-            Wrong::MustThink => Instead::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
-            Wrong::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
-            Wrong::Value | Wrong::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
-                // Where both were sent, one of them is enough.
-                Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Instead::Name(LIMITS[1 - limit]),
-                _ => Instead::Nothing,
-            },
-        };
-        Change { refused, instead }
-    }
-
-    /// Makes the change in a body.
-    pub fn apply(&self, body: &mut Value, request: &Request) {
-        let value = take(body, self.refused);
-        match (&self.instead, value) {
-            (Instead::Name(name), Some(value)) => put(body, name, value),
-            (Instead::NoThoughts, Some(_)) => put(body, self.refused, json!(request.limit)),
-            (Instead::Members(members), _) => merge(body, members.clone()),
-            (Instead::Nothing, _) | (_, None) => {}
-        }
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.instead {
-            Instead::Nothing => write!(out, "without {}", self.refused),
-            Instead::Name(name) => write!(out, "with {name} instead of {}", self.refused),
-            Instead::Members(members) => write!(out, "with {members} instead of {}", self.refused),
-            Instead::NoThoughts => write!(out, "with less {}", self.refused),
-        }
-    }
+/// The change that a complaint asks for.
+fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameters) -> Change {
+    const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+    let refused = complaint.path;
+    let effort = |effort: &str| {
+        let mut members = json!({});
+        put(&mut members, parameters.effort, json!(effort));
+        Replacement::Members(members)
+    };
+    let thinks_little = |value: &Value| matches!(value.as_str(), Some("none" | "minimal"));
+    let instead = match complaint.what {
+        Rejection::MustBeFalse => Replacement::Members(json!({refused: false})),
+        Rejection::TooLarge => Replacement::NoThoughts,
+        Rejection::Offered(least) => effort(least),
+        Rejection::MustThink => Replacement::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
+        Rejection::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
+        Rejection::Value | Rejection::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
+            // Where both were sent, one of them is enough.
+            Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Replacement::Name(LIMITS[1 - limit]),
+            _ => Replacement::Nothing,
+        },
+    };
+    Change { refused, instead }
 }
 
 /// What comes of a complaint.
 #[derive(Debug)]
-pub(super) enum Lesson {
+pub(super) enum Adaptation {
     /// Requests are changed from now on.
     New(Change),
     /// Somebody else has learned it meanwhile.
@@ -101,11 +57,11 @@ pub(super) enum Lesson {
 
 /// What is known of the servers that were asked, by address and model, for as long as a run takes.
 #[derive(Debug, Default)]
-pub struct Learned {
+pub struct Adaptations {
     changes: Mutex<HashMap<(String, String), Vec<Change>>>,
 }
 
-impl Learned {
+impl Adaptations {
     /// What is known to be changed in requests to an endpoint.
     pub fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
         let changes = lock(&self.changes);
@@ -117,31 +73,31 @@ impl Learned {
         &self,
         endpoint: &Endpoint,
         request: &Request,
-        complaint: Complaint,
+        complaint: RejectedParameter,
         sent: &Value,
         known: &[Change],
-    ) -> Lesson {
+    ) -> Adaptation {
         let mut changes = lock(&self.changes);
         let now = changes.entry(key(endpoint)).or_default();
         let is_about_it = |change: &Change| change.refused == complaint.path;
         if now.iter().skip(known.len()).any(is_about_it) {
-            return Lesson::Known;
+            return Adaptation::Known;
         }
         if now.iter().any(is_about_it) {
-            return Lesson::Nothing;
+            return Adaptation::Nothing;
         }
         // Whoever takes neither of two names takes none.
         let is_back = |change: &Change| {
-            now.iter().any(|old| matches!(change.instead, Instead::Name(name) if name == old.refused))
+            now.iter().any(|old| matches!(change.instead, Replacement::Name(name) if name == old.refused))
         };
-        let change = Change::of(complaint, sent, endpoint.provider.parameters);
+        let change = change_for(complaint, sent, endpoint.provider.parameters);
         let mut changed = sent.clone();
         change.apply(&mut changed, request);
         if is_back(&change) || changed == *sent {
-            return Lesson::Nothing;
+            return Adaptation::Nothing;
         }
         now.push(change.clone());
-        Lesson::New(change)
+        Adaptation::New(change)
     }
 }
 
@@ -152,7 +108,7 @@ fn key(endpoint: &Endpoint) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::complaint::parameter::complaint;
+    use crate::llm::error_response::parameter::rejected_parameter;
     use crate::llm::providers::PROVIDERS;
     use crate::llm::providers::tests::{endpoint, request};
 
@@ -260,16 +216,16 @@ mod tests {
             for (model, taste) in MODELS.iter().flat_map(|model| tastes().map(move |taste| (model, taste))) {
                 cases += 1;
                 let style = cases % 10;
-                let (endpoint, learned) = (endpoint(provider.name, model), Learned::default());
+                let (endpoint, learned) = (endpoint(provider.name, model), Adaptations::default());
                 let mut requests = 1;
                 let (sent, known) = loop {
                     let known = learned.of(&endpoint);
                     let sent = endpoint.request_with(&request("p"), &known);
                     let Some((name, message, code)) = wrong(&taste, &sent) else { break (sent, known) };
                     let body = &bodies(name, &message, code)[style];
-                    let what = complaint(body, &sent, &endpoint.request_json)
+                    let what = rejected_parameter(body, &sent, &endpoint.request_json)
                         .unwrap_or_else(|| panic!("{taste:?} {sent} {body}"));
-                    if matches!(learned.learn(&endpoint, &request("p"), what, &sent, &known), Lesson::Nothing) {
+                    if matches!(learned.learn(&endpoint, &request("p"), what, &sent, &known), Adaptation::Nothing) {
                         break (sent, known);
                     }
                     requests += 1;

@@ -1,6 +1,13 @@
-//! The members of a request's body.
+//! The bodies of requests and answers: what is in them, and how a member is changed.
 
 use serde_json::{Map, Value};
+
+use crate::transcript::source::Source;
+
+/// What is in a body, where it is JSON.
+pub(super) fn parsed(body: &str) -> Option<Source<'_>> {
+    Source::of(body).ok()
+}
 
 /// Changes a value as a JSON merge patch says (RFC 7396): members are put or, where they are `null`, removed.
 pub(super) fn merge(target: &mut Value, patch: Value) {

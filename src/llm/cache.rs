@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use serde_json::json;
 
-use crate::files::atomic::{Unfinished, tidy};
+use crate::files::atomic::{AtomicFile, tidy};
 use crate::hash::sha256;
 use crate::summary::exchange::{Reply, Stop};
 use crate::sync::{lock, unpoisoned};
@@ -56,7 +56,7 @@ const MOST_RESERVED: usize = 1 << 20;
 
 /// Room for what comes of a request.
 pub struct Reserved {
-    file: Unfinished,
+    file: AtomicFile,
 }
 
 impl Reserved {
@@ -151,7 +151,7 @@ impl Cache {
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.recursive(true).create(&self.folder)?;
         }
-        let mut file = Unfinished::beside(&self.file(identity), None)?;
+        let mut file = AtomicFile::beside(&self.file(identity), None)?;
         let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN).min(MOST_RESERVED);
         file.file.write_all(&vec![0; bytes])?;
         Ok(Reserved { file })

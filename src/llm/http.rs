@@ -13,13 +13,14 @@ use std::time::{Duration, Instant, SystemTime};
 use reqwest::blocking::{Client, Response};
 use serde_json::Value;
 
-use crate::llm::adapt::{Change, Learned, Lesson, MOST_CHANGES};
-use crate::llm::complaint::parameter::{Complaint, Wrong, complaint, is_given};
-use crate::llm::complaint::{asked_wait, kind, kind_of_answer, server_message, window};
+use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES};
+use crate::llm::change::Change;
+use crate::llm::error_response::parameter::{RejectedParameter, Rejection, is_given, rejected_parameter};
+use crate::llm::error_response::{asked_wait, kind, kind_of_answer, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
-use crate::llm::pace::Pace;
 use crate::llm::providers::Endpoint;
-use crate::llm::retry::{Failed, Patience};
+use crate::llm::rate_limiter::RateLimiter;
+use crate::llm::retry::{FailedAttempt, RetryPolicy};
 use crate::summary::exchange::FailureKind;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, shown};
 
@@ -35,13 +36,13 @@ const SHOWN: usize = 200;
 
 /// How requests are sent, and the client that sends them once there is one.
 #[derive(Debug)]
-pub struct Wire {
+pub struct HttpClient {
     timeout: Duration,
     idle: Duration,
-    patience: Patience,
-    pace: Option<Pace>,
+    patience: RetryPolicy,
+    pace: Option<RateLimiter>,
     tell: OnceLock<Tell>,
-    learned: Learned,
+    learned: Adaptations,
     limiter: Limiter,
     client: OnceLock<Client>,
 }
@@ -64,20 +65,20 @@ pub enum Between<'b> {
 
 /// A failed attempt, with what the server complains of in the request.
 struct Attempt {
-    failed: Failed,
-    complaint: Option<Complaint>,
+    failed: FailedAttempt,
+    complaint: Option<RejectedParameter>,
 }
 
-impl Wire {
+impl HttpClient {
     /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted.
-    pub fn new(timeout: Duration, patience: Patience, pace: Option<Pace>) -> Self {
-        Wire {
+    pub fn new(timeout: Duration, patience: RetryPolicy, pace: Option<RateLimiter>) -> Self {
+        HttpClient {
             timeout,
             idle: IDLE_TIMEOUT,
             patience,
             pace,
             tell: OnceLock::new(),
-            learned: Learned::default(),
+            learned: Adaptations::default(),
             limiter: Limiter::default(),
             client: OnceLock::new(),
         }
@@ -99,7 +100,7 @@ impl Wire {
         let (mut sent, mut changed) = (0, 0);
         let attempt = || loop {
             if let Some(pace) = &self.pace {
-                thread::sleep(pace.turn(Instant::now()));
+                thread::sleep(pace.reserve(Instant::now()));
             }
             let permit = self.limiter.begin().map_err(|why| {
                 let message = format!("nobody was asked, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
@@ -117,7 +118,7 @@ impl Wire {
                 }
                 Err(attempt) => attempt,
             };
-            let failed = Failed { message: masked(failed.message), ..failed };
+            let failed = FailedAttempt { message: masked(failed.message), ..failed };
             match permit.end(Some(&failed)) {
                 Some(Changed::Stopped) => self.happens(Between::Stop(&failed.message)),
                 Some(Changed::Slower(at_once)) => self.happens(Between::Slower(&failed.message, at_once)),
@@ -126,26 +127,26 @@ impl Wire {
             let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
             let with = |why: String| {
                 let message = format!("{}; {why}", failed.message.trim_end_matches('.'));
-                Failed { message, ..failed.clone() }
+                FailedAttempt { message, ..failed.clone() }
             };
             if is_given(complaint.path, &endpoint.request_json) {
                 return Err(with(format!("{} is what --request-json puts there", complaint.path)));
             }
             match self.learned.learn(endpoint, request, complaint, &body, &known) {
-                Lesson::New(change) => self.happens(Between::Change(&failed.message, &change)),
-                Lesson::Known => {}
-                Lesson::Nothing if complaint.what == Wrong::TooLarge => {
+                Adaptation::New(change) => self.happens(Between::Change(&failed.message, &change)),
+                Adaptation::Known => {}
+                Adaptation::Nothing if complaint.what == Rejection::TooLarge => {
                     return Err(with("--summary-tokens N asks for fewer".to_owned()));
                 }
-                Lesson::Nothing => return Err(failed),
+                Adaptation::Nothing => return Err(failed),
             }
             changed += 1;
         };
-        let wait = |pause: Duration, failed: &Failed| {
+        let wait = |pause: Duration, failed: &FailedAttempt| {
             self.happens(Between::Wait(&failed.message, pause));
             thread::sleep(pause);
         };
-        let reply = self.patience.persist(attempt, wait);
+        let reply = self.patience.run(attempt, wait);
         bill.requests += sent;
         bill.retries += sent.saturating_sub(1 + changed);
         reply
@@ -195,10 +196,10 @@ impl Wire {
             Err(what) => {
                 let said = server_message(&answer, endpoint.key.as_ref());
                 let kind = kind_of_answer(&answer, persistence);
-                let complaint =
-                    complaint(&answer, body, &endpoint.request_json).filter(|_| kind == FailureKind::BadRequest);
+                let complaint = rejected_parameter(&answer, body, &endpoint.request_json)
+                    .filter(|_| kind == FailureKind::BadRequest);
                 let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
-                let failed = Failed { window, ..failed(kind, format!("{url} gave no summary: {what}{said}")) };
+                let failed = FailedAttempt { window, ..failed(kind, format!("{url} gave no summary: {what}{said}")) };
                 Err(Attempt { failed, complaint })
             }
         }
@@ -237,17 +238,20 @@ impl Wire {
         let message = format!("{url} answered {status}{}{hint}", server_message(&text, endpoint.key.as_ref()));
         let kind = kind(status, &text, self.patience.persistence);
         let may_complain = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
-        let failed = Failed {
+        let failed = FailedAttempt {
             asked: asked_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
             advised: advised.and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
             window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
             ..failed(kind, message)
         };
-        Err(Attempt { complaint: complaint(&text, body, &endpoint.request_json).filter(|_| may_complain), failed })
+        Err(Attempt {
+            complaint: rejected_parameter(&text, body, &endpoint.request_json).filter(|_| may_complain),
+            failed,
+        })
     }
 
     /// Reads a body as it comes, which may take as long as the whole has left, and pause for as long as it may.
-    fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, Failed> {
+    fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, FailedAttempt> {
         let failed = |kind: FailureKind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
         let chunks = chunks(answer);
         let mut body = Vec::new();
@@ -274,7 +278,7 @@ impl Wire {
             if body.len() > LARGEST_ANSWER {
                 // It was paid for once, and would be as large again.
                 let failed = failed(FailureKind::Odd, format!("it has more than {LARGEST_ANSWER} bytes"));
-                return Err(Failed { advised: Some(false), ..failed });
+                return Err(FailedAttempt { advised: Some(false), ..failed });
             }
         }
     }
@@ -311,12 +315,12 @@ fn elsewhere(endpoint: &Endpoint, place: &str) -> String {
     )
 }
 
-fn failed(kind: FailureKind, message: String) -> Failed {
-    Failed { message, kind, asked: None, advised: None, window: None }
+fn failed(kind: FailureKind, message: String) -> FailedAttempt {
+    FailedAttempt { message, kind, asked: None, advised: None, window: None }
 }
 
-impl From<Failed> for Attempt {
-    fn from(failed: Failed) -> Self {
+impl From<FailedAttempt> for Attempt {
+    fn from(failed: FailedAttempt) -> Self {
         Attempt { failed, complaint: None }
     }
 }
@@ -359,8 +363,9 @@ mod tests {
         });
         let provider = by_name("openai").expect("a provider");
         let endpoint = Endpoint { provider, model: "m".to_owned(), base_url, key: None, request_json: Map::new() };
-        let patience = Patience { retries: 0, persistence: Persistence::Own };
-        let wire = Wire { idle: Duration::from_millis(100), ..Wire::new(Duration::from_secs(50), patience, None) };
+        let patience = RetryPolicy { retries: 0, persistence: Persistence::Own };
+        let wire =
+            HttpClient { idle: Duration::from_millis(100), ..HttpClient::new(Duration::from_secs(50), patience, None) };
         let started = Instant::now();
         let request = Request { system: None, prompt: "p".to_owned(), limit: 9, thoughts: 0 };
         let error = wire.post(&endpoint, &request, &mut Bill::default()).expect_err("it stalls");

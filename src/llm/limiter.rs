@@ -8,7 +8,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::llm::retry::Failed;
+use crate::llm::retry::FailedAttempt;
 use crate::summary::exchange::FailureKind;
 use crate::sync::{lock, unpoisoned};
 
@@ -62,7 +62,7 @@ impl Drop for Permit<'_> {
 
 impl Permit<'_> {
     /// Has all workers learn what became of the request: nothing that matters, or a failure.
-    pub fn end(self, failed: Option<&Failed>) -> Option<Changed> {
+    pub fn end(self, failed: Option<&FailedAttempt>) -> Option<Changed> {
         let mut state = self.limiter.state();
         match failed {
             None => {
@@ -118,7 +118,7 @@ impl Limiter {
 
 impl State {
     /// Counts failures of one kind that no waiting mends.
-    fn count(&mut self, failed: &Failed) -> Option<Changed> {
+    fn count(&mut self, failed: &FailedAttempt) -> Option<Changed> {
         let before = self.lasting.take().filter(|(kind, _)| *kind == failed.kind).map_or(0, |(_, times)| times);
         if !failed.kind.is_lasting() {
             return None;
@@ -132,7 +132,7 @@ impl State {
     }
 
     /// Halves the window, once for all that were under way together, and has everybody wait as long as the server asks.
-    fn narrow(&mut self, halvings: u64, failed: &Failed) -> Option<Changed> {
+    fn narrow(&mut self, halvings: u64, failed: &FailedAttempt) -> Option<Changed> {
         /// What a server asks for beyond this, a single request waits for alone, or gives up.
         const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
         if !matches!(failed.kind, FailureKind::Trouble | FailureKind::RateLimited) {
@@ -168,8 +168,8 @@ mod tests {
 
     use super::*;
 
-    fn failed(kind: FailureKind) -> Failed {
-        Failed { message: format!("{kind:?}"), kind, asked: None, advised: None, window: None }
+    fn failed(kind: FailureKind) -> FailedAttempt {
+        FailedAttempt { message: format!("{kind:?}"), kind, asked: None, advised: None, window: None }
     }
 
     fn begun(limiter: &Limiter) -> Permit<'_> {
@@ -242,7 +242,7 @@ mod tests {
     fn all_wait_as_long_as_the_server_asks() {
         let limiter = Limiter::default();
         let asked = Some(Duration::from_millis(80));
-        begun(&limiter).end(Some(&Failed { asked, ..failed(FailureKind::RateLimited) }));
+        begun(&limiter).end(Some(&FailedAttempt { asked, ..failed(FailureKind::RateLimited) }));
         let moment = limiter.state().not_before;
         drop(limiter.begin());
         assert!(moment.is_some_and(|moment| moment <= Instant::now()), "nobody is asked before");

@@ -3,13 +3,14 @@
 pub mod adapt;
 mod body;
 pub mod cache;
+pub mod change;
 pub mod command;
-mod complaint;
-mod disguise;
+mod encodings;
+mod error_response;
 pub mod http;
 pub mod limiter;
-pub mod pace;
 pub mod providers;
+pub mod rate_limiter;
 pub mod retry;
 pub mod secret;
 
@@ -18,9 +19,9 @@ use std::time::{Duration, Instant};
 
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, Request, SummaryBackend};
 
-use http::{Tell, Wire};
-use pace::Pace;
+use http::{HttpClient, Tell};
 use providers::Endpoint;
+use rate_limiter::RateLimiter;
 
 /// Who writes summaries.
 #[derive(Debug)]
@@ -28,9 +29,9 @@ pub enum Summarizer {
     /// The embedded one.
     Extractive,
     /// A model behind an API.
-    Endpoint(Endpoint, Box<Wire>),
+    Endpoint(Endpoint, Box<HttpClient>),
     /// A command, how long it may take, and how often it may be run.
-    Command(String, Duration, Option<Pace>),
+    Command(String, Duration, Option<RateLimiter>),
 }
 
 impl Summarizer {
@@ -59,7 +60,7 @@ impl SummaryBackend for Summarizer {
             Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, request, bill)?,
             Summarizer::Command(line, timeout, pace) => {
                 bill.requests += 1;
-                pace.iter().for_each(|pace| thread::sleep(pace.turn(Instant::now())));
+                pace.iter().for_each(|pace| thread::sleep(pace.reserve(Instant::now())));
                 let text = command::run(line, &request.in_one(), *timeout).map_err(failed)?;
                 Reply { text, ..Reply::default() }
             }

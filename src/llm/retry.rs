@@ -15,7 +15,7 @@ const LONGEST_ASKED: Duration = Duration::from_secs(600);
 
 /// Why one attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failed {
+pub struct FailedAttempt {
     /// What happened.
     pub message: String,
     /// What kind of failure it is, which says whether to try again.
@@ -30,22 +30,22 @@ pub struct Failed {
 
 /// How often and after what a request is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryPolicy {
     /// How often.
     pub retries: u32,
     /// After what.
     pub persistence: Persistence,
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Makes attempts until one succeeds or another makes no sense; waits between them by `wait`.
     ///
     /// # Errors
     /// The last attempt's, with how many there were.
-    pub fn persist<T>(
+    pub fn run<T>(
         self,
-        mut attempt: impl FnMut() -> Result<T, Failed>,
-        wait: impl Fn(Duration, &Failed),
+        mut attempt: impl FnMut() -> Result<T, FailedAttempt>,
+        wait: impl Fn(Duration, &FailedAttempt),
     ) -> Result<T, NoAnswer> {
         let mut tried = 0;
         loop {
@@ -72,7 +72,7 @@ impl Patience {
         }
     }
 
-    fn again(self, failed: &Failed) -> bool {
+    fn again(self, failed: &FailedAttempt) -> bool {
         let by_kind = match failed.kind {
             FailureKind::Unreachable | FailureKind::Interrupted | FailureKind::Trouble | FailureKind::RateLimited => {
                 true
@@ -113,13 +113,13 @@ mod tests {
 
     #[test]
     fn waits_grow_and_are_bounded() {
-        let own = Patience { retries: 40, persistence: Persistence::Own };
+        let own = RetryPolicy { retries: 40, persistence: Persistence::Own };
         for tried in 1..40 {
             let wait = own.backoff(tried);
             let doubled = FIRST_WAIT.saturating_mul(2u32.saturating_pow(tried - 1)).min(LONGEST_WAIT);
             assert!(wait >= doubled.mul_f64(0.75) && wait <= doubled.mul_f64(1.25), "{tried}: {wait:?}");
         }
-        let langchain = Patience { persistence: Persistence::LangChain, ..own };
+        let langchain = RetryPolicy { persistence: Persistence::LangChain, ..own };
         for (tried, seconds) in [(1, 1), (2, 2), (3, 4), (9, 59)] {
             let wait = langchain.backoff(tried);
             assert!(
@@ -133,9 +133,9 @@ mod tests {
     fn what_makes_no_sense_is_not_tried_again() {
         let attempts = |kind: FailureKind, persistence: Persistence, asked: Option<Duration>| {
             let waits = RefCell::new(Vec::new());
-            let failed = Failed { message: "no".to_owned(), kind, asked, advised: None, window: None };
-            let patience = Patience { retries: 2, persistence };
-            let end = patience.persist(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
+            let failed = FailedAttempt { message: "no".to_owned(), kind, asked, advised: None, window: None };
+            let patience = RetryPolicy { retries: 2, persistence };
+            let end = patience.run(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
             (waits.into_inner().len(), end.expect_err("it failed").message)
         };
         assert_eq!(attempts(FailureKind::Trouble, Persistence::Own, None), (2, "no (tried 3 times)".to_owned()));
@@ -148,9 +148,9 @@ mod tests {
 
     #[test]
     fn a_server_has_the_last_word_on_trying_again() {
-        let own = Patience { retries: 2, persistence: Persistence::Own };
+        let own = RetryPolicy { retries: 2, persistence: Persistence::Own };
         let again = |kind: FailureKind, advised: Option<bool>| {
-            own.again(&Failed { message: String::new(), kind, asked: None, advised, window: None })
+            own.again(&FailedAttempt { message: String::new(), kind, asked: None, advised, window: None })
         };
         assert!(again(FailureKind::BadRequest, Some(true)) && !again(FailureKind::Trouble, Some(false)));
         assert!(!again(FailureKind::TooLong, Some(true)) && !again(FailureKind::Quota, None));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use reqwest::header::HeaderValue;
 
-use crate::llm::disguise;
+use crate::llm::encodings;
 
 /// What stands in the place of a key.
 const MASK: &str = "[key]";
@@ -40,7 +40,7 @@ impl Secret {
         }
         let mut masked = String::new();
         let mut end = 0;
-        for found in disguise::find(&text, &self.0) {
+        for found in encodings::find(&text, &self.0) {
             masked.push_str(&text[end..found.start]);
             masked.push_str(MASK);
             end = found.end;

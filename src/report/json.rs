@@ -21,7 +21,7 @@ use crate::sync::lock;
 use crate::tokens::Counter;
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;
-use crate::wording::reason;
+use crate::wording;
 
 use crate::files::output;
 
@@ -243,5 +243,5 @@ fn line(conversation: &Conversation) -> String {
 }
 
 fn unwritable(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::unreadable(format!("--report {} cannot be written: {}", file.display(), reason(error)))
+    Failure::unreadable(wording::unwritable(format_args!("--report {}", file.display()), error))
 }

@@ -50,6 +50,8 @@ impl Listener for Reporter {
                     terminal::draw(&table);
                 }
             }
+            // To tell it takes the tokens of every message.
+            Event::Planned { .. } if self.volume < Volume::Verbose => {}
             Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
             Event::Restored { archive, lines, damaged } if self.volume > Volume::Quiet => {
                 restored(archive, lines, damaged);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::exit::Failure;
 use crate::llm::providers;
-use crate::settings::value::{ConfigFile, SettingValue, Source, Value, found};
+use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, found};
 use crate::tokens::models::{self, Model};
 
 /// The key by which the file is known.
@@ -132,7 +132,7 @@ impl Section<'_> {
     }
 
     fn given(&self, flag: &str, texts: Vec<String>) -> SettingValue {
-        SettingValue::new(flag, Value::Texts(texts), Source::File(self.file.to_owned()))
+        SettingValue::new(flag, FlagValue::Texts(texts), Origin::File(self.file.to_owned()))
     }
 
     fn triggers(&self) -> Result<Vec<Amount>, Failure> {

@@ -6,8 +6,8 @@ use anyhow::Result;
 
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
-use crate::settings::keys::{Keys, Kind, kind};
-use crate::settings::value::{SettingValue, Source, Value};
+use crate::settings::keys::{FlagKind, Keys, kind};
+use crate::settings::value::{FlagValue, Origin, SettingValue};
 
 /// The flags that variables give. An empty variable counts as not set; one of an unknown name may be somebody else's.
 ///
@@ -22,13 +22,13 @@ pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> 
         if text.trim().is_empty() {
             continue;
         }
-        let source = Source::Variable(name);
+        let source = Origin::Variable(name);
         let value = match kind(arg) {
-            Kind::Switch => {
-                Value::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Diagnostic::new(why)))?)
+            FlagKind::Switch => {
+                FlagValue::Switch(switch(&text).map_err(|why| source.wrong(flag, &text, &Diagnostic::new(why)))?)
             }
-            Kind::One | Kind::Object => Value::Texts(vec![text]),
-            Kind::Many => Value::Texts(text.split_whitespace().map(str::to_owned).collect()),
+            FlagKind::One | FlagKind::Object => FlagValue::Texts(vec![text]),
+            FlagKind::Many => FlagValue::Texts(text.split_whitespace().map(str::to_owned).collect()),
         };
         given.push(SettingValue::new(flag, value, source));
     }

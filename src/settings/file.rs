@@ -13,8 +13,8 @@ use serde_json::{Map, Value as Json};
 use crate::diagnostic::Diagnostic;
 use crate::exit::Failure;
 use crate::settings::deerflow;
-use crate::settings::keys::{Keys, Kind};
-use crate::settings::value::{ConfigFile, SettingValue, Source, Value, found};
+use crate::settings::keys::{FlagKind, Keys};
+use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, found};
 use crate::wording::reason;
 
 /// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
@@ -117,33 +117,33 @@ fn settings(name: &str, map: Map<String, Json>, keys: &Keys) -> Result<ConfigFil
         let kind = keys.kind_of(&key).map_err(|diagnostic| wrong(diagnostic.to_string()).showing(&key, &diagnostic))?;
         let value =
             value(kind, json).map_err(|(found, wanted)| wrong(format!("{key} = {found}: expected {wanted}")))?;
-        values.push(SettingValue::new(&key, value, Source::File(name.to_owned())));
+        values.push(SettingValue::new(&key, value, Origin::File(name.to_owned())));
     }
     Ok(ConfigFile { values, ..ConfigFile::default() })
 }
 
 /// The value of a key, or what was found and what is wanted.
-fn value(kind: Kind, json: Json) -> Result<Value, (String, &'static str)> {
+fn value(kind: FlagKind, json: Json) -> Result<FlagValue, (String, &'static str)> {
     let scalar = |json: Json| match json {
         Json::String(text) => Ok(text),
         Json::Number(number) => Ok(number.to_string()),
         other => Err(found(&other)),
     };
     match (kind, json) {
-        (Kind::Switch, Json::Bool(on)) => Ok(Value::Switch(on)),
-        (Kind::Switch, other) => Err((found(&other), "true or false")),
-        (Kind::Many, Json::Array(items)) if !items.is_empty() => {
+        (FlagKind::Switch, Json::Bool(on)) => Ok(FlagValue::Switch(on)),
+        (FlagKind::Switch, other) => Err((found(&other), "true or false")),
+        (FlagKind::Many, Json::Array(items)) if !items.is_empty() => {
             let texts = items.into_iter().map(scalar).collect::<Result<_, _>>();
-            texts.map(Value::Texts).map_err(|found| (found, "a string or number in each place of the list"))
+            texts.map(FlagValue::Texts).map_err(|found| (found, "a string or number in each place of the list"))
         }
-        (Kind::Many, other) => scalar(other)
-            .map(|text| Value::Texts(vec![text]))
+        (FlagKind::Many, other) => scalar(other)
+            .map(|text| FlagValue::Texts(vec![text]))
             .map_err(|found| (found, "a string, a number or a list of them that is not empty")),
-        (Kind::Object, table @ Json::Object(_)) => Ok(Value::Texts(vec![table.to_string()])),
-        (Kind::Object, Json::String(text)) => Ok(Value::Texts(vec![text])),
-        (Kind::Object, other) => Err((found(&other), "a table, or a string that is a JSON object")),
-        (Kind::One, other) => {
-            scalar(other).map(|text| Value::Texts(vec![text])).map_err(|found| (found, "a string or a number"))
+        (FlagKind::Object, table @ Json::Object(_)) => Ok(FlagValue::Texts(vec![table.to_string()])),
+        (FlagKind::Object, Json::String(text)) => Ok(FlagValue::Texts(vec![text])),
+        (FlagKind::Object, other) => Err((found(&other), "a table, or a string that is a JSON object")),
+        (FlagKind::One, other) => {
+            scalar(other).map(|text| FlagValue::Texts(vec![text])).map_err(|found| (found, "a string or a number"))
         }
     }
 }

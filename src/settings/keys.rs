@@ -11,14 +11,14 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use crate::cli::errors::{diagnostic, mended};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
-use crate::settings::value::{SettingValue, Source, Value};
+use crate::settings::value::{FlagValue, Origin, SettingValue};
 
 /// What is said on the command line only.
 const COMMAND_LINE_ONLY: [&str; 7] = ["config", "generate", "help", "list", "paths", "restore", "version"];
 
 /// What a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FlagKind {
     /// Nothing: it is given or not.
     Switch,
     /// One value.
@@ -56,7 +56,7 @@ impl Keys {
     ///
     /// # Errors
     /// There is no such flag; or it cannot be in a layer.
-    pub(super) fn kind_of(&self, name: &str) -> Result<Kind, Diagnostic> {
+    pub(super) fn kind_of(&self, name: &str) -> Result<FlagKind, Diagnostic> {
         if let Some(arg) = self.find(name) {
             return Ok(kind(arg));
         }
@@ -99,7 +99,7 @@ impl Keys {
                 }
             }
         }
-        let on: Vec<&SettingValue> = values.iter().filter(|given| given.value != Value::Switch(false)).collect();
+        let on: Vec<&SettingValue> = values.iter().filter(|given| given.value != FlagValue::Switch(false)).collect();
         for (at, one) in on.iter().enumerate() {
             if let Some(other) = on[at + 1..].iter().find(|other| self.conflict(&one.flag, &other.flag)) {
                 let (one, other) = (one.name(), other.name());
@@ -111,22 +111,22 @@ impl Keys {
 }
 
 /// What a flag takes.
-pub(super) fn kind(arg: &Arg) -> Kind {
+pub(super) fn kind(arg: &Arg) -> FlagKind {
     match arg.get_action() {
-        ArgAction::Append => Kind::Many,
+        ArgAction::Append => FlagKind::Many,
         action if action.takes_values() => match arg.get_value_names() {
-            Some([name]) if name.as_str() == "OBJECT" => Kind::Object,
-            _ => Kind::One,
+            Some([name]) if name.as_str() == "OBJECT" => FlagKind::Object,
+            _ => FlagKind::One,
         },
-        _ => Kind::Switch,
+        _ => FlagKind::Switch,
     }
 }
 
-impl Source {
+impl Origin {
     /// The error that a flag does not take a value from here.
     pub(super) fn wrong(&self, flag: &str, value: &str, diagnostic: &Diagnostic) -> Failure {
         let failure = Failure::usage(match self {
-            Source::Variable(name) => format!("{name}: {value:?}: {diagnostic}"),
+            Origin::Variable(name) => format!("{name}: {value:?}: {diagnostic}"),
             _ => format!("{self}: {flag} = {value:?}: {diagnostic}"),
         });
         let failure = failure.showing(value, diagnostic);
@@ -134,7 +134,7 @@ impl Source {
         let flag_takes = diagnostic.mended(value).and_then(|text| mended(&format!("--{flag}"), &text));
         match (self, flag_takes) {
             (_, None) => failure,
-            (Source::Variable(name), Some(mended)) => failure.try_next(format!("{name}={}", quoted(&mended))),
+            (Origin::Variable(name), Some(mended)) => failure.try_next(format!("{name}={}", quoted(&mended))),
             (_, Some(mended)) => failure.try_next(format!("{flag} = {mended:?}")),
         }
     }

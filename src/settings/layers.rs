@@ -13,9 +13,9 @@ use crate::cli::{self, Arguments};
 use crate::compact::is_no_model;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
-use crate::settings::keys::{Keys, Kind, kind};
+use crate::settings::keys::{FlagKind, Keys, kind};
 use crate::settings::presets::PRESETS;
-use crate::settings::value::{ConfigFile, SettingValue, Source, Value, shown};
+use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, shown};
 use crate::settings::{environment, file};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
@@ -185,8 +185,8 @@ impl CommandLine {
         let mut values: Vec<SettingValue> = Vec::new();
         for (flag, text) in rows {
             match values.iter_mut().find(|given| given.flag == flag).map(|given| &mut given.value) {
-                Some(Value::Texts(texts)) => texts.push(text),
-                _ => values.push(SettingValue::new(flag, Value::Texts(vec![text]), Source::Preset(name.clone()))),
+                Some(FlagValue::Texts(texts)) => texts.push(text),
+                _ => values.push(SettingValue::new(flag, FlagValue::Texts(vec![text]), Origin::Preset(name.clone()))),
             }
         }
         Ok(values)
@@ -207,7 +207,9 @@ impl CommandLine {
                     || for_another && SUMMARIZER.contains(&given.flag.as_str())
             };
             let layer: Vec<SettingValue> = layer.into_iter().filter(|given| !set_aside(given)).collect();
-            on.extend(layer.iter().filter(|given| given.value != Value::Switch(false)).map(|given| given.flag.clone()));
+            on.extend(
+                layer.iter().filter(|given| given.value != FlagValue::Switch(false)).map(|given| given.flag.clone()),
+            );
             above.extend(own);
             merged.extend(layer);
         }
@@ -217,7 +219,7 @@ impl CommandLine {
     /// Leaves out what has nothing to apply to. Typed, it would be a mistake; in a layer it waits for its occasion.
     fn without_object(&self, mut merged: Vec<SettingValue>) -> Vec<SettingValue> {
         let is_on = |typed: bool, flag: &str| {
-            typed || merged.iter().any(|given| given.flag == flag && given.value != Value::Switch(false))
+            typed || merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false))
         };
         let dry_run = is_on(self.arguments.dry_run, "dry-run");
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
@@ -276,7 +278,7 @@ fn where_from(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<
     let mut defaults = Vec::new();
     for (name, arg) in keys.all() {
         let id = arg.get_id().as_str();
-        let switch = kind(arg) == Kind::Switch;
+        let switch = kind(arg) == FlagKind::Switch;
         let texts = || {
             let raw = matches.get_raw(id).into_iter().flatten();
             raw.map(|text| shown(&text.to_string_lossy())).collect::<Vec<_>>().join(" ")

@@ -11,10 +11,10 @@ use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::llm::Summarizer;
 use crate::llm::cache::Cache;
-use crate::llm::http::Wire;
-use crate::llm::pace::Pace;
+use crate::llm::http::HttpClient;
 use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
-use crate::llm::retry::Patience;
+use crate::llm::rate_limiter::RateLimiter;
+use crate::llm::retry::RetryPolicy;
 use crate::llm::secret::Secret;
 use crate::settings::request_json;
 use crate::settings::value::SettingValue;
@@ -42,7 +42,7 @@ pub(super) fn summarizer(
         return Err(Failure::usage(message).about(flag).into());
     }
     if let Some(command) = &arguments.summarizer_cmd {
-        return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(Pace::new)));
+        return Ok(Summarizer::Command(command.clone(), timeout, arguments.rate.map(RateLimiter::new)));
     }
     let name = arguments.model.as_deref().unwrap_or(EXTRACTIVE);
     if is_no_model(name) {
@@ -62,8 +62,8 @@ pub(super) fn summarizer(
     let key = key(arguments, asks, provider, variable)?;
     let request_json = arguments.request_json.clone().map(|given| given.0).unwrap_or_default();
     request_json::check(&request_json, name)?;
-    let patience = Patience { retries: arguments.retries, persistence: recipe.patience };
-    let wire = Wire::new(timeout, patience, arguments.rate.map(Pace::new));
+    let patience = RetryPolicy { retries: arguments.retries, persistence: recipe.patience };
+    let wire = HttpClient::new(timeout, patience, arguments.rate.map(RateLimiter::new));
     Ok(Summarizer::Endpoint(
         Endpoint { provider, model: model.to_owned(), base_url, key, request_json },
         Box::new(wire),

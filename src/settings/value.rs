@@ -9,7 +9,7 @@ use crate::sanitize::is_control;
 
 /// Where a layer's value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum Origin {
     /// A preset.
     Preset(String),
     /// A config file, by its path.
@@ -18,29 +18,29 @@ pub(super) enum Source {
     Variable(String),
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for Origin {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Preset(name) => write!(out, "--preset {name}"),
-            Source::File(name) | Source::Variable(name) => out.write_str(name),
+            Origin::Preset(name) => write!(out, "--preset {name}"),
+            Origin::File(name) | Origin::Variable(name) => out.write_str(name),
         }
     }
 }
 
 /// What a layer gives a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
+pub(super) enum FlagValue {
     /// The flag, or expressly not the flag.
     Switch(bool),
     /// A value for each time the flag is given.
     Texts(Vec<String>),
 }
 
-impl Value {
+impl FlagValue {
     pub(super) fn texts(&self) -> &[String] {
         match self {
-            Value::Switch(_) => &[],
-            Value::Texts(texts) => texts,
+            FlagValue::Switch(_) => &[],
+            FlagValue::Texts(texts) => texts,
         }
     }
 }
@@ -50,8 +50,8 @@ impl Value {
 pub(super) struct SettingValue {
     /// The long name of the flag.
     pub(super) flag: String,
-    pub(super) value: Value,
-    pub(super) source: Source,
+    pub(super) value: FlagValue,
+    pub(super) source: Origin,
     /// What the user is to be told if this value is the one that is used.
     pub(super) note: Option<String>,
     /// Why this value cannot be used; an error unless a higher layer overrides it.
@@ -59,14 +59,14 @@ pub(super) struct SettingValue {
 }
 
 impl SettingValue {
-    pub(super) fn new(flag: &str, value: Value, source: Source) -> Self {
+    pub(super) fn new(flag: &str, value: FlagValue, source: Origin) -> Self {
         SettingValue { flag: flag.to_owned(), value, source, note: None, unusable: None }
     }
 
     /// The setting as an error names it.
     pub(super) fn name(&self) -> String {
         match &self.source {
-            Source::Variable(name) => name.clone(),
+            Origin::Variable(name) => name.clone(),
             source => format!("{source}: {}", self.flag),
         }
     }
@@ -74,17 +74,17 @@ impl SettingValue {
     /// The words that give it on a command line.
     pub(super) fn words(&self) -> Vec<OsString> {
         match &self.value {
-            Value::Switch(true) => vec![format!("--{}", self.flag).into()],
-            Value::Switch(false) => vec![],
-            Value::Texts(texts) => texts.iter().map(|text| format!("--{}={text}", self.flag).into()).collect(),
+            FlagValue::Switch(true) => vec![format!("--{}", self.flag).into()],
+            FlagValue::Switch(false) => vec![],
+            FlagValue::Texts(texts) => texts.iter().map(|text| format!("--{}={text}", self.flag).into()).collect(),
         }
     }
 
     /// The setting on a line of its own.
     pub(super) fn line(&self) -> String {
         let value = match &self.value {
-            Value::Switch(on) => on.to_string(),
-            Value::Texts(texts) => texts.iter().map(|text| shown(text)).collect::<Vec<_>>().join(" "),
+            FlagValue::Switch(on) => on.to_string(),
+            FlagValue::Texts(texts) => texts.iter().map(|text| shown(text)).collect::<Vec<_>>().join(" "),
         };
         format!("{} = {value} (from {})", self.flag, self.source)
     }

@@ -236,6 +236,29 @@ mod tests {
     }
 
     #[test]
+    fn a_variant_claims_a_message_that_a_more_general_format_reads_as_well() {
+        let call = |more: &str| {
+            format!(
+                r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"a","name":"f","arguments":{{}}{more}}}]}}"#
+            )
+        };
+        let result = r#"{"role":"tool","tool_call_id":"a","content":"r"}"#;
+        let reasoning = r#"{"role":"assistant","content":"b","reasoning_content":"hm"}"#;
+        assert_eq!(told(&format!("[{},{result}]", call(""))), "openai-chat");
+        let variant = call(r#","requestor":"assistant""#);
+        for order in [format!("[{variant},{result}]"), format!("[{result},{variant}]")] {
+            assert_eq!(told(&order), "tau-bench", "{order}");
+        }
+        // Own evidence elsewhere does not make it a message of the general format again.
+        assert!(told(&format!("[{reasoning},{variant}]")).contains("tau-bench"));
+        // Both sides have a message that only one of them can read.
+        let developer = r#"{"role":"developer","content":"d"}"#;
+        let named = r#"{"role":"tool","function":"f","tool_call_id":"a","content":"r"}"#;
+        let both = told(&format!("[{named},{developer}]"));
+        assert!(both.contains("--from openai-chat or --from inspect"), "{both}");
+    }
+
+    #[test]
     fn other_formats_are_not_taken_for_one_of_these() {
         let foreign = r#"[{"role":"admin","name":"a row of a table"}]"#;
         assert!(told(foreign).starts_with("is not a transcript"), "{}", told(foreign));

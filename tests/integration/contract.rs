@@ -1,4 +1,4 @@
-//! The contract of the command line: the cases in `tests/cmd`, and what they cannot show.
+//! The contract of the command line: what the cases in `tests/cmd` cannot show.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,16 +7,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::program::{own_settings, path, piped, tcompact, with};
-
-#[test]
-fn cases() {
-    let cases = trycmd::TestCases::new();
-    cases.default_bin_name("tcompact").case("tests/cmd/*.trycmd");
-    for (variable, value) in own_settings() {
-        cases.env(variable, value);
-    }
-}
+use crate::program::{path, piped, tcompact, with};
 
 #[test]
 fn a_dry_run_prints_one_integer_and_writes_nothing() {

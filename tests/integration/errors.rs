@@ -5,11 +5,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use tcompact::llm::providers::PROVIDERS;
-
-use crate::program::own_settings;
+use crate::program::shell;
 use crate::server::{Server, Step, completion};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/integration/errors.txt");
@@ -281,16 +278,4 @@ fn what_is_to_be_tried_is_understood() {
         assert_ne!(output.status.code(), Some(2), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
         assert!(!has(&["…", "<", "["]), "{line}");
     }
-}
-
-/// A command for a shell that finds the built program, in a folder, without the settings of who runs the tests.
-fn shell(line: &str, folder: &Path) -> Command {
-    let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
-    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
-    let mut shell = Command::new("sh");
-    shell.args(["-c", line]).current_dir(folder).env("PATH", &search).envs(own_settings());
-    for name in PROVIDERS.iter().flat_map(|provider| provider.key_variables) {
-        shell.env_remove(name);
-    }
-    shell
 }

@@ -1,6 +1,8 @@
 //! Histories that are too much for the summarizer, and what is asked of it about them.
 
 use serde_json::{Value, json};
+use tcompact::tokens::Counter;
+use tcompact::tokens::bpe::Encoding;
 
 use crate::endpoint::assert_fails;
 use crate::program::{Run, run, tcompact};
@@ -175,7 +177,7 @@ fn thoughts_that_left_no_room_are_given_it_back() {
         .iter()
         .map(|request| serde_json::from_str::<Value>(&request.body).expect("JSON")["max_tokens"].clone())
         .collect();
-    assert_eq!(limits, [json!(100), json!(300)]);
+    assert_eq!(limits, [json!(100), json!(4196)]);
     assert_fails(
         &ask(&Server::start(vec![thinking]), &conversation(10, 20), &[]),
         5,
@@ -342,6 +344,33 @@ fn the_window_that_a_server_names_is_kept_to() {
     }
     let again = ask(&server, &conversation(60, 40), &more);
     assert_eq!((again.stdout, server.requests().len()), (run.stdout, prompts.len()), "all of it is in the cache");
+}
+
+/// Results in JSON have many more tokens than a fourth of their characters. Only the first request, which asks how large the
+/// window is, may be refused.
+#[test]
+fn parts_of_numbers_and_signs_fit_a_small_window() {
+    fn reads_little(body: &Value) -> (u16, String) {
+        let prompt = body["messages"][0]["content"].as_str().expect("a prompt");
+        let tokens = Counter::Exact(Encoding::O200kBase).count_text(prompt);
+        let (status, answer) = match tokens > 2048 {
+            true => (400, small_window()),
+            false => (200, completion("Notes.", "stop")),
+        };
+        let Step::Answer(_, _, body) = answer else { unreachable!() };
+        (status, body)
+    }
+    let server = Server::start(vec![Step::Judge(reads_little)]);
+    let flight = |n: usize| json!({"flight": format!("HAT{n}"), "price": n * 7, "seats": [n, n + 1], "at": format!("{n}:05:00")});
+    let turn = |n: usize| json!({"role": if n.is_multiple_of(2) { "user" } else { "assistant" }, "content": Value::Array((n..n + 6).map(flight).collect()).to_string()});
+    let input = Value::Array((0..40).map(turn).collect()).to_string();
+    let run = ask(&server, &input, &[]);
+    assert!(summary_of_first(&run).contains("Notes."), "{run:?}");
+    let refused = prompts(&server)
+        .iter()
+        .filter(|prompt| reads_little(&json!({"messages": [{"content": prompt}]})).0 == 400)
+        .count();
+    assert_eq!(refused, 1, "of {}", server.requests().len());
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bad_input;
 mod batch;
 mod benches;
 mod bricks;
+mod cases;
 mod clock;
 mod compactions;
 mod contract;

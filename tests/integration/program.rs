@@ -24,16 +24,27 @@ pub(crate) struct Run {
 /// A command of the built program without the variables of the person who runs the tests.
 pub(crate) fn tcompact() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tcompact"));
+    without_own_variables(&mut command).current_dir(FIXTURES);
+    command
+}
+
+/// A command for a shell that finds the built program, in a folder, without the variables of the person who runs the tests.
+pub(crate) fn shell(line: &str, folder: &Path) -> Command {
+    let program = Path::new(env!("CARGO_BIN_EXE_tcompact")).parent().expect("a folder");
+    let search = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let mut shell = Command::new("sh");
+    without_own_variables(&mut shell).args(["-c", line]).current_dir(folder).env("PATH", search).stdin(Stdio::null());
+    shell
+}
+
+/// Takes keys, proxies, colours and settings from a command.
+fn without_own_variables(command: &mut Command) -> &mut Command {
     let keys = PROVIDERS.iter().flat_map(|provider| provider.key_variables);
     let others = ["NO_COLOR", "CLICOLOR_FORCE"].iter().chain(&PROXIES);
     for variable in keys.chain(others) {
         command.env_remove(variable);
     }
-    for (variable, value) in own_settings() {
-        command.env(variable, value);
-    }
-    command.current_dir(FIXTURES);
-    command
+    command.envs(own_settings())
 }
 
 /// Variables that keep the settings of the person who runs the tests away: an empty one counts as not set.

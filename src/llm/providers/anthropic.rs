@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::complaint::FULL_WINDOW;
+use crate::llm::error_response::FULL_WINDOW;
 use crate::llm::providers::{Api, Endpoint, items, string, tokens};
 use crate::summary::exchange::{Reply, Request, Stop, Usage};
 use crate::transcript::json::{Json, Kind};

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use parameters::{Least, Parameters};
 
-use crate::llm::adapt::Change;
-use crate::llm::body::{merge, put};
+use crate::llm::body::{merge, parsed, put};
+use crate::llm::change::Change;
 use crate::llm::secret::Secret;
 use crate::summary::exchange::{Reply, Request};
 use crate::transcript::json::{Json, Kind};
@@ -207,11 +207,6 @@ impl Endpoint {
 /// A merge patch of the tables, which a test reads all of.
 fn parsed_members(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
-}
-
-/// What is in a body, where it is JSON.
-pub(super) fn parsed(body: &str) -> Option<Source<'_>> {
-    Source::of(body).ok()
 }
 
 /// The elements of a field that is a list.

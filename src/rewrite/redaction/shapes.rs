@@ -135,10 +135,9 @@ fn key(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usi
     if let Some((class, least, most)) = shape.before {
         let before = bytes[..start].iter().rev().take(most + 1).take_while(|byte| class.has(**byte)).count();
         first = start - before.min(most);
-        // The letter of an escape is no part of it.
-        let is_escape = bytes[..first].ends_with(b"\\") && matches!(bytes[first], b'n' | b'r' | b't');
-        first += usize::from(is_escape && before > least);
-        if before < least || (before > most && !begins(text, first)) {
+        let escape = escape_letters(&bytes[..start], first);
+        first += escape;
+        if before < least + escape || (before > most && !begins(text, first)) {
             return Err(start);
         }
     } else if !shape.stays && !begins(text, start) {
@@ -163,6 +162,18 @@ fn key(text: &str, start: usize, prefix: &str, index: usize) -> Result<Range<usi
         return Err(start);
     }
     Ok(if shape.stays { body..end } else { first..end })
+}
+
+/// How many letters and digits from `first` on belong to an escape that begins before it: a mask must leave them whole, so
+/// that JSON stays JSON.
+fn escape_letters(before: &[u8], first: usize) -> usize {
+    let (outside, inside) = before.split_at(first);
+    match inside {
+        _ if !outside.ends_with(b"\\") => 0,
+        [b'u', digits @ ..] if digits.len() >= 4 && digits[..4].iter().all(u8::is_ascii_hexdigit) => 5,
+        [b'b' | b'f' | b'n' | b'r' | b't', ..] => 1,
+        _ => 0,
+    }
 }
 
 /// How far what a pattern says goes at the start of a text.

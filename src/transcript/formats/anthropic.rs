@@ -10,8 +10,7 @@ use crate::transcript::format::{
     EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, REMOVE_ALL,
     SummaryMessage,
 };
-use crate::transcript::formats::shared::blocks;
-use crate::transcript::formats::shared::blocks::block_types;
+use crate::transcript::formats::shared::blocks::{self, block_types};
 use crate::transcript::formats::shared::fields::{present, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};

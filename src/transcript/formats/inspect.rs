@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use crate::transcript::format::{
     EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage,
 };
-use crate::transcript::formats::shared::blocks;
-use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
+use crate::transcript::formats::shared::blocks::{self, block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{begins_with, digest, has_any, id, list, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
@@ -54,7 +53,7 @@ impl MessageReader for Inspect {
             };
         }
         if role == Role::Tool && message.get_text("function").is_some() {
-            return Fit::Variant("results that name their function");
+            return Fit::Own("results that name their function");
         }
         match message.get_text("source") {
             Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),

@@ -132,15 +132,17 @@ impl OrderRules for OpenAiChat {
     }
 }
 
-/// Whether the reader finds all that a message says and calls: its blocks have types, and calls and results stand beside
-/// them.
+/// Whether the reader finds all that a message says, calls and answers: its blocks have types, calls and results stand
+/// beside them, and a result has no function.
 fn is_readable(message: &Object<'_>) -> bool {
     let mut blocks = block_types(message).peekable();
     let is_keyed = blocks.peek().is_some() && blocks.all(|(block, kind)| kind.is_none() && has_key(block));
-    !is_keyed
-        && !block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread))
-        && !has_any(message, &["parts", "toolInvocations"])
-        && list(message, "tool_calls").map(Object::of).all(|call| is_call(&call))
+    let has_unread_blocks = is_keyed || block_types(message).any(|(_, kind)| kind.is_some_and(is_call_or_unread));
+    let is_result = message.get_text("role").is_some_and(|role| role.is("tool"));
+    let has_unread_members =
+        has_any(message, &["parts", "toolInvocations"]) || is_result && message.get_text("function").is_some();
+    let mut calls = list(message, "tool_calls").map(Object::of);
+    !has_unread_blocks && !has_unread_members && calls.all(|call| is_call(&call))
 }
 
 /// Whether a call is written in this format: its function is an object and the arguments are a text. Clones that have an

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use tcompact::compact::SummarizerKind;
-use tcompact::llm::retry::{Failed, Patience};
+use tcompact::llm::retry::{FailedAttempt, RetryPolicy};
 use tcompact::plan::size::Size;
 use tcompact::rewrite::arguments::{MARK, Truncation};
 use tcompact::settings::Settings;
@@ -29,7 +29,7 @@ pub(super) struct Case<'a> {
 
 /// A model that answers as a case says, and remembers what it was sent.
 pub(super) struct Script {
-    patience: Patience,
+    patience: RetryPolicy,
     reply: String,
     steps: RefCell<Vec<String>>,
     pub(super) prompts: RefCell<Vec<String>>,
@@ -42,7 +42,7 @@ impl SummaryBackend for Script {
             let mut steps = self.steps.borrow_mut();
             let step = if steps.is_empty() { "ok".to_owned() } else { steps.remove(0) };
             let failed = |kind: FailureKind, message: &str| {
-                Err(Failed { message: message.to_owned(), kind, asked: None, advised: None, window: None })
+                Err(FailedAttempt { message: message.to_owned(), kind, asked: None, advised: None, window: None })
             };
             match step.as_str() {
                 "ok" => Ok(Reply { text: self.reply.clone(), ..Reply::default() }),
@@ -51,7 +51,7 @@ impl SummaryBackend for Script {
                 _ => failed(FailureKind::Odd, "boom"),
             }
         };
-        self.patience.persist(attempt, |_, _| {})
+        self.patience.run(attempt, |_, _| {})
     }
 }
 
@@ -222,7 +222,7 @@ impl<'a> Case<'a> {
         let flags = presets::values(self.system, &|_| None).expect("a preset");
         let retries = flags.iter().find(|(flag, _)| *flag == "retries");
         Script {
-            patience: Patience {
+            patience: RetryPolicy {
                 retries: retries.map_or(3, |(_, retries)| retries.parse().expect("a number")),
                 persistence: settings.policy.summary.recipe.patience,
             },

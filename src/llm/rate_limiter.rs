@@ -6,20 +6,20 @@ use std::time::{Duration, Instant};
 
 /// A minute shared out evenly among requests.
 #[derive(Debug)]
-pub struct Pace {
+pub struct RateLimiter {
     gap: Duration,
     /// When the next request may be sent; at once if none was.
     next: Mutex<Option<Instant>>,
 }
 
-impl Pace {
+impl RateLimiter {
     /// At most so many requests a minute.
     pub fn new(rate: u32) -> Self {
-        Pace { gap: Duration::from_secs(60) / rate.max(1), next: Mutex::new(None) }
+        RateLimiter { gap: Duration::from_secs(60) / rate.max(1), next: Mutex::new(None) }
     }
 
     /// Takes the next turn, and says how long it is until then.
-    pub fn turn(&self, now: Instant) -> Duration {
+    pub fn reserve(&self, now: Instant) -> Duration {
         let mut next = lock(&self.next);
         let turn = next.map_or(now, |next| next.max(now));
         *next = Some(turn + self.gap);
@@ -33,13 +33,13 @@ mod tests {
 
     #[test]
     fn turns_are_a_gap_apart_and_none_is_saved_up() {
-        let pace = Pace::new(60);
+        let pace = RateLimiter::new(60);
         let start = Instant::now();
         let second = Duration::from_secs(1);
-        assert_eq!(pace.turn(start), Duration::ZERO);
-        assert_eq!(pace.turn(start), second);
-        assert_eq!(pace.turn(start + second / 2), second * 3 / 2);
-        assert_eq!(pace.turn(start + 100 * second), Duration::ZERO);
-        assert_eq!(pace.turn(start + 100 * second), second);
+        assert_eq!(pace.reserve(start), Duration::ZERO);
+        assert_eq!(pace.reserve(start), second);
+        assert_eq!(pace.reserve(start + second / 2), second * 3 / 2);
+        assert_eq!(pace.reserve(start + 100 * second), Duration::ZERO);
+        assert_eq!(pace.reserve(start + 100 * second), second);
     }
 }

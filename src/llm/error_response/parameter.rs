@@ -2,23 +2,23 @@
 
 use serde_json::{Map, Value};
 
-use crate::llm::body::get;
-use crate::llm::complaint::{contains_any, parsed};
+use crate::llm::body::{get, parsed};
+use crate::llm::error_response::contains_any;
 use crate::llm::providers::string;
 use crate::transcript::json::{Json, Kind};
 
 /// A parameter that was sent, or is missed, as a server complains of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::llm) struct Complaint {
+pub(in crate::llm) struct RejectedParameter {
     /// The member of the body, as a path with points.
     pub(in crate::llm) path: &'static str,
     /// What the server says of it.
-    pub(in crate::llm) what: Wrong,
+    pub(in crate::llm) what: Rejection,
 }
 
 /// What is wrong with a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::llm) enum Wrong {
+pub(in crate::llm) enum Rejection {
     /// The server does not take it.
     Unknown,
     /// The server does not take its value.
@@ -121,12 +121,16 @@ const OFFERS: [&str; 9] = [
 
 /// The parameter of `sent` that the body of an error with status 400 or 422 is about, if it is about one. Of several, it
 /// is one that the user has not `given`.
-pub(in crate::llm) fn complaint(body: &str, sent: &Value, given: &Map<String, Value>) -> Option<Complaint> {
+pub(in crate::llm) fn rejected_parameter(
+    body: &str,
+    sent: &Value,
+    given: &Map<String, Value>,
+) -> Option<RejectedParameter> {
     let text = words(body).to_lowercase();
     if text.contains("must be set to false") {
         let path = "enable_thinking";
         let is_missed = find(&text, path).is_some() && get(sent, path).is_none();
-        return is_missed.then_some(Complaint { path, what: Wrong::MustBeFalse });
+        return is_missed.then_some(RejectedParameter { path, what: Rejection::MustBeFalse });
     }
     let named = PARAMETERS.iter().filter(|(path, _)| get(sent, path).is_some()).filter_map(|(path, words)| {
         let first = words.iter().filter_map(|word| find(&text, word)).min()?;
@@ -137,17 +141,17 @@ pub(in crate::llm) fn complaint(body: &str, sent: &Value, given: &Map<String, Va
     let (at, path) = named.or_else(|| effort_named_by_value(&text, sent))?;
     let is_limit = path.starts_with("max_");
     let what = match () {
-        () if contains_any(&text, &MUST_THINK) || text.contains("thinking.type.disabled") => Wrong::MustThink,
-        () if is_limit && contains_any(&text, &TOO_LARGE) => Wrong::TooLarge,
-        () if is_limit => contains_any(&text, &REFUSED).then_some(Wrong::Unknown)?,
+        () if contains_any(&text, &MUST_THINK) || text.contains("thinking.type.disabled") => Rejection::MustThink,
+        () if is_limit && contains_any(&text, &TOO_LARGE) => Rejection::TooLarge,
+        () if is_limit => contains_any(&text, &REFUSED).then_some(Rejection::Unknown)?,
         () => match offered(&text[at..], value(sent, path)) {
-            Some(offered) => Wrong::Offered(offered),
+            Some(offered) => Rejection::Offered(offered),
             _ if !contains_any(&text, &REFUSED) && !contains_any(&text, &OFFERS) => return None,
-            _ if value(sent, path).is_some_and(|value| find(&text, value).is_some()) => Wrong::Value,
-            _ => Wrong::Unknown,
+            _ if value(sent, path).is_some_and(|value| find(&text, value).is_some()) => Rejection::Value,
+            _ => Rejection::Unknown,
         },
     };
-    Some(Complaint { path, what })
+    Some(RejectedParameter { path, what })
 }
 
 /// The text that is sent in a parameter, or in the only member that it has.
@@ -251,10 +255,10 @@ mod tests {
     use crate::llm::providers::tests::{endpoint, request};
 
     /// What a server complains of that is sent a request for a model, in its words.
-    fn complains(model: &str, words: &Value) -> Option<(&'static str, Wrong)> {
+    fn complains(model: &str, words: &Value) -> Option<(&'static str, Rejection)> {
         let (provider, model) = model.split_once(':').expect("a provider and a model");
         let sent = endpoint(provider, model).request(&request("p"));
-        let complaint = complaint(&words.to_string(), &sent, &Map::new())?;
+        let complaint = rejected_parameter(&words.to_string(), &sent, &Map::new())?;
         Some((complaint.path, complaint.what))
     }
 
@@ -267,72 +271,72 @@ mod tests {
                 "openai-responses:gpt-5.5-pro",
                 "'medium' is not supported with the 'x' model. Supported values are: 'high'.",
                 "reasoning",
-                Wrong::Offered("high"),
+                Rejection::Offered("high"),
             ),
             (
                 "anthropic:claude-opus-6",
                 "\"low\" is no effort of this model; it must be one of \"medium\", \"high\"",
                 "output_config",
-                Wrong::Offered("medium"),
+                Rejection::Offered("medium"),
             ),
             // The value that was sent is repeated behind those that are taken.
             (
                 "openai:o3",
                 "[{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'medium' or 'high'\", 'input': 'low'}]",
                 effort,
-                Wrong::Offered("medium"),
+                Rejection::Offered("medium"),
             ),
-            ("openai:gpt-5", "The parameter reasoning_effort is not recognized", effort, Wrong::Unknown),
-            ("openai:gpt-5", "Invalid parameter: reasoning_effort", effort, Wrong::Unknown),
-            ("openai:gpt-5", "reasoning_effort is not available for this model", effort, Wrong::Unknown),
+            ("openai:gpt-5", "The parameter reasoning_effort is not recognized", effort, Rejection::Unknown),
+            ("openai:gpt-5", "Invalid parameter: reasoning_effort", effort, Rejection::Unknown),
+            ("openai:gpt-5", "reasoning_effort is not available for this model", effort, Rejection::Unknown),
             (
                 "openai:gpt-5",
                 "Additional properties are not allowed ('reasoning_effort' was unexpected)",
                 effort,
-                Wrong::Unknown,
+                Rejection::Unknown,
             ),
-            ("openai:gpt-5", "reasoning_effort must be at most the max of the model", effort, Wrong::Unknown),
+            ("openai:gpt-5", "reasoning_effort must be at most the max of the model", effort, Rejection::Unknown),
             (
                 "openai:gpt-6",
                 "max_completion_tokens is deprecated; use max_tokens instead",
                 "max_completion_tokens",
-                Wrong::Unknown,
+                Rejection::Unknown,
             ),
             (
                 "groq:x",
                 "'max_completion_tokens' is not available for this model. Use 'max_tokens'.",
                 "max_completion_tokens",
-                Wrong::Unknown,
+                Rejection::Unknown,
             ),
             (
                 "google:gemini-3.6-flash",
                 "Thinking is not enabled for models/gemini-3.6-flash",
                 thinking,
-                Wrong::Unknown,
+                Rejection::Unknown,
             ),
             (
                 "google:gemini-2.5-flash",
                 "Budget 0 is invalid. This model only works in thinking mode.",
                 thinking,
-                Wrong::MustThink,
+                Rejection::MustThink,
             ),
             (
                 "dashscope:qwen3.7-max",
                 "The value of the enable_thinking parameter is restricted to True.",
                 "enable_thinking",
-                Wrong::MustThink,
+                Rejection::MustThink,
             ),
             (
                 "ollama:qwen3",
                 "invalid think value: false (must be \"high\", \"medium\" or \"low\")",
                 "think",
-                Wrong::Offered("low"),
+                Rejection::Offered("low"),
             ),
             (
                 "ollama:gpt-oss:20b",
                 "json: cannot unmarshal string into Go struct field ChatRequest.think of type bool",
                 "think",
-                Wrong::Unknown,
+                Rejection::Unknown,
             ),
         ] {
             let expected = Some((path, what));
@@ -363,7 +367,7 @@ mod tests {
         let sent =
             json!({"max_tokens": 1, "max_completion_tokens": 2, "reasoning": {"effort": "low", "exclude": true}});
         let path = |body: &str, given: Value| {
-            complaint(body, &sent, given.as_object().expect("an object")).map(|complaint| complaint.path)
+            rejected_parameter(body, &sent, given.as_object().expect("an object")).map(|complaint| complaint.path)
         };
         assert_eq!(path(body, json!({})), Some("max_tokens"));
         assert_eq!(path(body, json!({"max_tokens": 1})), Some("max_completion_tokens"));

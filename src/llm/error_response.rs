@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use reqwest::StatusCode;
 
-use crate::llm::providers::parsed;
+use crate::llm::body::parsed;
 use crate::llm::secret::Secret;
 use crate::summary::exchange::FailureKind;
 use crate::summary::exchange::shown;
