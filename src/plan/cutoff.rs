@@ -99,8 +99,8 @@ fn refused_behind_a_summary(transcript: &Transcript<'_>, cut: usize) -> Option<&
 pub fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
     let Transcript { pairing, groups, .. } = transcript;
     let mut legal = pairing.allowed_cuts(groups);
-    for cut in 0..transcript.messages.len() {
-        legal[cut] &= !pairing.orphaned[cut] && refused_behind_a_summary(transcript, cut).is_none();
+    for (cut, legal) in legal.iter_mut().enumerate().take(transcript.messages.len()) {
+        *legal &= !pairing.orphaned[cut] && refused_behind_a_summary(transcript, cut).is_none();
     }
     legal
 }

@@ -182,7 +182,7 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
             }
             (Usual, format!("nothing is summarized; {}", changes.join(", and ")))
         }
-        Happening::Pruned(accounts) if accounts.is_empty() => return None,
+        Happening::Pruned([]) => return None,
         Happening::Pruned(accounts) => {
             let one = |account: &Account| {
                 format!(
