@@ -156,12 +156,14 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
     let is_silent = message.content.is_empty()
         && message.calls.is_empty()
         && message.answers.iter().all(|answer| is_whole(answer.json));
-    let members = members(message.json);
-    let unread = members.iter().filter(|(key, value)| match is_silent {
+    if !is_silent && !(message.calls.is_empty() && message.answers.is_empty()) {
+        return;
+    }
+    let unread = members(message.json).filter(|(key, value)| match is_silent {
         true => words.are_under(*key, *value) || is_content(*key, *value),
         false => !words.is_beside(*key) && is_unread_call(message, *key, *value),
     });
-    let unread: Vec<Part<'_>> = unread.map(|(_, json)| Part { json: *json, kind: part(*json) }).collect();
+    let unread: Vec<Part<'_>> = unread.map(|(_, json)| Part { json, kind: part(json) }).collect();
     if unread.is_empty() {
         return;
     }
@@ -169,7 +171,7 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
         Content::Text(text) if text.is_empty() => Vec::new(),
         Content::Text(text) => {
             let is_of = |value: &Json<'_>| value.text().is_some_and(|other| other.raw() == text.raw());
-            let json = members.iter().map(|(_, value)| *value).find(is_of);
+            let json = members(message.json).map(|(_, value)| value).find(is_of);
             vec![Part { json: json.unwrap_or(message.json), kind: PartKind::Text(*text) }]
         }
         Content::Parts(parts) => parts.to_vec(),
@@ -178,11 +180,12 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
 }
 
 /// The members of a message, and of the message in it.
-fn members(json: Json<'_>) -> Vec<(Text<'_>, Json<'_>)> {
-    let is_wrapper = |key: Text<'_>| WRAPPERS.iter().any(|wrapper| key.is(wrapper));
-    let inside = |(key, value): (_, Json<'_>)| is_wrapper(key) && value.kind() == Kind::Object;
-    let (inner, outer): (Vec<_>, Vec<_>) = json.entries().partition(|entry| inside(*entry));
-    outer.into_iter().chain(inner.into_iter().flat_map(|(_, inner)| inner.entries())).collect()
+fn members(json: Json<'_>) -> impl Iterator<Item = (Text<'_>, Json<'_>)> {
+    let is_inside = |(key, value): &(Text<'_>, Json<'_>)| {
+        value.kind() == Kind::Object && WRAPPERS.iter().any(|wrapper| key.is(wrapper))
+    };
+    let inside = json.entries().filter(is_inside).flat_map(|(_, inner)| inner.entries());
+    json.entries().filter(move |entry| !is_inside(entry)).chain(inside)
 }
 
 /// Finds the arguments of calls that have none.
@@ -237,9 +240,7 @@ fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
 fn is_unread_call(message: &Message<'_>, key: Text<'_>, value: Json<'_>) -> bool {
     let holds = |item: Json<'_>| item.kind() == Kind::Object && item.entries().next().is_some();
     let (place, parts) = (value.span(), message.content.parts());
-    message.calls.is_empty()
-        && message.answers.is_empty()
-        && (holds(value) || value.items().any(holds))
+    (holds(value) || value.items().any(holds))
         && names_call_or_result(&key.decode())
         && !parts.iter().any(|part| place.contains(&part.json.span().start))
 }
