@@ -7,7 +7,7 @@ use crate::transcript::edit::{Edit, apply};
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 
-use crate::prune::note::{counted, is_pruned, note};
+use crate::prune::note::{counted, is_pruned, note, saying};
 use crate::prune::rule::{Amount, Change, Kind};
 use crate::prune::scene::{Scene, ToolResult};
 
@@ -40,7 +40,7 @@ fn capped(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Opt
     let in_place = || shortened(&result.output.strings(), &result.output.strings_again(), counter, limit);
     let as_a_whole = || {
         let shorter = cut(&text, limit, counter);
-        (counter.count_text(&shorter) < tokens).then(|| result.output.saying(&shorter))
+        (counter.count_text(&shorter) < tokens).then(|| saying(result, &shorter))
     };
     let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;
     edits.extend(scene.without_copies(result));

@@ -1,5 +1,7 @@
 //! What stands in the place of what was pruned: one line, which says so.
 
+use crate::transcript::edit::Edit;
+
 use crate::prune::rule::Change;
 use crate::prune::scene::{Scene, ToolResult};
 
@@ -23,7 +25,7 @@ pub(super) fn counted(number: usize, noun: &str) -> String {
 
 /// The change that puts a note in the place of a result that has so many tokens; nothing where that saves nothing.
 pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens: u64, note: &str) -> Option<Change> {
-    let mut edits = result.output.saying(note);
+    let mut edits = saying(result, note);
     if edits.is_empty() || scene.counter().count_text(note) >= tokens {
         return None;
     }
@@ -34,4 +36,9 @@ pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens
 /// A number of tokens as people read it.
 pub(super) fn in_tokens(tokens: u64) -> String {
     counted(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
+}
+
+/// The edits that put a text in the place of a result.
+pub(super) fn saying(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {
+    result.output.saying(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
 }

@@ -1,8 +1,9 @@
 //! Where in a message the results of tools stand, and how a shorter text is written there so that its provider takes it.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
-use crate::transcript::edit::Edit;
 use crate::transcript::json::{Json, Kind, Token};
 
 /// What a tool gave, at its place in a message.
@@ -61,10 +62,10 @@ impl<'a> Output<'a> {
         Output::of(holder.get("content"), Shape::Blocks(block)).map(|output| output.failing(failed))
     }
 
-    /// The edits that put a text in its place; none where nothing can be put there.
-    pub fn saying(&self, text: &str) -> Vec<Edit> {
-        let written = |value: &Json<'_>| Some(Edit { range: value.span(), text: saying(*value, self.shape, text)? });
-        let all: Option<Vec<Edit>> = [self.value].iter().chain(&self.same).map(written).collect();
+    /// The ranges that put a text in its place, with what stands there then; none where nothing can be put there.
+    pub fn saying(&self, text: &str) -> Vec<(Range<usize>, String)> {
+        let written = |value: &Json<'_>| Some((value.span(), saying(*value, self.shape, text)?));
+        let all: Option<Vec<_>> = [self.value].iter().chain(&self.same).map(written).collect();
         all.unwrap_or_default()
     }
 
@@ -200,13 +201,13 @@ fn with_text(block: Json<'_>, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::edit::apply;
+    use crate::transcript::edit::{Edit, apply};
     use crate::transcript::source::Source;
 
     fn said(value: &str, shape: Shape) -> Option<String> {
         let source = Source::of(value).expect("JSON");
         let output = Output::of(source.first(), shape)?;
-        let edits = output.saying("n\"");
+        let edits = output.saying("n\"").into_iter().map(|(range, text)| Edit { range, text }).collect::<Vec<_>>();
         (!edits.is_empty()).then(|| apply(value, &edits))
     }
 
