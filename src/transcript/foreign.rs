@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::transcript::format::Transcript;
 use crate::transcript::json::{Json, Kind, Object};
-use crate::transcript::message::{Content, Message, Part, PartKind};
+use crate::transcript::message::{Arguments, Content, Message, Part, PartKind};
 use crate::transcript::text::Text;
 
 /// Kinds of parts that are known and have nothing to read: what only their provider can read, and marks. All others without
@@ -60,6 +60,53 @@ const CONTENT: [&str; 21] = [
 /// Members that hold the message itself.
 const WRAPPERS: [&str; 5] = ["message", "data", "kwargs", "payload", "args"];
 
+/// Members beside what a message says, in any format: the speaker, and what a provider or a program notes down. Those whose
+/// names begin with [`NOTED_BY_START`] are, too.
+const NOTED: [&str; 6] = ["additional_kwargs", "annotations", "citations", "metadata", "name", "response_metadata"];
+
+/// See [`NOTED`].
+const NOTED_BY_START: [&str; 4] = ["provider", "reasoning", "thinking", "thought"];
+
+/// Tells what a message says from what is noted down beside it.
+#[derive(Clone, Copy)]
+struct Words {
+    /// Members that the format has beside what its messages say.
+    beside: &'static [&'static str],
+}
+
+impl Words {
+    fn is_beside(self, key: Text<'_>) -> bool {
+        self.beside.iter().chain(&NOTED).any(|name| key.is(name))
+            || NOTED_BY_START.iter().any(|start| key.starts_with(start))
+    }
+
+    /// Whether a member holds words: no label or number, but something that somebody said.
+    fn are_under(self, key: Text<'_>, value: Json<'_>) -> bool {
+        !self.is_beside(key) && self.are_in(value)
+    }
+
+    fn are_in(self, json: Json<'_>) -> bool {
+        match json.kind() {
+            Kind::String => json.text().is_some_and(|text| are_words(&text.decode())),
+            Kind::Array => json.items().any(|item| self.are_in(item)),
+            Kind::Object => json.entries().any(|(key, value)| self.are_under(key, value)),
+            _ => false,
+        }
+    }
+
+    /// The values of the members that hold words.
+    fn values(self, json: Json<'_>) -> impl Iterator<Item = Json<'_>> {
+        json.entries().filter(move |(key, value)| self.are_under(*key, *value)).map(|(_, value)| value)
+    }
+}
+
+/// Whether a text has two words of letters, or a letter of a language that needs no spaces between them.
+fn are_words(text: &str) -> bool {
+    let is_word = |word: &&str| word.chars().filter(|c| c.is_alphabetic()).count() > 1 && !word.contains('_');
+    let is_ideograph = |c: char| c.is_alphabetic() && !c.is_lowercase() && !c.is_uppercase();
+    text.split_whitespace().filter(is_word).nth(1).is_some() || text.contains(is_ideograph)
+}
+
 /// Recognizes the messages of a program.
 type Recognizer = fn(&Object<'_>) -> bool;
 
@@ -88,25 +135,97 @@ pub(super) fn unread<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if OPAQUE.iter().any(|opaque| kind.is(opaque)) { PartKind::Other } else { part(json) }
 }
 
-/// Adds to a message without anything to read what it seems to say under other members.
-pub(super) fn complete(message: &mut Message<'_>) {
-    let is_silent = match &message.content {
-        Content::Text(text) => text.is_empty(),
-        Content::Parts(parts) => parts.is_empty(),
-    };
-    if !is_silent || !message.calls.is_empty() || !message.answers.is_empty() {
-        return;
+/// A part that holds a text under this member. Where it holds something else, it is foreign.
+pub(super) fn text_part<'a>(json: Json<'a>, member: &str) -> PartKind<'a> {
+    let is_other = |(key, value): (Text<'_>, Json<'_>)| !key.is("type") && !value.is_falsy();
+    match json.get_text(member) {
+        Some(text) => PartKind::Text(text),
+        None if json.entries().any(is_other) => part(json),
+        None => PartKind::Text(Text::plain("")),
     }
-    let outer = Object::of(message.json);
-    let inner = WRAPPERS.iter().filter_map(|key| outer.get(key)).filter(|inner| inner.kind() == Kind::Object);
-    let places = [outer.json].into_iter().chain(inner);
-    let unread: Box<[Part<'_>]> = places
-        .flat_map(|place| place.entries().filter(|(key, value)| is_content(*key, *value)).collect::<Vec<_>>())
-        .map(|(_, json)| Part { json, kind: part(json) })
-        .collect();
-    message.content = Content::of_parts(unread);
 }
 
+/// Reads what a message holds where its reader does not look: the arguments of a call, a text or a result under another
+/// member, and in a message without anything to read, whatever looks like content.
+/// `beside` are the members that the format has beside what its messages say.
+pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str]) {
+    let words = Words { beside };
+    complete_calls(message, words);
+    complete_parts(message, words);
+    let is_whole = |json: Json<'_>| json.span() == message.json.span();
+    let is_silent = message.content.is_empty()
+        && message.calls.is_empty()
+        && message.answers.iter().all(|answer| is_whole(answer.json));
+    if !is_silent && !(message.calls.is_empty() && message.answers.is_empty()) {
+        return;
+    }
+    let unread = members(message.json).filter(|(key, value)| match is_silent {
+        true => words.are_under(*key, *value) || is_content(*key, *value),
+        false => !words.is_beside(*key) && is_unread_call(message, *key, *value),
+    });
+    let unread: Vec<Part<'_>> = unread.map(|(_, json)| Part { json, kind: part(json) }).collect();
+    if unread.is_empty() {
+        return;
+    }
+    let read = match &message.content {
+        Content::Text(text) if text.is_empty() => Vec::new(),
+        Content::Text(text) => {
+            let is_of = |value: &Json<'_>| value.text().is_some_and(|other| other.raw() == text.raw());
+            let json = members(message.json).map(|(_, value)| value).find(is_of);
+            vec![Part { json: json.unwrap_or(message.json), kind: PartKind::Text(*text) }]
+        }
+        Content::Parts(parts) => parts.to_vec(),
+    };
+    message.content = Content::Parts(read.into_iter().chain(unread).collect());
+}
+
+/// The members of a message, and of the message in it.
+fn members(json: Json<'_>) -> impl Iterator<Item = (Text<'_>, Json<'_>)> {
+    let is_inside = |(key, value): &(Text<'_>, Json<'_>)| {
+        value.kind() == Kind::Object && WRAPPERS.iter().any(|wrapper| key.is(wrapper))
+    };
+    let inside = json.entries().filter(is_inside).flat_map(|(_, inner)| inner.entries());
+    json.entries().filter(move |entry| !is_inside(entry)).chain(inside)
+}
+
+/// Finds the arguments of calls that have none.
+fn complete_calls(message: &mut Message<'_>, words: Words) {
+    let (whole, is_silent) = (message.json.span(), message.content.is_empty());
+    // A call that holds its result has the words of that.
+    let answers: Vec<_> = message.answers.iter().map(|answer| answer.json.span()).collect();
+    for call in &mut message.calls {
+        let span = call.json.span();
+        let is_alone = (span != whole || is_silent) && !answers.contains(&span);
+        if is_alone && matches!(call.arguments, Arguments::Absent) {
+            call.arguments = Arguments::of(words.values(call.json).next());
+        }
+    }
+}
+
+/// Finds the words of texts and results that are empty. A result keeps its call, if it names one.
+fn complete_parts(message: &mut Message<'_>, words: Words) {
+    let Content::Parts(parts) = &mut message.content else { return };
+    let is_call = |json: Json<'_>| message.calls.iter().any(|call| call.json.span() == json.span());
+    let names_call =
+        |json: Json<'_>| message.answers.iter().any(|answer| answer.json.span() == json.span() && answer.id.is_some());
+    for Part { json, kind } in parts.iter_mut() {
+        let unread = || words.values(*json);
+        match kind {
+            PartKind::Text(text) if text.is_empty() && unread().next().is_some() => *kind = part(*json),
+            PartKind::Result(content) if content.is_empty() && !is_call(*json) && unread().next().is_some() => {
+                *kind = match names_call(*json) {
+                    true => {
+                        PartKind::Result(Content::Parts(unread().map(|json| Part { json, kind: part(json) }).collect()))
+                    }
+                    false => part(*json),
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a member is a list or an object with something in it, under a name that formats have for content.
 fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
     // A string could be any label.
     let holds = match value.kind() {
@@ -115,6 +234,15 @@ fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
         _ => false,
     };
     holds && CONTENT.iter().any(|name| key.is(name))
+}
+
+/// Whether a member has the name of calls or results and holds some, in a message of which none were read.
+fn is_unread_call(message: &Message<'_>, key: Text<'_>, value: Json<'_>) -> bool {
+    let holds = |item: Json<'_>| item.kind() == Kind::Object && item.entries().next().is_some();
+    let (place, parts) = (value.span(), message.content.parts());
+    (holds(value) || value.items().any(holds))
+        && names_call_or_result(&key.decode())
+        && !parts.iter().any(|part| place.contains(&part.json.span().start))
 }
 
 /// Whether a value of a kind that no reader knows could be a call or a result, by its type or its only key.
@@ -262,4 +390,89 @@ pub fn mostly(transcript: &Transcript<'_>) -> Option<Unread> {
     let first = all(transcript).next()?;
     let bytes = Bytes::of(&transcript.messages);
     bytes.is_mostly_foreign().then(|| Unread::of(transcript, first, Some(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::transcript::formats::by_name;
+    use crate::transcript::framing::tests::read;
+    use crate::transcript::message::{Content, PartKind};
+
+    /// Reads the second of three messages in this format: its texts, and whether the rest of it is foreign.
+    fn second(message: &str, from: &str) -> (String, bool) {
+        let source = format!(r#"[{{"role":"user","content":"u"}},{message},{{"role":"assistant","content":"a"}}]"#);
+        let document = read(&source, by_name(from), None).expect("a transcript");
+        let message = &document.transcripts[0].messages[1];
+        let texts: Vec<String> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
+        (texts.join("\n"), super::is_in(message))
+    }
+
+    #[test]
+    fn no_words_are_read_as_nothing() {
+        let cases = [
+            ("openai-chat", r#"{"role":"user","message_text":"two words"}"#, true),
+            ("openai-chat", r#"{"role":"tool","tool_call_id":"c","output":"two words"}"#, false),
+            ("anthropic", r#"{"role":"user","content":[{"type":"text","Text":"two words"}]}"#, true),
+            ("anthropic", r#"{"role":"user","content":[{"type":"text","text":{"value":"two words"}}]}"#, true),
+            (
+                "anthropic",
+                r#"{"role":"user","content":[{"type":"tool_result","toolUseID":"t","run":{"result":"two words"}}]}"#,
+                true,
+            ),
+            (
+                "anthropic",
+                r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","output":"two words"}]}"#,
+                false,
+            ),
+            ("ai-sdk", r#"{"role":"user","parts":[{"type":"text","content":"two words"}]}"#, true),
+            ("ollama", r#"{"role":"user","body":{"lines":["两个词"]}}"#, true),
+            ("openai-chat", r#"{"role":"assistant","content":"hm","toolRequests":[{"q":"two words"}]}"#, true),
+        ];
+        for (format, message, is_foreign) in cases {
+            let (text, foreign) = second(message, format);
+            assert!(text.contains("two words") || text.contains("两个词"), "{format}: {message}: {text}");
+            assert_eq!(foreign, is_foreign, "{format}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_stands_beside_a_message_is_none_of_its_words() {
+        for message in [
+            r#"{"role":"assistant","content":"","metadata":{"title":"two words"},"reasoning_note":"two words"}"#,
+            r#"{"role":"assistant","content":"","name":"Two Words","id":"a_b c_d","n":[1,null]}"#,
+            r#"{"role":"assistant","content":[{"type":"text","text":"","citations":["two words"]}]}"#,
+            r#"{"role":"assistant","content":"hm","toolUses":[]}"#,
+        ] {
+            let (text, foreign) = second(message, "openai-chat");
+            assert!(!foreign && !text.contains("words"), "{message}: {text}");
+        }
+    }
+
+    #[test]
+    fn arguments_and_texts_beside_unread_calls_are_read() {
+        let source = r#"[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","args":{"q":"two words"}}]}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        let call = &document.transcripts[0].messages[1].calls[0];
+        assert!(format!("{:?}", call.arguments).contains("two words"), "{call:?}");
+        let source = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"hm","toolRequests":[{"q":1}]}]"#;
+        let document = read(source, by_name("openai-chat"), None).expect("a transcript");
+        let Content::Parts(parts) = &document.transcripts[0].messages[1].content else { panic!("a text") };
+        assert!(matches!(parts[0].kind, PartKind::Text(text) if text.is("hm")));
+        assert_eq!(parts.iter().map(|part| part.json.raw()).collect::<Vec<_>>(), [r#""hm""#, r#"[{"q":1}]"#]);
+    }
+
+    #[test]
+    fn a_result_that_names_no_call_is_of_another_format() {
+        let source = r#"[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","toolUseID":"t","run":{"result":"two words"}}]}]"#;
+        let refused = read(source, None, None).expect_err("another format").to_string();
+        assert!(refused.contains("message 2 has a part of the type `tool_result`"), "{refused}");
+    }
+
+    #[test]
+    fn a_file_without_a_message_of_the_named_format_is_refused() {
+        let source = r#"[{"role":"user","content":"u"},{"role":"assistant","content":"a"}]"#;
+        for format in ["pi", "claude-code", "gemini-cli"] {
+            assert!(read(source, by_name(format), None).is_err(), "{format}");
+        }
+    }
 }

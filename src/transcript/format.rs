@@ -49,6 +49,11 @@ pub trait MessageReader {
     /// What the value is instead, to follow "message 3".
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
+    /// Members that stand beside what a message says: what the program shows or notes down, and no model is sent.
+    fn members_beside(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether an agent appends lines to such files, so that the last line may be incomplete.
     fn is_append_only(&self) -> bool {
         false

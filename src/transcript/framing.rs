@@ -5,7 +5,7 @@
 
 use crate::transcript::detect;
 use crate::transcript::foreign;
-use crate::transcript::format::{EntryKind, Format, Note, Retention, Transcript};
+use crate::transcript::format::{EntryKind, Fit, Format, Note, Retention, Transcript};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::list::{LineCounter, List, is_message};
 use crate::transcript::message::Message;
@@ -134,6 +134,13 @@ impl<'a> List<'a> {
                 note.retention = message.map_or(Retention::WithPrevious, Retention::With);
             }
         }
+        // A file of another program is not one that has no messages yet, though the user named the format.
+        let is_other = |value: Json<'a>| matches!(format.fit(&Object::of(value)), Fit::Mismatch);
+        if let Some(value) =
+            self.values.clone().next().filter(|_| self.values.clone().all(is_other) && messages.is_empty())
+        {
+            return Err(no_transcript(source, value, format!("as {}, nothing in it is a message", format.name())));
+        }
         let transcript = Transcript {
             source,
             format,
@@ -180,7 +187,7 @@ pub fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Mes
 fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
     let none = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
     let mut message = format.message(&Object::of(json)).map_err(none)?;
-    foreign::complete(&mut message);
+    foreign::complete(&mut message, format.members_beside());
     message.earlier |= message.is_readable_compaction();
     Ok(message)
 }

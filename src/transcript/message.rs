@@ -287,6 +287,22 @@ impl<'a> Content<'a> {
         if parts.is_empty() { Content::empty() } else { Content::Parts(parts) }
     }
 
+    /// Whether it is the empty string, or no parts.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Content::Text(text) => text.is_empty(),
+            Content::Parts(parts) => parts.is_empty(),
+        }
+    }
+
+    /// Its parts; none where it is one string.
+    pub(super) fn parts(&self) -> &[Part<'a>] {
+        match self {
+            Content::Text(_) => &[],
+            Content::Parts(parts) => parts,
+        }
+    }
+
     /// The first of its texts.
     pub fn first_text(&self) -> Option<Text<'a>> {
         match self {

@@ -7,10 +7,10 @@ use tcompact::rewrite::repair::Repair;
 use tcompact::summary::extractive;
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
-use tcompact::transcript::Message;
 use tcompact::transcript::foreign;
 use tcompact::transcript::formats::FORMATS;
 use tcompact::transcript::framing;
+use tcompact::transcript::message::{Arguments, Message};
 
 use crate::bricks::{Bricks, Made, WAYS, assert_no_pair_is_parted, assert_thinking, file, made, pin, size};
 use crate::fixtures::of_format;
@@ -63,6 +63,38 @@ impl Change {
         let start = chars.len() * self.at / 1000;
         let end = (start + self.length).min(chars.len());
         chars[..start].iter().chain(&self.by.chars().collect::<Vec<_>>()).chain(&chars[end..]).collect()
+    }
+}
+
+/// A known part that holds its text, its result or its arguments under a member that no reader looks for is never empty: its
+/// words are read, or the file is refused.
+#[test]
+fn words_under_unread_members() {
+    const WORDS: &str = "the words in question";
+    for format in FORMATS {
+        let sources = Bricks::of(format.name()).displaced(WORDS);
+        assert!(sources.len() > 1, "{}", format.name());
+        let mut lost = Vec::new();
+        for source in &sources {
+            for from in [None, Some(*format)] {
+                let Ok(document) = read(source, from, None) else { continue };
+                let has_words = |message: &Message<'_>| {
+                    let arguments = message.calls.iter().map(|call| match call.arguments {
+                        Arguments::Text(text) => text.decode().into_owned(),
+                        Arguments::Value(json) => json.raw().to_owned(),
+                        Arguments::Absent => String::new(),
+                    });
+                    let texts = message.content.texts().into_iter().map(|text| text.decode().into_owned());
+                    texts.chain(arguments).any(|text| text.contains(WORDS))
+                };
+                let is_read = document.transcripts[0].messages.iter().any(has_words);
+                if !is_read && framing::check_foreign(&document).is_ok() {
+                    lost.push(format!("{:?}: {source}", from.map(|format| format.name())));
+                }
+            }
+        }
+        assert_eq!(lost, Vec::<String>::new(), "{}", format.name());
+        assert!(read(&sources[0], Some(*format), None).is_ok(), "{}", sources[0]);
     }
 }
 

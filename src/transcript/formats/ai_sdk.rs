@@ -329,7 +329,7 @@ fn part_kind(json: Json<'_>) -> PartKind<'_> {
         return PartKind::Compaction(compaction);
     }
     match json.get_text("type").map(|kind| kind.decode()).as_deref() {
-        Some("text") => text().map_or(PartKind::Other, PartKind::Text),
+        Some("text") => foreign::text_part(json, "text"),
         Some("reasoning") => text().or_else(|| json.get_text("reasoning")).map_or(PartKind::Other, PartKind::Reasoning),
         Some("image" | "image-data" | "image-url") => PartKind::Image,
         Some("file" | "media" | "file-data" | "file-url") if is_image() => PartKind::Image,

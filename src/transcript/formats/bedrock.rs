@@ -17,7 +17,6 @@ use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::order::{Order, Results};
 use crate::transcript::outputs::Output;
-use crate::transcript::text::Text;
 
 /// The format's row.
 #[derive(Debug)]
@@ -137,7 +136,7 @@ fn block(json: Json<'_>) -> PartKind<'_> {
         return foreign::part(json);
     };
     match key {
-        "text" => PartKind::Text(value.text().unwrap_or_else(|| Text::plain(""))),
+        "text" => foreign::text_part(json, "text"),
         "toolUse" => PartKind::Call,
         "toolResult" => {
             PartKind::Result(value.get("content").map_or_else(Content::empty, |content| parts(content.items())))

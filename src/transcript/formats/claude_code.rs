@@ -124,6 +124,10 @@ impl MessageReader for ClaudeCode {
         lines.iter().enumerate().map(entry).collect()
     }
 
+    fn members_beside(&self) -> &'static [&'static str] {
+        &["cwd", "gitBranch", "todos", "toolUseResult"]
+    }
+
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let Some(inner) = message.get("message").filter(|inner| inner.kind() == Kind::Object) else {
             if is_foreign(message) {

@@ -9,6 +9,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
 };
@@ -73,6 +74,10 @@ impl MessageReader for Codex {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         match line(message) {
+            Some(Line::Item(item, None)) => {
+                let part = Part { json: item, kind: foreign::part(item) };
+                Ok(items::message_of(json, Role::Other, Content::Parts(Box::new([part]))))
+            }
             Some(Line::Item(item, _)) => {
                 let mut read = items::item(&Object::of(item))?;
                 // A call or a result is the whole of its line.
@@ -184,6 +189,11 @@ fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
     items::kind(value).map(|kind| Line::Item(value.json, Some(kind)))
 }
 
+/// Whether an item of an unknown type is a message, a call or a result, and no mark of Codex.
+fn is_foreign(item: Json<'_>) -> bool {
+    ["role", "call_id"].iter().any(|key| item.get_text(key).is_some()) || foreign::could_be_call_or_result(item)
+}
+
 fn payload(line: Json<'_>) -> Json<'_> {
     line.get("payload").unwrap_or(line)
 }
@@ -236,7 +246,7 @@ impl Replay {
         let object = Object::of(value);
         let entry = match line(&object) {
             Some(Line::Meta) => EntryKind::Note(Retention::Always),
-            Some(Line::Item(_, None)) => EntryKind::Note(Retention::WithPrevious),
+            Some(Line::Item(item, None)) if !is_foreign(item) => EntryKind::Note(Retention::WithPrevious),
             Some(Line::Item(item, Some(Item::Message))) => {
                 let read = items::item(&Object::of(item));
                 if read.as_ref().is_ok_and(is_injected) {

@@ -92,6 +92,10 @@ impl MessageReader for OpenHands {
         entries
     }
 
+    fn members_beside(&self) -> &'static [&'static str] {
+        &["extras", "message", "tool_call_metadata"]
+    }
+
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         let events: Vec<Object<'a>> = match json.kind() {

@@ -82,6 +82,10 @@ impl MessageReader for Pi {
         lines.iter().enumerate().map(entry).collect()
     }
 
+    fn members_beside(&self) -> &'static [&'static str] {
+        &["details", "errorMessage"]
+    }
+
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         let Some(inner) = message.get("message").map(Object::of) else {

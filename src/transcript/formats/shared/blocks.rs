@@ -78,13 +78,7 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     const MEDIA: [&str; 7] = ["input_audio", "audio", "file", "video", "document", "container_upload", "video_url"];
     let inner = |key| json.get_text(key);
     if kind.is("text") {
-        // A block that has its text elsewhere is not empty.
-        let elsewhere = || ["content", "value", "data"].iter().any(|key| json.get(key).is_some());
-        match inner("text") {
-            Some(text) => PartKind::Text(text),
-            None if elsewhere() => foreign::part(json),
-            None => PartKind::Text(Text::plain("")),
-        }
+        foreign::text_part(json, "text")
     } else if kind.is("image") || kind.is("image_url") {
         PartKind::Image
     } else if MEDIA.iter().any(|name| kind.is(name)) {

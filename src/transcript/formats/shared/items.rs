@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::transcript::compaction::Compaction;
+use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::fields::{id, present, role_of};
@@ -228,7 +229,7 @@ fn readable(part: Part<'_>) -> Part<'_> {
 
 fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     if ["input_text", "output_text"].iter().any(|name| kind.is(name)) {
-        PartKind::Text(json.get_text("text").unwrap_or_else(|| Text::plain("")))
+        foreign::text_part(json, "text")
     } else if ["input_image", "computer_screenshot"].iter().any(|name| kind.is(name)) {
         PartKind::Image
     } else if kind.is("input_file") {
