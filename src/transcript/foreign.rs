@@ -156,7 +156,8 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
     let is_silent = message.content.is_empty()
         && message.calls.is_empty()
         && message.answers.iter().all(|answer| is_whole(answer.json));
-    if !is_silent && !(message.calls.is_empty() && message.answers.is_empty()) {
+    let has_calls_or_answers = !message.calls.is_empty() || !message.answers.is_empty();
+    if !is_silent && has_calls_or_answers {
         return;
     }
     let unread = members(message.json).filter(|(key, value)| match is_silent {
