@@ -7,7 +7,7 @@ use crate::plan::economy::Economy;
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{self, Edit};
 use crate::summary::exchange::Bill;
-use crate::summary::ledger::Ledger;
+use crate::summary::record::Record;
 use crate::transcript::Transcript;
 
 use crate::compact::archive::{Archived, ChangedConversation};
@@ -31,7 +31,7 @@ pub struct Compaction<'t> {
     /// What masked the secrets of its history, by the same placeholders for whatever is still to be shown.
     pub redactor: Option<Redactor>,
     /// The facts in what went, where they were collected of the history as it is.
-    pub facts: Option<Ledger>,
+    pub facts: Option<Record>,
     /// Why there is no result.
     pub failure: Option<anyhow::Error>,
 }

@@ -13,12 +13,12 @@ use crate::rewrite::{self, Placed};
 use crate::summary::acceptance::{self, Refusal};
 use crate::summary::buffer::Buffer;
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, SummaryBackend};
-use crate::summary::ledger::{self, Ledger};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
+use crate::summary::record::{Record, beside_another, collect, summarize_keeping};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
-use crate::summary::{extractive, prompt, trim, truncate_middle};
+use crate::summary::{prompt, trim, truncate_middle};
 use crate::tokens::{Tally, python};
 use crate::transcript::formats::SummaryMessage;
 use crate::transcript::view::Arena;
@@ -58,7 +58,7 @@ pub(super) struct Summarization<'w, 't> {
     /// What it took so far.
     pub(super) bill: RefCell<Bill>,
     /// The facts that were collected, where they were.
-    ledger: RefCell<Option<Ledger>>,
+    ledger: RefCell<Option<Record>>,
     /// Whether the embedded summarizer's facts are kept, for whoever shows them.
     keeps_facts: bool,
 }
@@ -89,7 +89,7 @@ pub(super) struct Attempt {
     /// What masked secrets, by the same placeholders for whatever is still to be shown.
     pub(super) redactor: Option<Redactor>,
     /// The facts in what goes, where they were collected of the history as it is.
-    pub(super) facts: Option<Ledger>,
+    pub(super) facts: Option<Record>,
     /// What went wrong, whatever was done about it.
     pub(super) error: Option<String>,
     /// Why there is no result.
@@ -381,20 +381,20 @@ impl Summarization<'_, '_> {
 
     fn beside_facts(&self, summary: &str) -> String {
         let messages: Vec<&Message<'_>> = self.messages(&self.summarized).collect();
-        let ledger = ledger::collect(&messages, &self.summarized, &self.policy.cut.summary_prefix);
-        let summary = self.with_lacking(ledger::beside_another(summary), &ledger);
+        let ledger = collect(&messages, &self.summarized, &self.policy.cut.summary_prefix);
+        let summary = self.with_lacking(beside_another(summary), &ledger);
         self.ledger.replace(Some(ledger));
         summary
     }
 
-    fn with_lacking(&self, summary: String, ledger: &Ledger) -> String {
+    fn with_lacking(&self, summary: String, ledger: &Record) -> String {
         let lacking = ledger.lacking(&summary);
         let takes_any = self.policy.summary.accept == Accept::Any && self.fitted.fit.is_none();
         let most = if takes_any { u64::MAX } else { self.most_tokens() };
         let spare = self.most_tokens().saturating_sub(self.message_tokens(&summary));
         let mut limit = self.policy.summary.ledger.min(spare);
         while limit > 0 {
-            let section = Ledger::section(&lacking, self.policy.counter, limit);
+            let section = Record::section(&lacking, self.policy.counter, limit);
             if section.is_empty() {
                 break;
             }
@@ -512,11 +512,11 @@ impl Summarization<'_, '_> {
         let most = self.most_tokens();
         let tokens = |text: &str| self.message_tokens(text);
         let mut limit = self.policy.summary.tokens.min(most.saturating_sub(tokens(""))).max(1);
-        let mut kept = Ledger::default();
+        let mut kept = Record::default();
         // Only a page shows it, by the indices of the messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
         let ledger = keeps.then_some(&mut kept);
-        let mut text = extractive::summarize_keeping(&messages, prefix, self.policy.counter, limit, ledger);
+        let mut text = summarize_keeping(&messages, prefix, self.policy.counter, limit, ledger);
         if keeps {
             let place = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
             kept.entries.iter_mut().for_each(|entry| entry.index = place(entry.index));
@@ -525,7 +525,7 @@ impl Summarization<'_, '_> {
         // Escapes and merges at the seams can cost a token or two more than the parts do.
         while tokens(&text) > most && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - most).max(1);
-            text = extractive::summarize(&messages, prefix, self.policy.counter, limit);
+            text = summarize_keeping(&messages, prefix, self.policy.counter, limit, None);
         }
         if tokens(&text) > most {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();

@@ -20,7 +20,7 @@ use crate::report::html::{Page, PageInTheMaking, Reader, Shown, picture};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
-use crate::summary::ledger::{self, Ledger};
+use crate::summary::record::{self, Record};
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
@@ -79,7 +79,7 @@ fn of_what_was_done(
     source: &str,
     done: &Compaction<'_>,
     (before, after): (&Transcript<'_>, &Transcript<'_>),
-    facts: Option<Ledger>,
+    facts: Option<Record>,
 ) -> Drawn {
     let FittedPlan { transcript, tally, .. } = &done.fitted;
     let plan = match done.summary {
@@ -125,23 +125,23 @@ fn facts_of(
     before: &Transcript<'_>,
     plan: &Plan,
     summary: &Placed,
-    ledger: Option<Ledger>,
+    ledger: Option<Record>,
 ) -> Vec<Fact> {
     let collected = || {
         let indices = plan.summarized();
         let messages: Vec<&Message<'_>> = indices.iter().map(|&index| &before.messages[index]).collect();
-        ledger::collect(&messages, &indices, &policy.cut.summary_prefix)
+        record::collect(&messages, &indices, &policy.cut.summary_prefix)
     };
     let ledger = ledger.unwrap_or_else(collected);
     let texts = put_in(before, policy, summary).into_iter().map(|(_, text)| text);
     let summary = texts.collect::<Vec<_>>().join("\n");
-    let key = |entry: &ledger::Entry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
+    let key = |entry: &record::Entry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
     // What is no longer there without the appended facts was one of these.
     let not_in_words: HashSet<_> = ledger.lacking(&own_words(policy, &summary)).into_iter().map(key).collect();
     let lacking: HashSet<_> = ledger.lacking(&summary).into_iter().map(key).collect();
-    let mut entries: Vec<&ledger::Entry> = ledger.entries.iter().collect();
+    let mut entries: Vec<&record::Entry> = ledger.entries.iter().collect();
     entries.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.index.cmp(&b.index)));
-    let fact = |entry: &ledger::Entry| Fact {
+    let fact = |entry: &record::Entry| Fact {
         kind: entry.kind,
         text: match entry.about.as_str() {
             "" => entry.text.clone(),
@@ -159,7 +159,7 @@ fn facts_of(
 
 /// A summary without the facts that were appended to it. The embedded summarizer writes from the facts, and is lent none.
 fn own_words(policy: &CompactionPolicy, summary: &str) -> String {
-    if policy.summary.is_embedded() { summary.to_owned() } else { ledger::without(summary) }
+    if policy.summary.is_embedded() { summary.to_owned() } else { record::without(summary) }
 }
 
 /// The page of a run that begins.

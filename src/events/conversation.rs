@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::plan::economy::{Billed, Economy};
-use crate::summary::ledger::Kind;
+use crate::summary::record::Kind;
 
 /// What became of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -8,8 +8,8 @@ use regex::Regex;
 
 use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};
-use crate::summary::ledger::spoken;
 use crate::summary::prompt::words;
+use crate::summary::record::spoken;
 
 /// Why a summary is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,14 +4,13 @@
 pub mod acceptance;
 pub mod buffer;
 pub mod exchange;
-pub mod extractive;
 pub mod fence;
 pub mod inline_data;
-pub mod ledger;
 pub mod parts;
 pub mod prompt;
 pub mod python_format;
 pub mod recipe;
+pub mod record;
 pub mod sections;
 pub mod trim;
 pub mod trim_messages;

@@ -11,9 +11,9 @@ use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 use crate::summary::buffer::escaped;
 use crate::summary::fence::opened;
 use crate::summary::inline_data::without_data;
-use crate::summary::ledger::without;
 use crate::summary::python_format;
 use crate::summary::recipe::Fill;
+use crate::summary::record::without;
 
 /// English has about three words for four tokens.
 const WORDS_PER_TOKEN: f64 = 0.75;

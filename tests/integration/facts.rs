@@ -90,7 +90,7 @@ fn facts_that_a_summary_lacks_are_appended() {
     let mut messages = beginning();
     messages.extend(chatter(1));
     let summary = summary_of(&compact(&messages, &[]));
-    assert!(summary.contains("The session went on as planned.\n\n## Ledger\nRules:\n"), "{summary}");
+    assert!(summary.contains("The session went on as planned.\n\n## Ledger\nUser:\n"), "{summary}");
     for fact in EARLY {
         assert!(summary.contains(fact), "{fact} is missing: {summary}");
     }
@@ -117,7 +117,7 @@ fn a_section_of_that_name_by_the_model_stays() {
     let books = "cat > /dev/null; printf '## Ledger\\n- Cash is 4711 and rising.\\n'";
     let arguments = ["-q", "--keep", "messages:2", "--summarizer-cmd", books];
     let summary = summary_of(&run(tcompact().args(arguments), Value::from(messages).to_string().as_bytes()));
-    assert!(summary.contains("\n### Ledger\n- Cash is 4711 and rising.\n\n## Ledger\nRules:"), "{summary}");
+    assert!(summary.contains("\n### Ledger\n- Cash is 4711 and rising.\n\n## Ledger\nUser:"), "{summary}");
 }
 
 #[test]

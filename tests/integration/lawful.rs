@@ -13,8 +13,8 @@ use tcompact::plan::{Plan, Policy, plan};
 use tcompact::rewrite::repair::{self, Repair};
 use tcompact::rewrite::thinking::{self, Thinking};
 use tcompact::rewrite::{apply, splice, summary_message};
-use tcompact::summary::extractive;
-use tcompact::summary::ledger::{self, Entry, Ledger};
+use tcompact::summary::record;
+use tcompact::summary::record::{Entry, Record};
 use tcompact::tokens::{Counter, Tally};
 use tcompact::transcript::Message;
 use tcompact::transcript::formats::{Format, SummaryMessage, SummaryRole};
@@ -326,29 +326,29 @@ pub(crate) fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<Stri
 /// has them all.
 pub(crate) fn assert_facts(messages: &[&Message<'_>], counter: Counter, limit: u64) {
     let indices: Vec<usize> = (0..messages.len()).collect();
-    let ledger = ledger::collect(messages, &indices, PREFIX);
-    assert_eq!(ledger::collect(messages, &indices, PREFIX).entries, ledger.entries, "the same every time");
+    let ledger = record::collect(messages, &indices, PREFIX);
+    assert_eq!(record::collect(messages, &indices, PREFIX).entries, ledger.entries, "the same every time");
     for entry in &ledger.entries {
         assert!(!entry.text.contains(['\n', '\r']) && !entry.about.contains(['\n', '\r']), "{entry:?}");
         assert!(entry.weight.is_finite() && entry.weight > 0.0, "{entry:?}");
     }
     let lacking = ledger.lacking("");
     assert!(lacking.windows(2).all(|two| two[0].weight >= two[1].weight), "the most important first");
-    let section = Ledger::section(&lacking, counter, limit);
+    let section = Record::section(&lacking, counter, limit);
     assert!(counter.count_text(&section) <= limit, "{section:?}");
-    let read = Ledger::parse(&section);
+    let read = Record::parse(&section);
     assert!(section.is_empty() == read.is_empty(), "{section:?}");
-    let again = Ledger::section(&read.iter().collect::<Vec<&Entry>>(), counter, 1_000_000);
-    assert_eq!(Ledger::parse(&again), read, "what is carried on is carried on: {section:?} {again:?}");
-    assert!(Ledger::parse(&ledger::without(&section)).is_empty());
-    let all = Ledger::section(&lacking, counter, 1_000_000);
+    let again = Record::section(&read.iter().collect::<Vec<&Entry>>(), counter, 1_000_000);
+    assert_eq!(Record::parse(&again), read, "what is carried on is carried on: {section:?} {again:?}");
+    assert!(Record::parse(&record::without(&section)).is_empty());
+    let all = Record::section(&lacking, counter, 1_000_000);
     assert!(ledger.lacking(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.lacking(&all));
 }
 
 /// A summary by the embedded summarizer, which keeps to its limit and is the same every time.
 pub(crate) fn assert_summary(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
-    let summary = extractive::summarize(messages, PREFIX, counter, limit);
-    assert_eq!(extractive::summarize(messages, PREFIX, counter, limit), summary, "the same every time");
+    let summary = record::summarize(messages, PREFIX, counter, limit);
+    assert_eq!(record::summarize(messages, PREFIX, counter, limit), summary, "the same every time");
     assert!(counter.count_text(&summary) <= limit, "{summary:?}");
     summary
 }

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use tcompact::rewrite::repair::Repair;
-use tcompact::summary::extractive;
+use tcompact::summary::record;
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
 use tcompact::transcript::foreign;
@@ -204,7 +204,7 @@ proptest! {
                     let (counted, bounds) = (counter.count(message), counter.bounds(message));
                     prop_assert!(bounds.is_none_or(|(least, most)| least <= counted && counted <= most), "{bounds:?} {counted}");
                 }
-                let summary = extractive::summarize(&messages, PREFIX, counter, 60);
+                let summary = record::summarize(&messages, PREFIX, counter, 60);
                 prop_assert!(counter.count_text(&summary) <= 60, "{summary}");
             }
         }

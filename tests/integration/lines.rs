@@ -102,10 +102,11 @@ pub(crate) struct Tokens(Vec<String>);
 impl Tokens {
     /// Those of the ledger, as its source has them.
     pub(crate) fn of_ledger() -> Self {
-        let folder = format!("{FIXTURES}/../src/summary/ledger");
+        let folder = format!("{FIXTURES}/../src/summary/record");
         let mut words = BTreeSet::new();
         for entry in fs::read_dir(folder).expect("a folder") {
-            let source = fs::read_to_string(entry.expect("an entry").path()).expect("a source");
+            // A folder is no source.
+            let Ok(source) = fs::read_to_string(entry.expect("an entry").path()) else { continue };
             let code = source.split("#[cfg(test)]").next().unwrap_or_default();
             for text in code
                 .lines()
@@ -172,8 +173,9 @@ pub(crate) fn conversation(tokens: &Tokens, lines: usize, below: &mut Below<'_>)
         match below(7) {
             0 | 1 => messages.push(json!({"role": "user", "content": text})),
             2 => messages.push(json!({"role": "assistant", "content": text})),
-            3 => messages
-                .push(json!({"role": "user", "content": format!("{PREFIX}{text}\n\n## Ledger\nRules:\n{text}")})),
+            3 => {
+                messages.push(json!({"role": "user", "content": format!("{PREFIX}{text}\n\n## Ledger\nUser:\n{text}")}))
+            }
             how => {
                 let id = messages.len().to_string();
                 let name = ["bash", "Edit", "get_user"][below(3)];

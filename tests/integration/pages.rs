@@ -67,7 +67,7 @@ fn a_page_shows_one_conversation() {
         "Message 51, 38 tokens, kept; belongs together with message 52.",
         "reject scans without status",
         "→ <bdi>calls write_file</bdi>",
-        "## Session intent\n- Some recipients get the same notification",
+        "## Session intent\n- [0] Some recipients get the same notification",
         "pinned: 1 message, 170 tokens",
         "<td class=\"place\">in the summary</td>",
         "<dt>What was cut away</dt><dd><bdi>nowhere: no --archive was named</bdi></dd>",
@@ -93,7 +93,7 @@ fn facts_that_a_model_forgot_are_told_apart() {
         whole.contains("<td class=\"place\">appended to it</td>") && whole.contains("by command, 1 request</span>"),
         "{whole}"
     );
-    assert!(whole.contains("It has to be Python 3.9.\n\n## Ledger\nRules:"));
+    assert!(whole.contains("It has to be Python 3.9.\n\n## Ledger\nUser:"));
 }
 
 #[test]

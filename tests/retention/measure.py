@@ -11,12 +11,13 @@ summarizer is measured. Needs Python 3.9 and nothing else.
 import argparse
 import json
 import os
+import re
 import sys
 
 from candidates import BINARY, Tcompact, chosen
 from facts import kept, tokens
 from transcripts import calls, cut, joined, of_folder, written
-from work import work
+from work import said, work
 
 
 def lines(text):
@@ -41,6 +42,11 @@ def mean(rows, key):
     return f"{100 * sum(shares) / len(shares):.1f}" if shares else "-"
 
 
+def bare(summary):
+    """A summary without the indices of messages, which are no literals of the history."""
+    return re.sub(r"(?m)(?<=^- )\[\d+\] | \[\d+\](?=,|$)", "", summary)
+
+
 def dump(folder, name, **texts):
     os.makedirs(folder, exist_ok=True)
     for ending, text in texts.items():
@@ -60,19 +66,19 @@ def table(folder, share, program, given):
         if not given.alone:
             shorten = lambda line, room: line[:4 * room]
             summaries = chosen(lines(text), room, lambda line: tokens(line + "\n"), shorten) | summaries
-        for who, said in summaries.items():
-            rows.setdefault(who, []).append(kept(text, said, later) | work(head, said) | {"tokens": tokens(said)})
+        for who, summary in summaries.items():
+            rows.setdefault(who, []).append(kept(text, bare(summary), later) | work(head, summary) | said(head, summary) | {"tokens": tokens(summary)})
         sizes.append(tokens(text))
-        most = max(most, tokens(summary) / room)
+        most = max(most, tokens(summaries["tcompact"]) / room)
         if given.dump:
-            dump(given.dump, f"{os.path.basename(folder)}-{n:03}", head=text, summary=summary)
+            dump(given.dump, f"{os.path.basename(folder)}-{n:03}", head=text, summary=summaries["tcompact"])
     if not sizes:
         return print(f"{folder}: no heads")
     size = f"{given.tokens} tokens" if given.tokens else f"{100 * share:g} %"
     print(f"\n{os.path.basename(folder)}: {len(sizes)} heads of {sum(sizes) / len(sizes):.0f} tokens on average, summaries of {size};",
           f"at most {most:.2f} of that used, {program.seconds:.1f} s")
     coding = any(row["files"][1] or row["ended"][1] for row in rows["tcompact"])
-    keys = ["literals", "freq", "needed", "goal"] + (["files", "ended", "rules", "numbers"] if coding else [])
+    keys = ["literals", "freq", "needed", "goal", "user", "next"] + (["files", "ended", "rules", "numbers"] if coding else [])
     print(" " * 10 + "".join(f"{key:>10}" for key in ["tokens", *keys, "invented"]))
     for who, of in rows.items():
         made_up = [literal for row in of for literal in row["invented"]]

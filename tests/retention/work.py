@@ -69,3 +69,10 @@ def work(head, summary):
         "rules": told(rules, summary),
         "numbers": (sum(holds(within, number) for number in numbers), len(numbers)),
     }
+
+
+def said(head, summary):
+    """(kept, of): what the user said, and what the model said last, each sentence by 60 % of its words in one line."""
+    spoken = [m["content"] for m in head if m["role"] == "assistant" and m["content"].strip()]
+    users = [s for m in head if m["role"] == "user" for s in sentences(m["content"]) if len(s) <= 600]
+    return {"user": told(users, summary), "next": told(sentences(spoken[-1])[-3:] if spoken else [], summary)}

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::summary::ledger::numbers::{is_time, number};
+use crate::summary::record::numbers::{is_time, number};
 
 /// What a literal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

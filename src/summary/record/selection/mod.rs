@@ -1,64 +1,60 @@
-//! What a history offers for its summary: lines, each made of pieces that can be taken one by one.
+//! Values and names for the room that is left: of all that calls brought, what says most for its size.
 //!
-//! A piece is a fact of the ledger or another sentence; a line holds what belongs together: what one message said, what
-//! one call brought, how one command ended. What a piece says is known by its literals and words, so that what is said
-//! already is not said again.
+//! A piece is a value or a name; a line holds what a tool or a place brought. What a piece says is known by its literals,
+//! so that what is said already is not said again.
 
-use std::borrow::Cow;
+mod choose;
+mod compose;
+mod mentions;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-use crate::summary::extractive::compose::{heading, label, nested, opening};
-use crate::summary::extractive::mentions::Mentions;
-use crate::summary::ledger::{Cell, Class, Entry, Found, Kind, Speaker, Turn, clipped, is_common, literals, spoken};
+use crate::summary::record::Found;
+use crate::summary::record::literals::{Class, literals};
+use crate::summary::record::reading::Turn;
+use crate::summary::record::statements::clipped;
+use crate::summary::record::values::Cell;
+use crate::tokens::Counter;
 
-/// The sections of a summary, in order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Section {
-    Intent,
-    Summary,
-    Artifacts,
-    NextSteps,
+use choose::Choice;
+pub(super) use choose::size;
+use compose::{compose, label, nested, opening};
+use mentions::Mentions;
+
+/// The values and names that say most in `room` tokens beside a text that says something already: the pieces in the order
+/// in which they were taken.
+pub(super) fn choose(notes: &Notes, said: &str, counter: Counter, room: f64) -> Vec<usize> {
+    let mut choice = Choice::new(notes, counter, said);
+    let mut spent = 0.0;
+    // Names that are said once leave room for more, which is known when the text is there.
+    for _ in 0..ROUNDS {
+        let before = choice.taken.len();
+        choice.fill(room - spent);
+        if choice.taken.len() == before {
+            break;
+        }
+        spent = lines(notes, &choice.taken).iter().map(|line| size(line, counter) + 0.5).sum();
+    }
+    choice.taken
 }
 
-pub(super) const SECTIONS: [Section; 4] = [Section::Intent, Section::Summary, Section::Artifacts, Section::NextSteps];
-
-impl Section {
-    pub(super) fn heading(self) -> &'static str {
-        match self {
-            Section::Intent => "## Session intent",
-            Section::Summary => "## Summary",
-            Section::Artifacts => "## Artifacts",
-            Section::NextSteps => "## Next steps",
-        }
-    }
-
-    fn of(found: &Found) -> Section {
-        match (found.entry.kind, found.speaker) {
-            (Kind::Rule | Kind::Goal, _) | (_, Speaker::User) => Section::Intent,
-            (Kind::Next | Kind::Question, _) => Section::NextSteps,
-            (Kind::File, _) | (Kind::Identifier | Kind::Url | Kind::Version | Kind::Number, Speaker::Tool) => {
-                Section::Artifacts
-            }
-            (Kind::Said, Speaker::Tool) => Section::Artifacts,
-            (Kind::Identifier, _) if found.entry.earlier => Section::Artifacts,
-            _ => Section::Summary,
-        }
-    }
+/// The lines of pieces.
+pub(super) fn lines(notes: &Notes, taken: &[usize]) -> Vec<String> {
+    compose(notes, taken)
 }
+
+/// How often what is left of the room is offered again.
+const ROUNDS: usize = 4;
 
 /// How the pieces of a line are put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
-    /// Sentences one after another.
-    Speech,
     /// What a call brought: values with their names.
     Values,
-    /// A command, and how it ended.
-    Command,
     /// A list of names.
     List,
 }
@@ -66,7 +62,6 @@ pub(super) enum Shape {
 /// A line of a summary.
 #[derive(Debug)]
 pub(super) struct Line {
-    pub(super) section: Section,
     pub(super) shape: Shape,
     /// What its pieces are about: a command, or the tool that brought values.
     pub(super) about: String,
@@ -123,16 +118,14 @@ pub(super) struct Piece {
     pub(super) nameless: bool,
     /// What it needs to stand.
     openers: [u32; OPENERS],
-    pub(super) kind: Kind,
-    pub(super) speaker: Speaker,
     pub(super) weight: f64,
     pub(super) says: Box<[Said]>,
     /// Whether it is told only where there is room left.
     pub(super) spare: bool,
 }
 
-/// Openers that a piece needs at most: those of its section, its line, its call, its list or object, and its name.
-const OPENERS: usize = 5;
+/// Openers that a piece needs at most: those of its line, its call, its list or object, and its name.
+const OPENERS: usize = 4;
 
 /// Pieces of which notes are made: lines and openers of as many can be numbered.
 const MOST_PIECES: usize = u32::MAX as usize / OPENERS;
@@ -178,10 +171,8 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
         }) {
             continue;
         }
-        let group = if shape == Shape::Speech { Cow::Owned(speech_group(entry)) } else { Cow::Borrowed(&*about) };
-        let section = Section::of(&found);
-        let line = *lines.entry(hash(&(section, shape, &group))).or_insert_with(|| {
-            notes.lines.push(Line { section, shape, about });
+        let line = *lines.entry(hash(&(shape, &about))).or_insert_with(|| {
+            notes.lines.push(Line { shape, about });
             notes.lines.len() as u32 - 1
         });
         let recency = position(entry.index).filter(|_| !entry.earlier).unwrap_or(0.5);
@@ -195,12 +186,9 @@ pub(super) fn notes(turns: &[Turn<'_>], found: impl Iterator<Item = Found>, plai
             cell.group.clear();
         }
         let nameless = evident && (plain || !found.cell.as_deref().is_some_and(is_number));
-        let (kind, speaker) = (entry.kind, found.speaker);
         notes.pieces.push(Piece {
             line,
             text: text.into(),
-            kind,
-            speaker,
             weight,
             says: says.into(),
             cell: found.cell,
@@ -267,7 +255,6 @@ impl Notes {
                 None => debug_assert!(false, "a piece needs at most {OPENERS} openers"),
             }
         };
-        need(hash(&(0, line.section)), &|| format!("{}\n\n", heading(line.section, *plain)));
         need(hash(&(1, piece.line)), &|| format!("{}\n", opening(line, *plain)));
         if !piece.call.is_empty() {
             need(hash(&(2, piece.line, &piece.call)), &|| format!("{} ", nested(&piece.call, *plain)));
@@ -300,33 +287,18 @@ pub(super) fn label_of(piece: &Piece, cell: &Cell) -> u64 {
     hash(&(3, piece.line, call, cell.group.as_str()))
 }
 
-/// What one message said stands on one line, but for rules, and for what an earlier summary had on lines of its own.
-fn speech_group(entry: &Entry) -> String {
-    let alone = entry.earlier || entry.kind == Kind::Rule;
-    format!("{} {}", entry.index, if alone { entry.text.as_str() } else { "" })
-}
-
-/// How a fact stands in a line, what the line is about, and what the tool was called with.
+/// How a value stands in a line, what the line is about, and what the tool was called with.
 fn shape(found: &Found) -> (Shape, String, String) {
     let about = found.entry.about.clone();
-    match found.entry.kind {
-        Kind::File => {
-            (Shape::List, if about == "changed" { "Changed".to_owned() } else { "Read".to_owned() }, String::new())
-        }
-        _ if about.is_empty() => (Shape::Speech, about, String::new()),
-        _ if found.spare => (Shape::List, about, String::new()),
-        Kind::Command | Kind::Error if found.cell.is_none() && !about.ends_with(')') => {
-            (Shape::Command, about, String::new())
-        }
-        _ => {
-            let (tool, call) = about.find('(').map_or((about.as_str(), ""), |at| about.split_at(at));
-            let call = if call == "()" { "" } else { call };
-            (Shape::Values, tool.to_owned(), call.to_owned())
-        }
+    if found.spare {
+        return (Shape::List, about, String::new());
     }
+    let (tool, call) = about.find('(').map_or((about.as_str(), ""), |at| about.split_at(at));
+    let call = if call == "()" { "" } else { call };
+    (Shape::Values, tool.to_owned(), call.to_owned())
 }
 
-/// The literals and words of a piece; of a value, the value.
+/// The literals of a piece; of a value, the value.
 fn says(found: &Found, text: &str) -> Vec<Said> {
     let mut all: Vec<Said> = Vec::new();
     // A piece says little, so that nothing needs to be looked up.
@@ -340,13 +312,6 @@ fn says(found: &Found, text: &str) -> Vec<Said> {
     }
     for literal in literals(text) {
         push(hash(&text[literal.span].to_lowercase()), true);
-    }
-    if found.cell.is_none() && !found.spare {
-        for word in spoken(&text.to_lowercase()) {
-            if (word.len() > 2 || !word.is_ascii()) && !is_common(&word) {
-                push(hash(&word), false);
-            }
-        }
     }
     all
 }
@@ -364,9 +329,6 @@ pub(super) type ByHash<T> = HashMap<u64, T, RandomState>;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::ledger;
-    use crate::transcript::Message;
-    use crate::transcript::framing::tests::read;
 
     #[test]
     fn what_is_said_takes_sixteen_bytes_with_its_kind() {
@@ -379,24 +341,5 @@ mod tests {
                 assert_eq!((said.what(), said.is_literal()), (what, is_literal));
             }
         }
-    }
-
-    /// A named value in a list that a call with arguments brought needs all there are.
-    #[test]
-    fn a_piece_needs_its_section_line_call_list_and_name() {
-        let source = r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1","function":{"name":"get","arguments":"{\"id\":\"4WQ150\"}"}}]},
-            {"role":"tool","tool_call_id":"1","content":"{\"flights\":[{\"price\":174},{\"price\":125}]}"}]"#;
-        let document = read(source, None, None).expect("a transcript");
-        let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
-        let turns = ledger::read(&messages, &[0, 1], "");
-        let notes = notes(&turns, ledger::gather(&turns), false);
-        for (at, piece) in notes.pieces.iter().enumerate() {
-            assert!(piece.openers().all(|opener| notes.openers[opener].pieces.contains(&(at as u32))), "{piece:?}");
-        }
-        let needed =
-            |piece: &Piece| piece.openers().map(|opener| notes.openers[opener].text.trim()).collect::<Vec<_>>();
-        let all: Vec<_> = notes.pieces.iter().map(needed).collect();
-        let expected = ["## Artifacts", "- get:", "(4WQ150)", "flights:", "price="];
-        assert!(all.iter().any(|needed| needed == &expected), "{all:?}");
     }
 }

@@ -17,6 +17,13 @@ pub(in crate::summary) struct Cell {
 }
 
 impl Cell {
+    /// A value as an earlier summary had it, its name before it.
+    pub(in crate::summary) fn named_so(text: &str) -> Self {
+        let (group, text) = text.split_once(": ").unwrap_or(("", text));
+        let (key, value) = text.split_once('=').filter(|(key, _)| !key.contains(' ')).unwrap_or(("", text));
+        Cell { group: group.to_owned(), row: 0, key: key.to_owned(), value: value.to_owned(), bare: false }
+    }
+
     /// The value with its name.
     pub(in crate::summary) fn named(&self) -> String {
         if self.key.is_empty() { self.value.clone() } else { format!("{}={}", self.key, self.value) }

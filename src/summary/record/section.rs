@@ -7,36 +7,10 @@ use std::collections::HashMap;
 
 use crate::tokens::Counter;
 
-use crate::summary::ledger::reading::Speaker;
-use crate::summary::ledger::{Entry, Found, Kind};
+use crate::summary::record::{Entry, KINDS, Kind};
 
 /// The heading of the section.
 pub const HEADING: &str = "## Ledger";
-
-/// The lines above facts of a kind, in the order they are written in.
-const KINDS: [(Kind, &str); 13] = [
-    (Kind::Rule, "Rules:"),
-    (Kind::Goal, "Goals:"),
-    (Kind::Decision, "Decisions:"),
-    (Kind::File, "Files:"),
-    (Kind::Command, "Commands:"),
-    (Kind::Error, "Errors:"),
-    (Kind::Identifier, "Identifiers:"),
-    (Kind::Url, "Addresses:"),
-    (Kind::Version, "Versions:"),
-    (Kind::Number, "Numbers:"),
-    (Kind::Question, "Open questions:"),
-    (Kind::Done, "Done:"),
-    (Kind::Next, "Next:"),
-];
-
-impl Kind {
-    /// What facts of the kind are called, in the plural.
-    pub fn name(self) -> &'static str {
-        let named = KINDS.iter().find(|(kind, _)| *kind == self);
-        named.map_or("Said", |(_, heading)| heading.trim_end_matches(':'))
-    }
-}
 
 /// Between what facts are about and the facts, and between facts about one thing.
 const ABOUT: &str = " » ";
@@ -72,13 +46,14 @@ fn composed(entries: &[&Entry]) -> String {
         return String::new();
     }
     let mut text = HEADING.to_owned();
-    for (kind, heading) in KINDS {
-        let of_kind: Vec<&&Entry> = entries.iter().filter(|entry| entry.kind == kind).collect();
+    for row in &KINDS {
+        let of_kind: Vec<&&Entry> = entries.iter().filter(|entry| entry.kind == row.kind).collect();
         if of_kind.is_empty() {
             continue;
         }
         text.push('\n');
-        text.push_str(heading);
+        text.push_str(row.name);
+        text.push(':');
         let mut lines: Vec<(String, String)> = Vec::new();
         let mut place: HashMap<String, usize> = HashMap::new();
         for entry in of_kind {
@@ -88,6 +63,10 @@ fn composed(entries: &[&Entry]) -> String {
                 continue;
             }
             let opening = format!("{mark}{}{ABOUT}", clean(&entry.about));
+            if entry.kind != Kind::Value {
+                lines.push((opening, clean(&entry.text)));
+                continue;
+            }
             let fact = clean(&entry.text).replace(BETWEEN, ", ");
             match place.get(&opening) {
                 Some(&at) => {
@@ -159,8 +138,9 @@ pub(super) fn parse(summary: &str) -> Vec<Entry> {
     let mut kind = None;
     let mut found = Vec::new();
     for line in lines(summary) {
-        if let Some((known, _)) = KINDS.iter().find(|(_, heading)| *heading == line) {
-            kind = Some(*known);
+        let named = |name: &str| KINDS.iter().find(|row| row.name == name).map(|row| row.kind);
+        if let Some(known) = line.strip_suffix(':').and_then(named) {
+            kind = Some(known);
             continue;
         }
         let Some((kind, (index, fact))) = kind.zip(line.strip_prefix("- [").and_then(|rest| rest.split_once("] ")))
@@ -169,42 +149,17 @@ pub(super) fn parse(summary: &str) -> Vec<Entry> {
         };
         let Ok(index) = index.trim_start_matches('~').parse() else { continue };
         let mut push = |about: &str, text: &str| {
-            found.push(Entry {
-                kind,
-                about: about.to_owned(),
-                text: text.to_owned(),
-                index,
-                earlier: true,
-                weight: crate::summary::ledger::weight(kind),
-            });
+            let entry = Entry::new(kind, index, about.to_owned(), text.to_owned());
+            found.push(Entry { earlier: true, ..entry });
         };
         match fact.split_once(ABOUT) {
-            Some((about, facts)) => facts.split(BETWEEN).for_each(|text| push(about, text)),
+            // Only values are many about one thing.
+            Some((about, facts)) if kind == Kind::Value => facts.split(BETWEEN).for_each(|text| push(about, text)),
+            Some((about, text)) => push(about, text),
             None => push("", fact),
         }
     }
     found
-}
-
-/// A fact that is carried on, to be replaced like one that was just found.
-pub(super) fn found(entry: Entry) -> Found {
-    let speaker = match entry.kind {
-        Kind::Rule | Kind::Goal => Speaker::User,
-        Kind::Decision | Kind::Done | Kind::Next | Kind::Question => Speaker::Assistant,
-        _ => Speaker::Tool,
-    };
-    let key = match entry.kind {
-        Kind::File => Some(format!("file {}", entry.text)),
-        Kind::Command => Some(format!("command {}", entry.about)),
-        Kind::Done | Kind::Next => Some(format!("task {}", entry.text)),
-        _ if entry.about.is_empty() => None,
-        _ => Some(format!("{} {}", entry.about, entry.text)),
-    };
-    let mut found = Found::new(entry.kind, speaker, entry.index, &entry.about, &*entry.text);
-    found.entry = entry;
-    found.key = key;
-    let states = matches!(found.entry.kind, Kind::Rule | Kind::Goal | Kind::Decision | Kind::Number);
-    if states && found.entry.about.is_empty() { found.claiming() } else { found }
 }
 
 #[cfg(test)]
@@ -212,28 +167,21 @@ mod tests {
     use super::*;
 
     fn entry(kind: Kind, about: &str, text: &str, index: usize) -> Entry {
-        Entry {
-            kind,
-            about: about.to_owned(),
-            text: text.to_owned(),
-            index,
-            earlier: false,
-            weight: crate::summary::ledger::weight(kind),
-        }
+        Entry::new(kind, index, about.to_owned(), text.to_owned())
     }
 
     #[test]
     fn what_is_written_is_read_again() {
         let entries = [
-            entry(Kind::Rule, "", "Never touch the migrations.", 0),
+            entry(Kind::User, "", "Never touch the migrations.", 0),
             entry(Kind::Command, "cargo test", "exit 101: error[E0308]", 7),
-            entry(Kind::Identifier, "get_user(4711)", "user_id=mia_kim_4397", 6),
-            entry(Kind::Identifier, "get_user(4711)", "email=mia@example.com", 6),
+            entry(Kind::Value, "get_user(4711)", "user_id=mia_kim_4397", 6),
+            entry(Kind::Value, "get_user(4711)", "email=mia@example.com", 6),
         ];
         let text = write(&entries.iter().collect::<Vec<_>>(), Counter::DEFAULT, 1_000);
         assert_eq!(
             text,
-            "## Ledger\nRules:\n- [0] Never touch the migrations.\nCommands:\n- [7] cargo test » exit 101: error[E0308]\nIdentifiers:\n\
+            "## Ledger\nUser:\n- [0] Never touch the migrations.\nCommands:\n- [7] cargo test » exit 101: error[E0308]\nValues:\n\
              - [6] get_user(4711) » user_id=mia_kim_4397; email=mia@example.com"
         );
         let read = parse(&format!("## Summary\n- All is well.\n\n{text}\n\n## Other\n- [3] no"));
@@ -252,7 +200,7 @@ mod tests {
     #[test]
     fn never_over_the_limit() {
         let entries: Vec<Entry> =
-            (0..50).map(|n| entry(Kind::Rule, "", &format!("Rule number {n} holds."), n)).collect();
+            (0..50).map(|n| entry(Kind::User, "", &format!("Rule number {n} holds."), n)).collect();
         let entries: Vec<&Entry> = entries.iter().collect();
         for limit in 0..200 {
             let text = write(&entries, Counter::DEFAULT, limit);
@@ -262,6 +210,6 @@ mod tests {
 
     #[test]
     fn foreign_text_is_no_ledger() {
-        assert!(parse("- [1] a\nRules:\n- [x] b\n## Ledger\n- [1] c\nRules:\n- [one] d\n- e").is_empty());
+        assert!(parse("- [1] a\nUser:\n- [x] b\n## Ledger\n- [1] c\nUser:\n- [one] d\n- e").is_empty());
     }
 }

@@ -5,12 +5,12 @@ use std::ops::{Range, RangeInclusive};
 
 use serde_json::Value;
 
-use crate::summary::ledger::files;
-use crate::summary::ledger::literals::Class;
-use crate::summary::ledger::reading::{Called, Speaker};
-use crate::summary::ledger::work::{shown_call, shown_command};
-use crate::summary::ledger::{Found, Kind};
-use crate::transcript::tools::ToolUse;
+use crate::summary::record::brought::shown_call;
+use crate::summary::record::literals::Class;
+use crate::summary::record::reading::Called;
+use crate::summary::record::work::{self, shown_command};
+use crate::summary::record::{Entry, Found, Kind};
+use crate::transcript::tools::{ToolUse, argument, is_shell};
 
 /// What stands before where names stood.
 pub(in crate::summary) const IN: &str = "In ";
@@ -54,13 +54,21 @@ pub(in crate::summary) fn has_values(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
 }
 
+/// Whether a call runs a command that does more than look.
+pub(in crate::summary) fn runs(call: &Called<'_>, arguments: &str) -> bool {
+    is_shell(&call.name) && {
+        let given: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
+        argument(&given, &["command", "cmd"]).is_some_and(|command| work::runs(&command))
+    }
+}
+
 /// Where a call's names stand: in a file, in a command's output, or in what a tool brought.
 pub(in crate::summary) fn place(call: &Called<'_>) -> String {
     let arguments = call.arguments.read();
     let given: Value = serde_json::from_str(&arguments).unwrap_or(Value::Null);
     let tool = ToolUse::of_given(&call.name, &given, &arguments);
-    match (files::of_call(&tool).first(), &tool.command) {
-        (Some((path, _)), _) => path_end(path).to_owned(),
+    match (tool.files.first(), &tool.command) {
+        (Some(file), _) => path_end(&file.path).to_owned(),
         (None, Some(command)) => format!("`{}`", shown_command(command)),
         (None, None) => shown_call(&call.name, &arguments, &given).trim_end_matches("()").to_owned(),
     }
@@ -68,9 +76,8 @@ pub(in crate::summary) fn place(call: &Called<'_>) -> String {
 
 /// A name that stood in a place.
 pub(in crate::summary) fn in_place(place: &str, name: &str, index: usize) -> Found {
-    let mut found = Found::new(Kind::Said, Speaker::Tool, index, &format!("{IN}{place}"), name);
-    found.spare = true;
-    found
+    let entry = Entry::new(Kind::Value, index, format!("{IN}{place}"), name.to_owned());
+    Found { entry, cell: None, spare: true }
 }
 
 /// The last parts of a path that is told as a whole among the files.
@@ -82,12 +89,12 @@ fn path_end(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::ledger::literals::literals;
+    use crate::summary::record::literals::literals;
 
     #[test]
     fn names_stand_where_they_stood() {
         let home = |name: &str, arguments: &str| {
-            place(&Called { name: name.into(), arguments: arguments.to_owned().into(), result: None })
+            place(&Called { name: name.into(), arguments: arguments.to_owned().into(), result: None, failed: false })
         };
         assert_eq!(home("Read", r#"{"file_path":"/home/mia/src/a.rs"}"#), "src/a.rs");
         assert_eq!(home("bash", r#"{"command":"cat a.py | head -3"}"#), "a.py");

@@ -1,21 +1,14 @@
-//! Which pieces a summary takes: first what the user wants, as far as its share goes, then whatever says most for its
-//! size, until the budget is spent.
+//! Which values and names a summary takes: whatever says most for its size, until the room is spent.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use crate::summary::ledger::{Kind, Speaker};
+use crate::summary::record::literals::literals;
+use crate::summary::record::selection::{Notes, Piece, hash};
 use crate::tokens::Counter;
 
-use crate::summary::extractive::notes::{Notes, Piece};
-
-/// The share of the budget that is first offered to what the user wants and rules, and then to what was done: the
-/// files that were changed, and how commands ended.
-const INTENT_SHARE: f64 = 0.4;
-const FIRST_WISH_SHARE: f64 = 0.7;
-const WORK_SHARE: f64 = 0.35;
 /// The share that is given before costs are looked at again: what was named once is cheaper after.
 const FIRST_SHARE: f64 = 0.5;
 
@@ -63,7 +56,7 @@ impl Ord for Offer {
 }
 
 /// Tokens of a text, with what is left of the last.
-pub(super) fn size(text: &str, counter: Counter) -> f64 {
+pub(in crate::summary::record) fn size(text: &str, counter: Counter) -> f64 {
     match counter {
         Counter::Approx(characters) | Counter::ApproxRepr(characters) => text.chars().count() as f64 / characters,
         Counter::Bytes(per_token) => text.len() as f64 / per_token as f64,
@@ -72,28 +65,27 @@ pub(super) fn size(text: &str, counter: Counter) -> f64 {
 }
 
 impl<'n> Choice<'n> {
-    pub(super) fn new(notes: &'n Notes, counter: Counter) -> Self {
+    pub(super) fn new(notes: &'n Notes, counter: Counter, said: &str) -> Self {
         let between = size("; ", counter);
         let mut choice = Choice {
             notes,
             candidates: Vec::new(),
             taken: Vec::new(),
             is_taken: vec![false; notes.pieces.len()],
-            held: HashSet::default(),
+            held: literals(said).into_iter().map(|literal| hash(&said[literal.span].to_lowercase())).collect(),
             sizes: notes.pieces.iter().map(|piece| size(&piece.text, counter) + between).collect(),
             openers: notes.openers.iter().map(|opener| size(&opener.text, counter)).collect(),
         };
-        choice.candidates = choice.best(|piece| is_wish(piece) || is_work(piece));
-        choice.candidates.extend(choice.best(|piece| !is_wish(piece) && !is_work(piece)));
+        choice.candidates = choice.best();
         choice.candidates.sort_unstable();
         choice
     }
 
-    /// The best of the pieces that `wanted` allows, as many as could fit into any budget that is asked for.
-    fn best(&self, wanted: impl Fn(&Piece) -> bool) -> Vec<usize> {
+    /// The best of the pieces, as many as could fit into any budget that is asked for.
+    fn best(&self) -> Vec<usize> {
         const MOST: usize = 16_384;
-        let allowed = (0..self.notes.pieces.len()).filter(|at| wanted(&self.notes.pieces[*at]));
-        let mut offers: Vec<Offer> = allowed.map(|piece| Offer { worth: self.worth(piece, LITERALS), piece }).collect();
+        let all = 0..self.notes.pieces.len();
+        let mut offers: Vec<Offer> = all.map(|piece| Offer { worth: self.worth(piece), piece }).collect();
         if offers.len() > MOST {
             offers.select_nth_unstable_by(MOST, |a, b| b.cmp(a));
             offers.truncate(MOST);
@@ -101,31 +93,21 @@ impl<'n> Choice<'n> {
         offers.into_iter().map(|offer| offer.piece).collect()
     }
 
-    /// Takes pieces as long as `room` lasts: at first some of the intent, then of the work, then of everything.
+    /// Takes pieces as long as `room` lasts.
     pub(super) fn fill(&mut self, room: f64) {
         let mut left = room;
         if self.taken.is_empty() {
-            // The one that matters most may take more, where there is little room for any.
-            let wishes = self.candidates.iter().copied().filter(|at| is_wish(&self.notes.pieces[*at]));
-            let first = wishes
-                .max_by(|a, b| self.notes.pieces[*a].weight.total_cmp(&self.notes.pieces[*b].weight).then(b.cmp(a)));
-            let share =
-                first.map_or(0.0, |first| self.cost(first)).min(room * FIRST_WISH_SHARE).max(room * INTENT_SHARE);
-            left -= self.take_best(share, 0.0, is_wish);
-            left -= self.take_best(left.min(room * WORK_SHARE), LITERALS, is_work);
-            left -= self.take_best(left * FIRST_SHARE, LITERALS, |piece| !piece.spare);
+            left -= self.take_best(left * FIRST_SHARE, |piece| !piece.spare);
             let spare = self.candidates.iter().filter(|at| self.notes.pieces[**at].spare);
             let spare = spare.map(|at| self.shared_cost(*at)).sum::<f64>().min(room * SPARE_SHARE);
-            left -= self.take_best(left - spare, LITERALS, |piece| !piece.spare);
+            left -= self.take_best(left - spare, |piece| !piece.spare);
         }
-        // Names alone are no summary.
-        let told = !self.taken.is_empty();
-        self.take_best(left, LITERALS, |piece| told || !piece.spare);
+        self.take_best(left, |_| true);
     }
 
-    /// Takes the best of the pieces that `wanted` allows, and says what they cost. `literals` is how much these count.
-    fn take_best(&mut self, room: f64, literals: f64, wanted: impl Fn(&Piece) -> bool) -> f64 {
-        let offers = |choice: &Self, piece: usize| Offer { worth: choice.worth(piece, literals), piece };
+    /// Takes the best of the pieces that `wanted` allows, and says what they cost.
+    fn take_best(&mut self, room: f64, wanted: impl Fn(&Piece) -> bool) -> f64 {
+        let offers = |choice: &Self, piece: usize| Offer { worth: choice.worth(piece), piece };
         let mut heap: BinaryHeap<Offer> = self
             .candidates
             .iter()
@@ -138,7 +120,7 @@ impl<'n> Choice<'n> {
             if self.is_taken[best.piece] {
                 continue;
             }
-            let now = self.worth(best.piece, literals);
+            let now = self.worth(best.piece);
             if now <= 0.0 {
                 continue;
             }
@@ -189,71 +171,20 @@ impl<'n> Choice<'n> {
     }
 
     /// What a piece says that is not said yet, for its size.
-    fn worth(&self, at: usize, per_literal: f64) -> f64 {
+    fn worth(&self, at: usize) -> f64 {
         let piece = &self.notes.pieces[at];
-        let cost = self.shared_cost(at);
-        let (mut literals, mut words, mut new, mut all) = (0.0, 0.0, 0.0, 0.0f64);
-        for said in &piece.says {
-            let is_new = !self.held.contains(&said.what());
-            match said.is_literal() {
-                true if is_new => literals += said.matters,
-                true => {}
-                false => {
-                    all += 1.0;
-                    if is_new {
-                        new += 1.0;
-                        words += said.matters.sqrt();
-                    }
-                }
-            }
-        }
-        let fresh = if all > 0.0 { new / all } else { 0.0 };
-        let spoken = piece.cell.is_none();
-        // What was said almost so already is not said again.
-        let says_more = literals > 0.0 || spoken && fresh >= FRESH && new >= FEWEST_WORDS;
-        if !says_more && !keeps(piece) {
+        let new = piece.says.iter().filter(|said| said.is_literal() && !self.held.contains(&said.what()));
+        let literals: f64 = new.map(|said| said.matters).sum();
+        if literals <= 0.0 {
             return 0.0;
         }
-        let statement = if spoken {
-            piece.weight * (0.3 + 0.08 * new.min(MANY_WORDS)) + words * bias(piece)
-        } else {
-            0.15 * piece.weight
-        };
-        (statement + per_literal * literals) / cost.powf(if is_wish(piece) { WISH_COST } else { COST })
+        (0.15 * piece.weight + LITERALS * literals) / self.shared_cost(at).powf(COST)
     }
 }
 
-/// The share of its words that must be new of a sentence.
-const FRESH: f64 = 0.35;
-/// Words that a sentence without a literal must have to say something.
-const FEWEST_WORDS: f64 = 2.0;
-/// New words beyond which a statement does not weigh more.
-const MANY_WORDS: f64 = 12.0;
 /// Pieces that are taken to share what they need to stand.
 const SHARED: usize = 5;
-/// How much size counts: for less of what the user wants, where a long sentence may say more than two short ones.
+/// How much size counts.
 const COST: f64 = 0.9;
-const WISH_COST: f64 = 0.8;
-/// How much a literal says beside a statement.
+/// How much a literal says beside what it is.
 const LITERALS: f64 = 1.2;
-
-fn is_wish(piece: &Piece) -> bool {
-    matches!(piece.kind, Kind::Rule | Kind::Goal)
-}
-
-fn is_work(piece: &Piece) -> bool {
-    piece.kind == Kind::Command || piece.kind == Kind::File && piece.weight > 3.0
-}
-
-/// Rules stand even where other words say nearly the same.
-fn keeps(piece: &Piece) -> bool {
-    matches!(piece.kind, Kind::Rule | Kind::File) || piece.kind == Kind::Command
-}
-
-fn bias(piece: &Piece) -> f64 {
-    match (piece.speaker, piece.kind) {
-        (Speaker::User, _) => 1.0,
-        (_, Kind::Decision | Kind::Done | Kind::Next) => 0.5,
-        _ => 0.24,
-    }
-}

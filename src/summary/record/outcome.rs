@@ -2,23 +2,29 @@
 
 use std::collections::HashSet;
 
-use crate::summary::ledger::cues;
-use crate::summary::ledger::literals::{Class, literals};
-use crate::summary::ledger::sentences::clipped_to;
+use crate::summary::record::cues;
+use crate::summary::record::literals::{Class, literals};
+use crate::summary::record::statements::clipped_to;
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// Its exit status, where one is told.
+    /// Its exit status, where one is reported.
     pub(super) status: Option<i32>,
     /// The status in the words of the output: `Exit code 2`.
-    pub(super) said: String,
+    told: String,
+    /// Whether it failed, as far as is known.
+    pub(super) failed: Option<bool>,
     /// The lines of its output that tell of errors and results, the one that tells most first.
     pub(super) lines: Vec<String>,
+    /// Whether the first of them is a result, and not only the last that was put out.
+    is_telling: bool,
 }
 
 /// Lines that are kept of an output.
 const MOST_LINES: usize = 24;
+/// Characters of the line that says how a command ended well.
+const LONGEST_RESULT: usize = 100;
 /// Characters of such a line.
 const LONGEST_LINE: usize = 160;
 /// Bytes of a line that has room for an exit status and for nothing else.
@@ -27,23 +33,76 @@ const SHORT_LINE: usize = 40;
 const LONGEST_LOOKED_AT: usize = 2_000;
 
 impl Outcome {
-    /// Reads an output.
-    pub(super) fn of(output: &str) -> Outcome {
+    /// Reads an output. `marked` tells that the format marks it as a failure, `piped` that the status is not that of the
+    /// command but of what its output went through.
+    pub(super) fn of(output: &str, marked: bool, piped: bool) -> Outcome {
         let ends = head_and_tail(output);
         let (word, number) = match cues::STATUS.group(&ends) {
             Some((all, Some(number))) => (&ends[all.start..number.start], &ends[number]),
             _ => ("", ""),
         };
         let status = number.parse().ok();
-        let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
-        let said = status.map(|status: i32| format!("{word} {status}")).unwrap_or_default();
-        Outcome { status, said, lines: telling_lines(output, status.unwrap_or(0) != 0) }
+        let told = format!("{} {number}", word.trim_matches(|c: char| !c.is_ascii_alphanumeric()));
+        let nonzero = status.is_some_and(|status: i32| status != 0);
+        let (lines, is_telling) = telling_lines(output, nonzero || marked);
+        let complains = lines.iter().take(2).any(|line| complains(line));
+        let failed = match status {
+            Some(0) if complains && piped => Some(true),
+            Some(status) => Some(status != 0),
+            None if marked || complains => Some(true),
+            None => None,
+        };
+        Outcome { status, told, failed, lines, is_telling }
     }
 
-    /// Whether it went wrong, as far as is told.
-    pub(super) fn failed(&self) -> bool {
-        self.status.is_some_and(|status| status != 0)
+    /// How it ended, in words; nothing where it ended well and there is no more to say. `whole` tells that the output is
+    /// that of this command alone.
+    pub(super) fn said(&self, whole: bool) -> Option<String> {
+        let line = self.lines.first().filter(|_| whole);
+        if self.failed == Some(true) {
+            let status = self.status.filter(|status| *status != 0);
+            let code = status.map_or_else(|| "failed".to_owned(), |_| format!("failed, {}", self.told));
+            let went_well =
+                |line: &str| line.split_whitespace().any(|word| matches!(word, "ok" | "PASS" | "PASSED" | "passed"));
+            let before = self.lines.get(1).filter(|line| tells(line) > 1 || !went_well(line));
+            return Some(match (line, before) {
+                (Some(line), Some(before)) => format!("{code}: {before} … {line}"),
+                (Some(line), None) => format!("{code}: {line}"),
+                (None, _) => code,
+            });
+        }
+        let line = line.filter(|_| self.is_telling)?;
+        Some(match self.failed {
+            // It may have done what it was to all the same.
+            Some(false) if complains(line) => format!("{}: {line}", self.told),
+            Some(false) => format!("ok: {}", clipped_to(line, LONGEST_RESULT)),
+            _ => line.clone(),
+        })
     }
+}
+
+/// Whether a line reports that something went wrong, and not that nothing did.
+fn complains(line: &str) -> bool {
+    const NONE: [&str; 6] = ["0 failed", "0 errors", "0 failures", "no errors", "0 error", "errors=0"];
+    const SIGNS: [&str; 7] = [
+        "no module named",
+        "command not found",
+        "no such file",
+        "traceback",
+        "panicked",
+        "unrecognized option",
+        "segmentation",
+    ];
+    let small = line.to_lowercase();
+    if SIGNS.iter().any(|sign| small.contains(sign)) || line.contains("FAILED") || line.starts_with("FAIL") {
+        return true;
+    }
+    let none = NONE.iter().any(|none| small.contains(none));
+    let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
+    let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error);
+    let counts = ["failed", "failures", "errors"].iter().any(|word| small.contains(word))
+        && small.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
+    named || opens.eq_ignore_ascii_case("error") || opens == "fatal" || counts && !none
 }
 
 /// The ends of an output, where its status stands if anywhere.
@@ -54,7 +113,7 @@ fn head_and_tail(output: &str) -> String {
     if tail <= head { output.to_owned() } else { format!("{}\n{}", &output[..head], &output[tail..]) }
 }
 
-fn telling_lines(output: &str, failed: bool) -> Vec<String> {
+fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
     let mut seen = HashSet::new();
     let mut found: Vec<(u8, usize, String)> = Vec::new();
     let mut line_end = 0;
@@ -68,7 +127,7 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
         let line = without_rules(&output[start..line_end]);
         let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
         let is_title = !line.contains(' ') && !line.bytes().any(|byte| byte.is_ascii_digit());
-        if line.len() > LONGEST_LOOKED_AT || is_code(line) || is_status || is_title {
+        if line.len() > LONGEST_LOOKED_AT || is_code(line) || is_status || is_title || is_debris(line) {
             continue;
         }
         let told = tells(line);
@@ -76,13 +135,23 @@ fn telling_lines(output: &str, failed: bool) -> Vec<String> {
             found.push((told, place, shortened(line)));
         }
     }
+    let short = output.lines().filter(|line| !line.trim().is_empty()).take(SHORT_OUTPUT + 1).count() <= SHORT_OUTPUT;
+    let is_telling = short || !found.is_empty();
     if found.is_empty() || failed && found.iter().all(|(told, ..)| *told < 2) {
         found.extend(last_line(output).map(|line| (1, usize::MAX, line)));
     }
     // The last line that tells most sums the others up.
     found.sort_by_key(|(told, place, _)| std::cmp::Reverse((*told, *place)));
     found.truncate(MOST_LINES);
-    found.into_iter().map(|(_, _, line)| line).collect()
+    (found.into_iter().map(|(_, _, line)| line).collect(), is_telling)
+}
+
+/// Lines of an output whose last one is its result.
+const SHORT_OUTPUT: usize = 4;
+
+/// Whether a line is part of a document and no sentence.
+fn is_debris(line: &str) -> bool {
+    ["{\"", "\":", "\"}", "\\n", "\\\""].iter().any(|mark| line.contains(mark))
 }
 
 /// A line of at most [`LONGEST_LINE`] characters: of a long one the ends, where it says what failed and how.
@@ -112,13 +181,8 @@ fn tells(line: &str) -> u8 {
     }
 }
 
-/// Whether a line opens with the name of an error, or counts what passed and failed.
-pub(super) fn reports(line: &str) -> bool {
-    tells(line) >= 3
-}
-
 /// Whether a line is part of a file, a diff or a search: its words about errors are code.
-fn is_code(line: &str) -> bool {
+pub(super) fn is_code(line: &str) -> bool {
     let numbered = line.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['→', '\t', ':', '-', '|'])
         && line.starts_with(|c: char| c.is_ascii_digit());
     const OPENINGS: [&str; 23] = [
@@ -169,10 +233,9 @@ fn last_line(output: &str) -> Option<String> {
         .map(without_rules)
         .take(40)
         .find(|line| {
-            !is_code(line)
-                && !line.starts_with('<')
-                && line.chars().filter(|c| c.is_alphanumeric()).count() > 2
-                && line.len() <= LONGEST_LOOKED_AT
+            let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
+            let is_other = is_code(line) || line.starts_with('<') || is_debris(line) || is_status;
+            !is_other && line.chars().filter(|c| c.is_alphanumeric()).count() > 2 && line.len() <= LONGEST_LOOKED_AT
         })
         .map(|line| clipped_to(line, LONGEST))
 }
@@ -181,39 +244,55 @@ fn last_line(output: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    fn of(output: &str) -> Outcome {
+        Outcome::of(output, false, false)
+    }
+
     #[test]
     fn status_and_the_line_that_tells_most() {
-        let failed = Outcome::of(
+        let failed = of(
             "running 3 tests\ntest a ... ok\nerror[E0308]: mismatched types in src/auth.rs\n<returncode>101</returncode>",
         );
-        assert_eq!((failed.status, failed.said.as_str()), (Some(101), "returncode 101"));
-        assert_eq!(failed.lines[0], "error[E0308]: mismatched types in src/auth.rs");
-        let passed = Outcome::of("collected 42 items\n===== 41 passed, 1 failed in 3.21s =====\n");
-        assert_eq!(Outcome::of("<tool_use_error>No such file.</tool_use_error>").lines, ["No such file."]);
-        assert_eq!((passed.status, passed.lines[0].as_str()), (None, "41 passed, 1 failed in 3.21s"));
+        assert_eq!((failed.status, failed.failed), (Some(101), Some(true)));
         assert_eq!(
-            Outcome::of("Exit code 2\nTraceback (most recent call last):\nKeyError: 'id'").lines[0],
-            "KeyError: 'id'"
+            failed.said(true).as_deref(),
+            Some("failed, returncode 101: error[E0308]: mismatched types in src/auth.rs")
         );
+        let mixed = of("collected 42 items\n===== 41 passed, 1 failed in 3.21s =====\n");
+        assert_eq!(
+            (mixed.failed, mixed.said(true).as_deref()),
+            (Some(true), Some("failed: 41 passed, 1 failed in 3.21s"))
+        );
+        assert_eq!(of("42 passed\nexit code 0").said(true).as_deref(), Some("ok: 42 passed"));
+        assert_eq!(of("exit code 0").said(true), None);
+        assert_eq!(of("Exit code 2\nTraceback (most recent call last):\nKeyError: 'id'").lines[0], "KeyError: 'id'");
+    }
+
+    #[test]
+    fn the_status_of_a_pipe_is_not_that_of_the_command() {
+        let output = "<returncode>0</returncode>\n<output>\nImportError: Failed to import test module: t\nFAILED (errors=1)\n</output>";
+        assert_eq!(Outcome::of(output, false, true).failed, Some(true));
+        assert_eq!(Outcome::of(output, false, false).failed, Some(false));
+        assert_eq!(Outcome::of("10 passed, 0 failed\nexit code 0", false, true).failed, Some(false));
     }
 
     #[test]
     fn long_lines_keep_both_ends() {
         let line = format!("An error occurred: Command {}timed out after 60 seconds", "'x', ".repeat(60));
-        let told = &Outcome::of(&line).lines[0];
+        let told = &of(&line).lines[0];
         assert!(told.starts_with("An error occurred: ") && told.ends_with("timed out after 60 seconds"), "{told}");
         assert!(told.chars().count() <= LONGEST_LINE, "{told}");
-        assert!(Outcome::of(&"errörs".repeat(200)).lines.iter().all(|line| line.chars().count() <= LONGEST_LINE));
+        assert!(of(&"errörs".repeat(200)).lines.iter().all(|line| line.chars().count() <= LONGEST_LINE));
     }
 
     #[test]
     fn lines_below_a_verdict_are_told() {
-        let outcome = Outcome::of("--- PASS: TestShow (0.00s)\nPASS\nok  \tgithub.com/a/b/cli\t0.539s\n");
+        let outcome = of("--- PASS: TestShow (0.00s)\nPASS\nok  \tgithub.com/a/b/cli\t0.539s\n");
         assert!(outcome.lines.iter().any(|line| line.contains("0.539s")), "{outcome:?}");
     }
 
     #[test]
     fn code_about_errors_is_no_error() {
-        assert!(Outcome::of("12:    raise KeyError(name)\n+ error = 1\n    if failed {\n").lines.is_empty());
+        assert!(of("12:    raise KeyError(name)\n+ error = 1\n    if failed {\n").lines.is_empty());
     }
 }

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use crate::summary::fence;
-use crate::summary::ledger::wrappers::unwrapped;
+use crate::summary::record::wrappers::unwrapped;
 use crate::transcript::compaction::Compaction;
 use crate::transcript::text::Text;
-use crate::transcript::{Arguments, Content, Message, PartKind, Role};
+use crate::transcript::{Answer, Arguments, Content, Message, PartKind, Role};
 
 /// Who speaks, as far as notes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,14 +118,8 @@ pub(in crate::summary) struct Turn<'a> {
     pub(in crate::summary) calls: Vec<Called<'a>>,
     /// Results of calls that are not here.
     pub(in crate::summary) strays: Vec<Words<'a>>,
-}
-
-#[cfg(test)]
-impl Turn<'_> {
-    /// A message that says something and calls nothing.
-    pub(super) fn of(speaker: Speaker, index: usize, text: &str) -> Self {
-        Turn { index, speaker, text: text.to_owned().into(), calls: Vec::new(), strays: Vec::new() }
-    }
+    /// Whether the user broke off what went on before.
+    pub(in crate::summary) interrupts: bool,
 }
 
 /// A call and its result.
@@ -135,6 +129,8 @@ pub(in crate::summary) struct Called<'a> {
     /// What the tool is given, as JSON or as text.
     pub(in crate::summary) arguments: Words<'a>,
     pub(in crate::summary) result: Option<Words<'a>>,
+    /// Whether the format marks the result as a failure.
+    pub(in crate::summary) failed: bool,
 }
 
 /// Reads messages; `indices` are theirs in the source, and `prefix` is what an earlier summary begins with.
@@ -146,12 +142,13 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
         // A compaction is an earlier summary, whatever the model says behind it.
         if let Some(Compaction::Readable(text)) = message.compaction() {
             let (text, speaker) = (without_opening(&text.decode(), prefix).into(), Speaker::Earlier);
-            turns.push(Turn { index, speaker, text, calls: Vec::new(), strays: Vec::new() });
+            turns.push(Turn { index, speaker, text, calls: Vec::new(), strays: Vec::new(), interrupts: false });
             if message.is_readable_compaction() {
                 continue;
             }
         }
         let (said, results) = said_and_results(message);
+        let interrupts = message.role == Role::User && said.iter().any(|text| interrupts(*text));
         let mut text = Words::of(said);
         let speaker = speaker(message, &text.read(), prefix);
         if speaker == Speaker::Earlier {
@@ -159,15 +156,25 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             text = summary.into();
         }
         // A long history has many turns, so that no list of calls has room to spare.
-        let mut turn =
-            Turn { index, speaker, text, calls: Vec::with_capacity(message.calls.len()), strays: Vec::new() };
+        let mut turn = Turn {
+            index,
+            speaker,
+            text,
+            calls: Vec::with_capacity(message.calls.len()),
+            strays: Vec::new(),
+            interrupts,
+        };
         let mut results = results.into_iter().map(Words::of);
         for answer in &message.answers {
             // A message that is a result as a whole has its text for it: what ended without a word has ended.
             let result = results.next().unwrap_or_else(|| std::mem::take(&mut turn.text));
             let id = answer.id.map(|id| id.decode().into_owned());
             match waiting.take(id.as_deref()) {
-                Some((at, call)) => turns[at].calls[call].result = Some(result),
+                Some((at, call)) => {
+                    let call = &mut turns[at].calls[call];
+                    call.result = Some(result);
+                    call.failed = is_failure(answer);
+                }
                 None => turn.strays.push(result),
             }
         }
@@ -185,6 +192,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
                 name: call.name.map(|name| name.decode()).unwrap_or_default(),
                 arguments: Words::given(call.arguments),
                 result: None,
+                failed: false,
             });
         }
         if turn.speaker == Speaker::Assistant
@@ -192,7 +200,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
             && let Some(command) = fenced_command(&turn.text.read())
         {
             waiting.add(None, (turns.len(), 0));
-            turn.calls = vec![Called { name: "bash".into(), arguments: command.into(), result: None }];
+            turn.calls = vec![Called { name: "bash".into(), arguments: command.into(), result: None, failed: false }];
         }
         turns.push(turn);
     }
@@ -237,6 +245,17 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str) -> Speaker {
         Role::Assistant => Speaker::Assistant,
         Role::User | Role::Tool | Role::Function | Role::Other => Speaker::Tool,
     }
+}
+
+/// Whether the program around a model notes that the user broke off what went on.
+fn interrupts(text: Text<'_>) -> bool {
+    ["[Request interrupted by user", "<turn_aborted>"].iter().any(|opening| text.starts_with(opening))
+}
+
+/// Whether a result is marked as a failure.
+fn is_failure(answer: &Answer<'_>) -> bool {
+    let says = |key: &str, wanted: &str| answer.json.get(key).is_some_and(|value| value.raw() == wanted);
+    says("is_error", "true") || says("status", "\"error\"") || says("isError", "true")
 }
 
 /// Whether a program speaks in the user's place: what came of a command, in the words of agents without tools.

@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::summary::extractive::notes::{ByHash, Piece, Said, hash};
-use crate::summary::ledger::{Class, Found, Speaker, Turn, Words, homes, literals};
+use crate::summary::record::literals::{Class, literals};
+use crate::summary::record::reading::{Speaker, Turn, Words};
+use crate::summary::record::selection::{ByHash, Piece, Said, hash};
+use crate::summary::record::{Found, homes};
 
 /// A name, with the turn and the place of a call in it.
 type Named = (Box<str>, (usize, usize));
@@ -63,7 +65,8 @@ impl Mentions {
                 // Short arguments are told with their call.
                 mentions.home = matches!(given, Cow::Owned(_)).then_some((at, place));
                 mentions.text(&given, Speaks::Given, position);
-                mentions.home = (!homes::has_values(&result)).then_some((at, place));
+                let holds_names = !homes::has_values(&result) && !homes::runs(call, &arguments);
+                mentions.home = holds_names.then_some((at, place));
                 mentions.text(&result, Speaks::Output, position);
                 mentions.home = None;
             }
@@ -120,7 +123,7 @@ impl Mentions {
 
     /// Counts what is no literal by itself: values, and words.
     pub(super) fn value(&mut self, found: &Found, says: &[Said], position: f64) {
-        let voice = Voice::of(if found.speaker == Speaker::User { Speaks::Person } else { Speaks::Word });
+        let voice = Voice::of(Speaks::Word);
         for said in says.iter().filter(|said| !said.is_literal() || found.cell.is_some()) {
             self.add(said.what(), voice, position);
         }

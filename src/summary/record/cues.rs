@@ -109,28 +109,24 @@ macro_rules! cues {
 cues! {
     /// A standing rule or a limit.
     RULES: Cue = r"\b(?:never|always|must(?:n't)?|only|not? more than|not? later than|do not|don['’]?t|no more than|no less than|at most|at least|up to|make sure|ensure|prefer[a-z]*|avoid|budget|deadline|due (?:by|on)|limit(?:ed)?|cap|maximum|minimum|should(?:n['’]t| not)?|have to|has to|no longer|under no|rather than|instead|strictly|is not (?:ok(?:ay)?|allowed))\b|^(?:please )?(?:keep|leave|stick|use|write|run|name)\b|不要|别|必须|只能|只用|禁止|预算|截止|最多|至少|总是|始终|务必|一律|不得|上限|优先|尽量|不再|改为|改成|换成|不能|不超过";
-    /// Somebody wants something.
-    GOALS: Cue = r"\b(?:i (?:also )?(?:want|need|would (?:also )?like|['’]?d like|prefer|wish|hope|am (?:trying|looking)|wonder)|i['’](?:m (?:trying|looking)|d (?:also )?like|d prefer)|please|can (?:you|we|i)|could (?:you|we|i)|would you|help me|let['’]?s|goal|task|we (?:need|should|want)|implement|fix|your task)\b|请|帮我|需要|希望|想要|目标|任务";
-    /// A person has not got something, or does not know it: what is negated there is no rule.
-    LACKS: Cue = r"^(?:(?:unfortunately|sorry|no|and|but|well|actually|i['’]m (?:so )?sorry|i am sorry)\b[,.]?\s+)*i (?:do not|don['’]?t|did not|didn['’]?t) (?:really |actually |currently )?(?:have|remember|know|recall|see|think|mind|understand|care)\b|^我(?:不知道|没有|不记得|忘了)";
-    /// Something was decided, or found to be the reason.
-    DECISIONS: Cue = r"\b(?:decid[a-z]+|we(?:['’]ll| will| agreed)|let['’]?s (?:use|go|keep|try|stick)|chose|chosen|going with|go with|opt(?:ed)? for|instead of|agreed|approved?|rejected?|root cause|because|caused by|fixed by|the (?:fix|issue|problem|bug|cause|reason) (?:is|was)|turns out|switch(?:ed)? to)\b|决定|同意|采用|原因|改为|改成|选择|方案";
     /// Something is done.
     DONE: Cue = r"\b(?:fixed|added|implemented|created|updated|removed|completed?|finished|refactored|renamed|moved|committed|pushed|installed|booked|cancel(?:l)?ed|all (?:[a-z0-9]+ )?tests pass[a-z]*|now pass[a-z]*|successfully|has been|have been|resolved|is done)\b|已经|已|完成了|修复了|通过";
     /// Something is still to be done.
-    AHEAD: Cue = r"\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending)\b|接下来|下一步|待办|还需|尚未|然后我";
-    /// Something went wrong.
-    WRONG: Cue = r"\b(?:error|errors|failed|fails|failing|failure|panicked|exception|traceback|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|timed? ?out|refused)\b|错误|失败|无法";
+    AHEAD: Cue = r"\b(?:next|todo|remain(?:s|ing)?|still (?:need|have|to|fail[a-z]*)|let me|let['’]s|i['’]?ll|i will|i need to|i (?:can|could) now|plan to|now i|not yet|pending|what is left|left to do|to do|then (?:i|we)|i (?:begin|start|go on|continue)|after that|follow(?:s|ed)? by|not done|not started|open point)\b|接下来|下一步|待办|还需|尚未|然后我|剩下|还没|没做|未完成";
     /// A line of output that tells how something ended.
-    ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
+    ENDINGS: PlacedCue = r"\b(?:errors?|failed|failures?|passed|exception|panicked|fatal|warnings?|rejected|aborted|conflict|killed|exit (?:code|status)|denied|not found|no such file|cannot|timed out)\b|error\[|\w(?:error|exception)\b|(?m:^|[ \t])(?:fail|ok|pass)\s|错误|失败";
     /// A program's words for its exit status; the number is the group that matched.
     STATUS: PlacedCue = r#"<returncode>(-?[0-9]+)|<exit_code>(-?[0-9]+)|\bexit(?:ed)?(?: with)?(?: code| status)[ :=]{1,3}(-?[0-9]+)|"(?:exit_code|exitcode|returncode)"\s*:\s*(-?[0-9]+)|^\[exit ([0-9]+)"#;
+    /// A person wants something done, or says what cannot be.
+    WISHES: Cue = r"\b(?:please|task|goal|want|wants|need|needs|implement|fix|cannot|can['’]t|help|could you|can you|would like)\b|请|帮我|需要|希望|目标|任务";
     /// What was said before holds no longer.
-    CHANGES: Cue = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到";
+    CHANGES: Cue = r"\b(?:instead|actually|chang(?:e|ed|ing)|no longer|any ?more|rather|make (?:that|it|this)|now|moved?|raised?|lower(?:ed)?|bump(?:ed)?|increas[a-z]+|decreas[a-z]+|reduc[a-z]+|extend[a-z]*|postpone[a-z]*|switch(?:ed)?|replac[a-z]+|updat[a-z]+|correction|on second thought|scratch that|forget|new|revis[a-z]+|set (?:it|that) to|after all|from now on|came back|headroom|back to|took over|renamed|too (?:short|long|low|high|small|big|slow|strict|tight|little)|not [^.!?]{1,40} but|wait)\b|改为|改成|改用|换成|换用|不再|更正|现在|调整|推迟|提前|改到|而不是|算了|变成|增加到|减少到|提高到|降到|回复了|来电|太短|太长|太少|可以改了|了[。，！]|了$|再";
     /// The opening of a sentence that goes on to something else, and changes nothing.
     GOES_ON: PlacedCue = r"^(?:(?:and|but|so|then|ok(?:ay)?|well)\b,? )*now\b,? ";
     /// The opening of a sentence about what the one before it names.
     REFERS: Cue = r"^(?:they|it|these|those|this|that|he|she)\b";
+    /// The opening of a sentence that says little without the one before it.
+    LEANS: Cue = r"^(?:so|then|therefore|hence|which|instead|otherwise|both|neither|the (?:former|latter)|because|that is why|but)\b|^(?:所以|因此|否则|但是|这样|它)";
     /// What is said by it has no name: it is about what was said last.
     THAT: Cue = r"\b(?:make (?:that|it|this)|set (?:that|it)|change (?:that|it)|(?:that|it) (?:is|should be|must be) (?:now )?|let['’]s say|raise (?:it|that)|lower (?:it|that)|move (?:it|that))\b|^(?:no|actually|wait|sorry|correction)\b|改为|改成|换成|变成|改到";
     /// What holds no longer, by name: after `instead of`, `rather than`, `no longer`, `not … but`, `from … to`.
@@ -141,12 +137,28 @@ cues! {
     FORBIDS: Cue = r"\b(?:never|not|n['’]t|don['’]?t|avoid|no longer|without|stop|no)\b|不要|别|禁止|不得|不能|不再";
     /// The model says what it is about to do, or offers to.
     TALK: Cue = r"^(?:now,? |first,? |next,? |then,? |so |but )*(?:let me|i['’]ll|i will|let['’]s|i need to|i should|i can|if you|please (?:let|confirm|provide)|could you|would you|how can i)\b|^(?:让我|我来|我将|请问)";
-    /// A person thanks, or takes leave.
-    THANKS: Cue = r"^(?:thank|thanks|bye|goodbye|have a (?:great|good|nice)|that(?:['’]s| is) (?:all|it|great|perfect)|i appreciate|i understand|no problem|谢谢|再见)[^0-9]{0,60}$";
     /// A sentence of nothing but that, perhaps behind the name of who speaks.
     FILLERS: Cue = r"^(?:(?:(?:i (?:know|see|guess(?: so)?|think so|hope so)|me too|u+m+|u+h+|h+m+|oh|ah|well|so|ok(?:ay)?|yeah|yep|yes|no|nope|right|really|sure|exactly|fine|great|good|perfect|wonderful|awesome|hi|hello|hey|there|again|good (?:morning|afternoon|evening)|of course|thanks?|thank you|got it|understood|not at all|you['’]re welcome|(?:can|could|would|will) you (?:please )?(?:help|assist) me(?: out)?(?: with (?:this|that|it|something|just [^.!?]{1,30}))?(?: please)?|how are you(?: doing)?(?: today)?)\b[\s,.!?…-]*)+|#?\w+#?:\s+(?:(?:i (?:know|see|think so)|u+m+|u+h+|h+m+|oh|ah|hi|hello|hey|there|thanks?|thank you|bye)\b[\s,.!?…-]*)+)$";
-    /// A sentence that only keeps the talk going.
-    CHATTER: PlacedCue = r"^(?:(?:ok(?:ay)?|sure|great|thanks?|thank you(?: (?:so|very) much)?|good|perfect|excellent|absolutely|yes|no|hi|hello|hey|alright|got it|understood|sounds good|certainly|of course|awesome|wonderful|好的|谢谢|你好)(?:\s+(?:there|again))?[,.!，。！]+\s*)+";
+    /// Something is allowed that may not have been.
+    PERMITS: Cue = r"\b(?:(?:you|we|they|it|part|may|can) (?:can|may)|can now|may now|(?:is|are|was) (?:now )?(?:fine|ok(?:ay)?|allowed)|feel free|free to|go ahead|no need|need not|needn['’]t|not have to|don['’]?t have to|may|can)\b|可以|允许|不必|不用等|随便|也行|就行";
+    /// Something that was so is another thing now, by its very word.
+    TURNS: Cue = r"\b(?:back to|took over|takes over|taking over|taken over|renam[a-z]+|moved? (?:to|over|the)|went over to|superseded|supersedes|overrul[a-z]+|swapped|from now on|from here on|as of today|new plan|on second thought|scrap that|forget)\b|改名|接手|接替|换回|改回|从现在起|以后";
+    /// What holds no longer, by name: what was too short, whom somebody took over from.
+    OVER: PlacedCue = r"\b(?:over from|took over for|in place of|replaces|superseded|supersedes|back from|away from|scrap|ditch|drop|forget(?: about)?)\s+(?:the )?([\w./$-]+)|([\w./$-]+(?: [a-z]{1,8})?) (?:is|was|are|were) (?:too|not enough|out\b|gone|dead|off the table)|([^，。；,.;\s]{1,12}?)\s?(?:太[短长大小少多慢]|算了|不够|不行|作废|取消)";
+    /// The user did not let a tool do what it was about to.
+    REJECTS: PlacedCue = r"\b(?:user|human|operator|person|reviewer)\b[^.\n]{0,60}?\b(?:reject[a-z]*|den(?:y|ied|ies)|declin[a-z]+|refus[a-z]+|disapprov[a-z]+|does(?:n['’]t| not) want|did(?:n['’]t| not) (?:want|allow|approve|accept)|said no|cancel[a-z]*|stopped|blocked|vetoed)\b|\b(?:rejected|denied|declined|refused|not approved|vetoed|cancel(?:l)?ed) by (?:the )?(?:user|human|operator|reviewer)\b|用户[^。\n]{0,12}?(?:拒绝|否决|取消|不同意|没有批准|驳回)";
+    /// Behind it stands what the user said.
+    SAYING: PlacedCue = r"\b(?:the )?(?:user|human|they|he|she|reviewer|operator)?['’]?s? ?(?:said|says|wrote|writes|feedback|reason(?: given)?|comment(?:ed)?|message|instruction(?:s)?|explanation|note|told you|answered|replied)\b[^:：\n]{0,30}[:：]|(?:说|反馈|原因|理由|意见|留言|备注|批注)[^:：\n]{0,6}[:：]";
+    /// A tool did not do what it was to.
+    UNDONE: Cue = r"\b(?:error|failed|failure|cannot|can['’]t|could not|couldn['’]t|unable|denied|not found|not unique|no (?:match[a-z]*|change[s]?|such file|replacement)|does not (?:exist|match)|did not (?:match|apply)|not (?:written|applied|changed|saved)|refused|invalid|conflict)\b|错误|失败|无法|未找到|不存在";
+    /// A tool did what it was to.
+    WENT_WELL: Cue = r"\b(?:success[a-z]*|updated|written|wrote|created|saved|applied|edited|replaced|deleted|renamed|moved|done|ok)\b|成功|已";
+    /// The model chose, or ruled something out.
+    CHOOSES: Cue = r"\b(?:decid[a-z]+|chose|chosen|choos(?:e|ing)|going with|go(?:es)? with|went with|opt(?:ed)? for|settled? (?:on|for)|instead of|rather than|reject[a-z]*|rul(?:ed?|ing) (?:it |this |that )?out|(?:is|are) out\b|discard[a-z]*|dismiss[a-z]*|not worth|drawback|downside|trade-?off|my pick|i(?:['’]d| would) (?:take|pick|use|choose|go|prefer)|prefer[a-z]*|recommend[a-z]*|agreed|we (?:take|use|keep|stay)|stick(?:ing)? (?:to|with)|the (?:first|second|third|last|other) (?:option|way|approach|one)|option [0-9a-c]\b|either)\b|决定|选择|采用|倾向|放弃|否决|不用|而不是|方案|优点|缺点|两种|推荐";
+    /// A reason or a finding is given.
+    REASONS: Cue = r"\b(?:because|since|root cause|the (?:cause|reason|culprit|problem|issue|bug|fix|trick)|caus(?:ed|es)|comes? from|came from|due to|turns? out|turned out|so that|that is why|which is why|explains?|solved by|fixed by|is fixed|was fixed|found (?:that|out)|means that|belongs? to|needs?|must|has to|have to|the wrong)\b|原因|因为|由于|来自|导致|其实|发现|已修|修好|属于|必须|需要|要先";
+    /// How far something is.
+    STATUS_WORDS: Cue = r"\b(?:done|finished|complete[a-z]*|works?|working|passes|passing|pass|green|fixed|solved|resolved|implemented|merged|deployed|not (?:yet|done|started|solved|working|fixed|finished)|unsolved|unfinished|still|left|remain[a-z]*|missing|blocked|broken|fails?|failing|half|so far|skipped|reverted|covered)\b|完成|通过|已|还没|没有解决|未|失败|剩下|仍|没做|做了";
 }
 
 #[cfg(test)]
@@ -214,7 +226,7 @@ mod tests {
     #[test]
     fn cues_in_two_languages() {
         assert!(RULES.is_in("Never touch the migrations.") && RULES.is_in("预算最多500元"));
-        assert!(GOALS.is_in("Could you look?") && GOALS.is_in("请修复"));
+        assert!(WISHES.is_in("Could you look?") && WISHES.is_in("请修复"));
         assert!(!RULES.is_in("The weather is fine today") || RULES.is_in("is fine"));
         assert!(CHANGES.is_in("make that 700") && CHANGES.is_in("改成700"));
     }

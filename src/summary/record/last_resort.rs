@@ -2,16 +2,18 @@
 
 use std::collections::HashMap;
 
-use crate::summary::ledger::clipped;
+use crate::summary::record::Entry;
+use crate::summary::record::statements::clipped;
 use crate::tokens::Counter;
 use crate::transcript::{Content, Message, PartKind};
 use crate::wording::counted;
 
-use crate::summary::extractive::notes::{Notes, Section};
-
 /// As much of the weightiest note, or else of any text, as fits.
-pub(super) fn first_words(notes: &Notes, messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
-    let best = notes.pieces.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)).map(|piece| piece.text.to_string());
+pub(super) fn first_words(entries: &[Entry], messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
+    let best = entries
+        .iter()
+        .max_by(|a, b| a.earlier.cmp(&b.earlier).then(a.weight.total_cmp(&b.weight)))
+        .map(|entry| entry.text.clone());
     let text = best
         .or_else(|| messages.iter().find_map(|message| any_text(message)))
         .or_else(|| tools_called(messages, counter, limit))
@@ -52,7 +54,7 @@ fn tools_called(messages: &[&Message<'_>], counter: Counter, limit: u64) -> Opti
         .iter()
         .map(|(name, times)| if *times == 1 { name.clone() } else { format!("{name} ({times} times)") })
         .collect();
-    let text = format!("{}\n- Tools called: {}", Section::Summary.heading(), clipped(&listed.join(", ")));
+    let text = format!("## Summary\n- Tools called: {}", clipped(&listed.join(", ")));
     (!tools.is_empty() && counter.count_text(&text) <= limit).then_some(text)
 }
 

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// Tags whose content goes with them.
-const WRAPPERS: [&str; 9] = [
+const WRAPPERS: [&str; 13] = [
     "system-reminder",
     "local-command-stdout",
     "local-command-stderr",
@@ -14,6 +14,10 @@ const WRAPPERS: [&str; 9] = [
     "ide_opened_file",
     "ide_selection",
     "user-prompt-submit-hook",
+    "environment_context",
+    "environment_details",
+    "user_instructions",
+    "turn_aborted",
 ];
 /// How lines begin that such a program writes, whole.
 const LINES: [&str; 4] = [
