@@ -32,7 +32,7 @@ impl SummaryBackend for Silent {
     }
 }
 
-const SOURCE: &str = r#"[{"role":"user","content":"Never touch the table invoices_2019, and keep below 500 ms. The server is https://staging.example.com:8443/billing and all of it has to be done before the first of May."},{"role":"user","content":"last"}]"#;
+const SOURCE: &str = r#"[{"role":"user","content":"Never touch the table invoices_2019, and keep below 500 ms."},{"role":"assistant","content":"I looked at the old service and at the new one, compared what they wrote during the last week, and found that both agree but for the time of day, which the old one rounds to the minute. Nothing else is different, so that the change can be made as it was planned, one customer after the other, beginning with the smallest."},{"role":"user","content":"last"}]"#;
 
 fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String>, Option<Status>) {
     let words = ["tcompact", "-q", "--keep=messages:1"].iter().chain(arguments).map(|word| (*word).into());
