@@ -1,7 +1,7 @@
 //! The record of a history: what somebody must know who goes on from here, found without a model.
 //!
 //! It is the user's words and the state, not a log: each message of the user's, the plan as it last was, files and
-//! commands with how they ended, what is open, the model's last report, its decisions, and values. [`KINDS`] has one row
+//! commands with how they ended, what is open, the model's last report, its decisions, and values. `KINDS` has one row
 //! for each kind. An [`Entry`] is a whole statement with the index of its message. Of what is about the same thing the last
 //! stands. A record is written as a summary of its own ([`summarize`]), or as lines beside a model's summary
 //! ([`Record::section`]); both are read again and carried on as data. It understands nothing.
