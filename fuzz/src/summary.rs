@@ -3,7 +3,7 @@
 use serde_json::{Map, json};
 use tcompact::llm::providers::{Endpoint, PROVIDERS};
 use tcompact::rewrite::redaction::Redactor;
-use tcompact::summary::ledger::{self, Ledger};
+use tcompact::summary::record::{self, Record};
 use tcompact::summary::{acceptance, fence, inline_data};
 use tcompact::tokens::Counter;
 use tcompact::tokens::bpe::Encoding;
@@ -47,11 +47,11 @@ fn worded(text: &str) {
     assert_eq!(inline_data::without_data(&once), once);
     let masked = Redactor::new().mask(text).into_owned();
     assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
-    let beside = ledger::beside_another(text);
-    assert!(Ledger::parse(&beside).is_empty(), "{beside:?}");
-    let without = ledger::without(text);
-    assert!(Ledger::parse(&without).is_empty(), "{without:?}");
-    assert_eq!(ledger::without(&without).trim_end(), without.trim_end());
+    let beside = record::beside_another(text);
+    assert!(Record::parse(&beside).is_empty(), "{beside:?}");
+    let without = record::without(text);
+    assert!(Record::parse(&without).is_empty(), "{without:?}");
+    assert_eq!(record::without(&without).trim_end(), without.trim_end());
 }
 
 /// A conversation that says a text in all ways: paragraphs are what is said by turns.
