@@ -22,8 +22,9 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::rewrite::media::Moved;
 use crate::rewrite::thinking::Removal;
 use crate::transcript::Transcript;
-use crate::transcript::edit::{Edit, edited, sort};
+use crate::transcript::edit::{Edit, sort};
 use crate::transcript::formats::read_entry;
+use crate::transcript::view::edited;
 
 pub use note::is_pruned;
 pub use rule::{Change, Kind, Rule};

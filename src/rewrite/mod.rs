@@ -23,7 +23,8 @@ use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 
-pub use crate::transcript::edit::{Edit, apply, changes, edited, pieces, sort};
+pub use crate::transcript::edit::{Edit, apply, changes, pieces, sort};
+pub use crate::transcript::view::edited;
 pub use style::Style;
 pub use update::{no_update, refused_by_state, remaining, update};
 

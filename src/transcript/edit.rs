@@ -6,8 +6,6 @@
 use std::iter;
 use std::ops::Range;
 
-use crate::transcript::format::Transcript;
-
 /// A range of the source, in bytes, and what stands there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
@@ -50,16 +48,4 @@ pub fn changes(source: &str, edits: &[Edit]) -> bool {
     let mut rest = Some(source);
     pieces(source, edits).for_each(|piece| rest = rest.and_then(|rest| rest.strip_prefix(piece)));
     rest != Some("")
-}
-
-/// A message of the source with those of some edits made that fall into it; the edits are in order.
-pub fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
-    let span = transcript.messages[index].span();
-    let first = edits.partition_point(|edit| edit.range.start < span.start);
-    let own: Vec<Edit> = edits[first..]
-        .iter()
-        .take_while(|edit| edit.range.end <= span.end)
-        .map(|edit| Edit { range: edit.range.start - span.start..edit.range.end - span.start, text: edit.text.clone() })
-        .collect();
-    apply(&transcript.source[span], &own)
 }

@@ -3,7 +3,7 @@
 //!
 //! The edited text and what was read of it live in an [`Arena`], so that a view lives as long as the conversation.
 
-use crate::transcript::edit::{Edit, edited};
+use crate::transcript::edit::{Edit, apply};
 use crate::transcript::format::Transcript;
 use crate::transcript::framing::{self, ReadError};
 use crate::transcript::source::Source;
@@ -49,6 +49,18 @@ pub fn view<'t>(
         state,
         line,
     }))
+}
+
+/// A message of the source with those of some edits made that fall into it; the edits are in order.
+pub fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
+    let span = transcript.messages[index].span();
+    let first = edits.partition_point(|edit| edit.range.start < span.start);
+    let own: Vec<Edit> = edits[first..]
+        .iter()
+        .take_while(|edit| edit.range.end <= span.end)
+        .map(|edit| Edit { range: edit.range.start - span.start..edit.range.end - span.start, text: edit.text.clone() })
+        .collect();
+    apply(&transcript.source[span], &own)
 }
 
 /// Messages as a list.
