@@ -204,8 +204,8 @@ impl Bricks {
         }
     }
 
-    /// Conversations in which the user, a result or a call holds these words: where its reader looks for them, and under
-    /// another name for each member around them.
+    /// Conversations in which the user, the model, a result or a call holds these words: where its reader looks for them,
+    /// and under another name for each member around them.
     pub(crate) fn displaced(&self, words: &str) -> Vec<String> {
         let quoted = Value::from(words).to_string();
         let with = |element: &Option<String>, places: [(&str, String); 5]| {
@@ -231,6 +231,7 @@ impl Bricks {
         let with_result = Bricks { result: with(&self.result, output), ..self.clone() }.results(&ids);
         let conversations = [
             vec![first.clone(), Bricks::said(&self.user, words).0, third.clone()],
+            vec![first.clone(), Bricks::said(&self.assistant, words).0, third.clone()],
             [first.clone()].into_iter().chain(texts(with_call)).chain(texts(result)).chain([third.clone()]).collect(),
             [first].into_iter().chain(texts(call)).chain(texts(with_result)).chain([third]).collect(),
         ];

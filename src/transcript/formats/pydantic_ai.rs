@@ -171,7 +171,8 @@ fn parts(part: Json<'_>) -> Vec<Part<'_>> {
         }
         kind => one(match text() {
             Some(text) => PartKind::Text(text),
-            None if ["builtin-tool-call", "system-prompt", "instruction", "text"].contains(&kind) => PartKind::Other,
+            None if ["system-prompt", "instruction", "text"].contains(&kind) => PartKind::Text(Text::plain("")),
+            None if kind == "builtin-tool-call" => PartKind::Other,
             None => foreign::part(part),
         }),
     }
