@@ -202,7 +202,7 @@ impl ToolUse {
             // What a shell is given that is no JSON is the command itself.
             Value::Null => Some(arguments).filter(|text| is_shell(name) && !text.trim().is_empty()).map(str::to_owned),
             // An editor's command is one of its verbs.
-            given => argument(given, &["command", "cmd"]).filter(|_| !has_path),
+            given => command_given(name, given).filter(|_| !has_path),
         };
         let Some(command) = command else {
             let only_reads = !files.is_empty() && files.iter().all(|file| file.access == Access::Read);
@@ -226,6 +226,16 @@ impl ToolUse {
 pub fn is_shell(name: &str) -> bool {
     let name = name.to_lowercase();
     ["bash", "shell", "terminal", "command", "exec"].iter().any(|word| name.contains(word))
+}
+
+/// The command that a tool is given: under a name that says so, or as the script of a shell.
+pub fn command_given(name: &str, given: &Value) -> Option<String> {
+    let is_command = |key: &str| ["command", "cmd", "commandline", "cmdline"].iter().any(|end| key.ends_with(end));
+    let is_script = |key: &str| matches!(key, "script" | "input" | "line" | "keystrokes");
+    let keys = || given.as_object().into_iter().flat_map(Map::keys);
+    let found = keys().find(|key| is_command(&plain(key)));
+    let found = found.or_else(|| keys().find(|key| is_shell(name) && is_script(&plain(key))));
+    found.and_then(|key| argument(given, &[key]))
 }
 
 /// A value of the given names at the top of a JSON object, as text; lists of texts are joined.

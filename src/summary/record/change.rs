@@ -20,11 +20,14 @@ enum Measure {
     Money,
     Time,
     Day,
+    Clock,
     Share,
     Bytes,
     Version,
     /// So many of something.
     Of(String),
+    /// The number of what has one behind its name: `java 17`. It may be another thing of that name, too.
+    Named(String),
     /// A number by itself: a port.
     Number,
 }
@@ -48,6 +51,12 @@ pub(super) struct Claim {
     subject: BTreeSet<String>,
     /// The words of the subject as they came.
     order: Vec<String>,
+    /// What stays of the subject when values, names and verbs that fit anything are left out: what a value is a value of.
+    core: BTreeSet<String>,
+    /// Names that could be another: `Postgres`, `m5.large`.
+    names: BTreeSet<String>,
+    /// The sentence without the words that are its own beside another's: by this lists are known, whose lines are alike.
+    frame: Vec<String>,
     values: Vec<(Measure, String)>,
     /// What it says no longer holds.
     former: Vec<BTreeSet<String>>,
@@ -55,9 +64,15 @@ pub(super) struct Claim {
     /// What articles point at: `the flight budget`.
     named: Vec<Vec<String>>,
     changes: bool,
+    /// Whether a change is meant for sure: `sorry, I misread`, `change of plan`.
+    corrects: bool,
+    /// Whether it tells what somebody has decided, or what has happened.
+    reports: bool,
     turns: bool,
     permits: bool,
     forbids: bool,
+    /// Whether it keeps somebody from something, in any words: `hands off`.
+    restricts: bool,
     points_back: bool,
 }
 
@@ -67,9 +82,12 @@ impl Claim {
         let rest = &sentence[cues::GOES_ON.end(sentence)..];
         let mut claim = Claim {
             changes: cues::CHANGES.is_in(rest),
+            corrects: cues::CORRECTS.is_in(rest),
+            reports: cues::REPORTS.is_in(rest),
             turns: cues::TURNS.is_in(rest),
             permits: cues::PERMITS.is_in(rest),
             forbids: cues::FORBIDS.is_in(rest),
+            restricts: cues::RESTRICTS.is_in(rest),
             points_back: cues::THAT.is_in(sentence),
             ..Claim::default()
         };
@@ -77,8 +95,28 @@ impl Claim {
             |cue: &PlacedCue| Some(telling(&sentence[cue.group(sentence)?.1?])).filter(|words| !words.is_empty());
         claim.former.extend([&cues::FORMER, &cues::OVER].into_iter().filter_map(named));
         claim.choice = named(&cues::CHOICES).unwrap_or_default();
-        claim.take_words(&tokens(sentence));
+        let words = tokens(sentence);
+        claim.take_words(&words);
+        claim.frame = words.into_iter().map(|token| stem(&token.text)).collect();
+        claim.names = names_of(sentence);
+        let main = claim.main_clause(sentence);
+        let telling = |word: &&String| main.contains(*word) && !is_light(word);
+        claim.core = claim.subject.iter().filter(telling).filter(|word| !claim.names.contains(*word)).cloned().collect();
         claim
+    }
+
+    /// The words of the clause that gives the values; of a sentence without values, all.
+    fn main_clause(&self, sentence: &str) -> BTreeSet<String> {
+        let clauses: Vec<Claim> = sentence
+            .split([',', ';', '，', '；', '(', ')', '（', '）'])
+            .map(|clause| {
+                let mut claim = Claim::default();
+                claim.take_words(&tokens(clause));
+                claim
+            })
+            .collect();
+        let with_values = clauses.into_iter().find(|clause| !clause.values.is_empty() && !clause.subject.is_empty());
+        with_values.map_or_else(|| self.subject.clone(), |clause| clause.subject)
     }
 
     fn take_words(&mut self, tokens: &[Token]) {
@@ -120,7 +158,7 @@ impl Claim {
 
     /// Whether it says that something is not as it was.
     pub(super) fn changes(&self) -> bool {
-        self.changes || self.turns
+        self.changes || self.turns || self.corrects
     }
 
     /// How it stands to an earlier statement.
@@ -141,8 +179,29 @@ impl Claim {
             return if self.is_for_the_same(earlier) { Stands::Replaces } else { Stands::Beside };
         }
         let near = shared > 0 && (own < shared || self.shares_a_name(earlier));
+        if self.undoes(earlier) {
+            return Stands::Replaces;
+        }
+        let covered = self.covered(earlier);
+        let missing = earlier.core.len() - covered;
+        let reverses = self.permits && !self.restricts && earlier.restricts || self.restricts && earlier.permits;
+        let renamed = !earlier.names.is_empty()
+            && earlier.names.is_disjoint(&self.subject)
+            && self.names.iter().any(|name| !earlier.subject.contains(name));
         match () {
             () if self.conflicts(earlier) => Stands::Beside,
+            () if reverses && (self.shares_a_name(earlier) || missing == 0 && covered > 0) => Stands::Replaces,
+            () if reverses && covered > 0 && covered >= missing => Stands::Doubts,
+            () if renamed && missing == 0 && covered > 0 && (self.changes() || self.reports) && !self.is_alike(earlier) => {
+                Stands::Replaces
+            }
+            () if renamed && self.corrects && covered > 0 && covered >= missing => Stands::Replaces,
+            () if renamed && missing == 0 && covered > 1 && !self.is_alike(earlier) => Stands::Doubts,
+            () if self.corrects && missing == 0 && covered + earlier.names.intersection(&self.subject).count() > 0 => {
+                Stands::Replaces
+            }
+            () if (self.changes() || self.reports) && self.renames(earlier) && shared > 0 => Stands::Replaces,
+            () if self.reports && shared > 1 && shared >= own => Stands::Doubts,
             () if self.permits && self.changes && !earlier.permits && near => Stands::Replaces,
             () if self.forbids && self.changes && !earlier.forbids && own == 0 && shared > 0 => Stands::Replaces,
             () if self.turns && shared > 0 && (own <= shared || self.renames(earlier)) => Stands::Replaces,
@@ -159,10 +218,16 @@ impl Claim {
             return if self.changes || self.points_back { Stands::Continues } else { Stands::Beside };
         }
         let within = own == 0 || shared == self.subject.len();
-        let changes = self.changes || self.turns || self.permits;
+        let changes = self.changes() || self.permits || self.reports;
+        let covered = self.covered(earlier);
+        let missing = earlier.core.len() - covered;
         match () {
             () if shared == 0 || self.conflicts(earlier) => Stands::Beside,
+            () if missing == 0 && covered > 0 && changes => Stands::Replaces,
+            () if self.corrects && covered >= missing && covered > 0 => Stands::Replaces,
             () if changes && (within || shared > 1) => Stands::Replaces,
+            () if missing == 0 && covered > 1 => Stands::Doubts,
+            () if covered > 1 && covered >= missing && !self.is_alike(earlier) => Stands::Doubts,
             () if self.permits && !earlier.permits && own <= shared => Stands::Replaces,
             () if within && shared > 1 && own == 0 => Stands::Doubts,
             () => Stands::Beside,
@@ -173,8 +238,10 @@ impl Claim {
     fn values_differ(&self, earlier: &Claim) -> bool {
         // What has no name of its own measures what was measured before: `make it 50`.
         let nameless = self.lacks_subject();
+        let counts = |measure: &Measure| matches!(measure, Measure::Number | Measure::Of(_));
         let alike = |one: &Measure, other: &Measure| {
-            one == other || nameless && *one == Measure::Number && matches!(other, Measure::Of(_))
+            let same = one == other && (!matches!(one, Measure::Named(_)) || self.changes() || self.reports);
+            same || (nameless || self.corrects) && counts(one) && counts(other)
         };
         let mut of_one = self.values.iter().flat_map(|(measure, value)| {
             earlier.values.iter().filter(move |(other, _)| alike(measure, other)).map(move |(_, other)| other != value)
@@ -192,7 +259,8 @@ impl Claim {
             one_head == other_head
                 && !one_words.is_empty()
                 && !other_words.is_empty()
-                && one_words.iter().all(|word| !other_words.contains(word))
+                && one_words.iter().all(|word| !other_words.contains(word) && !earlier.subject.contains(word))
+                && !other_words.iter().any(|word| self.subject.contains(word))
         };
         let (mine, theirs) = (all(self), all(earlier));
         let strangers = !mine.is_empty()
@@ -221,6 +289,29 @@ impl Claim {
     fn shares_a_name(&self, earlier: &Claim) -> bool {
         let mut shared = self.subject.intersection(&earlier.subject);
         shared.any(|word| word.contains(['/', '_', '.', '-']) || word.bytes().any(|byte| byte.is_ascii_digit()))
+    }
+
+    /// How many words of what an earlier statement is about come up in it.
+    fn covered(&self, earlier: &Claim) -> usize {
+        let named = |word: &&String| self.subject.contains(*word) || self.names.contains(*word);
+        earlier.core.iter().filter(named).count()
+    }
+
+    /// Whether it says the opposite of a word of an earlier one: `mute`, `unmute`.
+    fn undoes(&self, earlier: &Claim) -> bool {
+        let undone = |word: &String| {
+            let rest = word.strip_prefix("un").or_else(|| word.strip_prefix("dis")).or_else(|| word.strip_prefix("re-"));
+            rest.is_some_and(|rest| rest.len() > 2 && earlier.subject.contains(&stem(rest)))
+        };
+        self.subject.iter().any(undone) && self.covered(earlier) > 0
+    }
+
+    /// Whether both are the same sentence but for the words that tell them apart, as the lines of a list are.
+    fn is_alike(&self, earlier: &Claim) -> bool {
+        let common = |one: &Claim, other: &Claim| -> Vec<String> {
+            one.frame.iter().filter(|word| other.frame.contains(word)).cloned().collect()
+        };
+        self.frame.len() == earlier.frame.len() && common(self, earlier) == common(earlier, self) && !self.corrects
     }
 
     /// Whether a statement is about these words, or gives them as a value.
@@ -286,7 +377,7 @@ impl Statements {
         for word in claim.subject.iter().chain(claim.former.iter().flatten()).chain(&claim.choice) {
             near.extend(self.by_word.get(word).map(last).into_iter().flatten());
         }
-        if claim.changes || claim.points_back || claim.turns {
+        if claim.changes() || claim.points_back {
             near.extend(self.all.len().saturating_sub(Self::COMPARED)..self.all.len());
         }
         let mut continued = false;
@@ -331,7 +422,7 @@ fn tokens(text: &str) -> Vec<Token> {
         }
     };
     let inside =
-        |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '$' | '€' | '£' | '_' | '-' | '.' | '/' | '%');
+        |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '$' | '€' | '£' | '_' | '-' | '.' | '/' | '%' | ':');
     for word in text.split(|c: char| !inside(c)) {
         let mut narrow = String::new();
         let mut wide: Vec<char> = Vec::new();
@@ -361,8 +452,8 @@ fn telling(text: &str) -> BTreeSet<String> {
 fn wide_words(characters: &[char]) -> Vec<String> {
     const JOIN: &str = "的是了把将为到不再要别只能最多少至个请在和与也就都我你们它这那改成换用元块秒毫超过现在必须应该可以给吧太里每才先";
     const NUMBERS: &str = "零一二两三四五六七八九十百千万半";
-    const UNITS: [&str; 16] =
-        ["美元", "欧元", "元", "块", "毫秒", "秒", "分钟", "小时", "天", "个月", "次", "条", "行", "页", "号", "日"];
+    const UNITS: [&str; 19] =
+        ["美元", "欧元", "元", "块", "毫秒", "秒", "分钟", "小时", "天", "个月", "次", "条", "行", "页", "号", "日", "点", "个", "成"];
     let text: String = characters.iter().collect();
     let mut found = Vec::new();
     let mut rest = text.as_str();
@@ -406,8 +497,14 @@ fn wide_words(characters: &[char]) -> Vec<String> {
 fn value_at(tokens: &[Token], at: usize) -> Option<(Measure, String, usize)> {
     let word = tokens[at].text.as_str();
     let next = |n: usize| tokens.get(at + n).map_or("", |token| token.text.as_str());
-    if is_day(word) {
+    if is_day(word) || is_ordinal(word) {
         return Some((Measure::Day, word.to_owned(), 1));
+    }
+    if is_clock(word) {
+        return Some((Measure::Clock, word.to_owned(), 1));
+    }
+    if is_scientific(word) {
+        return Some((Measure::Number, word.to_owned(), 1));
     }
     // A full minute, an hour.
     let ahead = usize::from(matches!(next(1), "full" | "whole" | "single"));
@@ -431,6 +528,11 @@ fn value_at(tokens: &[Token], at: usize) -> Option<(Measure, String, usize)> {
     if version.matches('.').count() == 2 && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return Some((Measure::Version, version.to_owned(), 1));
     }
+    let single = usize::from(matches!(next(1), "single" | "only"));
+    let unit = next(1 + single);
+    if word == "one" && unit.len() > 2 && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return Some((Measure::Of(stem(unit)), "1".to_owned(), 2 + single));
+    }
     let number = number_of(word)?;
     let before = at.checked_sub(1).map_or("is", |before| tokens[before].text.as_str());
     match (next(1), measure_of_unit(next(1))) {
@@ -440,6 +542,7 @@ fn value_at(tokens: &[Token], at: usize) -> Option<(Measure, String, usize)> {
         }
         // A name has its number behind it: `test 1`.
         _ if is_common(before) || before == "port" || number.len() > 2 => Some((Measure::Number, number, 1)),
+        _ if before.bytes().all(|byte| byte.is_ascii_alphabetic()) => Some((Measure::Named(stem(before)), number, 1)),
         _ => None,
     }
 }
@@ -468,6 +571,64 @@ fn number_of(word: &str) -> Option<String> {
         }
     }
     (!word.is_empty()).then(|| (total + last.unwrap_or(0)).to_string())
+}
+
+/// `14th`.
+fn is_ordinal(word: &str) -> bool {
+    let number = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
+    number.is_some_and(|number| (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// `02:00`, `5pm`.
+fn is_clock(word: &str) -> bool {
+    let digits = |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let of_half = ["am", "pm"].iter().find_map(|half| word.strip_suffix(half));
+    of_half.is_some_and(digits) || word.split_once(':').is_some_and(|(hour, minute)| digits(hour) && digits(minute)) || word.ends_with('点')
+}
+
+/// `3e-4`.
+fn is_scientific(word: &str) -> bool {
+    let parts = word.split_once('e');
+    parts.is_some_and(|(base, power)| {
+        let power = power.trim_start_matches(['-', '+']);
+        let numeric = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        numeric(base) && numeric(power)
+    })
+}
+
+/// Verbs that fit anything, and what only praises or limits.
+fn is_light(word: &str) -> bool {
+    static LIGHT: LazyLock<HashSet<String, RandomState>> =
+        LazyLock::new(|| LIGHT_WORDS.split_whitespace().map(stem).collect());
+    LIGHT.contains(word)
+}
+
+const LIGHT_WORDS: &str = "put take give run call name write show send ask tell target pin sample mute deploy ship store save \
+    read open close keep leave stay work bother touch edit reach aim pick choose call called named listen listens live lives \
+    plenty enough good great nice fine better best ready should must stop start begin add create default hold holds limit \
+    limited cap budget spend cost absolutely please kindly simply currently later soon";
+
+/// The names of a sentence: words with a capital that do not open it, with marks or digits inside, or in quotes.
+fn names_of(sentence: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut opens = true;
+    for word in sentence.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let inside = bare.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-' | '/'));
+        let capital = !opens && bare.chars().next().is_some_and(char::is_uppercase) && bare != "I";
+        let quoted = word.contains('`') || word.starts_with(['"', '“']);
+        let latin = bare.is_ascii() && bare.len() > 1;
+        if latin && (capital || inside || quoted) && !bare.starts_with("I'") {
+            found.extend(tokens(bare).into_iter().map(|token| stem(&token.text)));
+        }
+        opens = word.ends_with(['.', '!', '?', ':']);
+    }
+    // Between the letters of another script any word of these is a name.
+    if sentence.chars().any(|c| c >= '\u{2e80}') {
+        let words = sentence.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')));
+        found.extend(words.filter(|word| word.chars().any(|c| c.is_ascii_uppercase()) && word.len() > 1).map(|word| stem(&word.to_lowercase())));
+    }
+    found
 }
 
 fn is_day(word: &str) -> bool {
@@ -505,9 +666,11 @@ fn measure_of_unit(unit: &str) -> Option<Measure> {
         "ns" | "us" | "ms" | "s" | "sec" | "secs" | "second" | "seconds" | "min" | "mins" | "minute" | "minutes"
         | "hour" | "hours" | "h" | "day" | "days" | "week" | "weeks" | "month" | "months" | "year" | "years"
         | "毫秒" | "秒" | "分钟" | "小时" | "天" | "个月" => Some(Measure::Time),
-        "%" | "percent" => Some(Measure::Share),
+        "%" | "percent" | "成" => Some(Measure::Share),
         "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" => Some(Measure::Bytes),
         "次" | "条" | "行" | "页" => Some(Measure::Of(unit.to_owned())),
+        "个" => Some(Measure::Of("个".to_owned())),
+        "点" => Some(Measure::Clock),
         "号" | "日" => Some(Measure::Day),
         _ => None,
     }
@@ -532,10 +695,16 @@ fn stem(word: &str) -> String {
         return word.to_owned();
     }
     let cut = |end: &str, least: usize| word.strip_suffix(end).filter(|rest| rest.len() >= least);
+    // `pinning` and `pinned` come from `pin`.
+    let single = |rest: &'_ str| -> usize {
+        let end = rest.as_bytes().len();
+        let doubled = end > 3 && rest.as_bytes()[end - 1] == rest.as_bytes()[end - 2] && !rest.ends_with(['l', 's', 'e', 'o']);
+        end - usize::from(doubled)
+    };
     let root = match () {
         () if let Some(rest) = cut("ies", 3) => return format!("{rest}y"),
-        () if let Some(rest) = cut("ing", 3) => rest,
-        () if let Some(rest) = cut("ed", 3) => rest,
+        () if let Some(rest) = cut("ing", 3) => &rest[..single(rest)],
+        () if let Some(rest) = cut("ed", 3) => &rest[..single(rest)],
         () if let Some(rest) = cut("s", 3).filter(|rest| !rest.ends_with('s')) => rest,
         () => word,
     };
@@ -557,7 +726,8 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     extend extended postpone postponed switch switched replace replaced update updated correction set say said sorry wait \
     i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
     again really after before until back amount number value total everything anything something thing well maybe think \
-    goes become becomes available fine allowed per each much";
+    goes become becomes available fine allowed per each much haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
+    inside within got gets end ends kind sort bit lot";
 
 /// Pairs of characters put together again: 截止, 止日, 日期 is 截止日期.
 fn overlapped(pairs: &[&str]) -> String {

@@ -2,6 +2,7 @@
 //! they are, and anybody else's as sentences under their headings.
 
 use crate::summary::record::files::Use;
+use crate::summary::record::outcome::is_code;
 use crate::summary::record::summary::{
     BE_OPEN, DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER,
 };
@@ -15,7 +16,8 @@ const CARRIED: f64 = 1.3;
 
 /// Takes an earlier summary apart, and puts what it holds where it belongs.
 pub(super) fn carry(summary: &str, index: usize, words: &mut Words, work: &mut Work, carried: &mut Vec<Entry>) {
-    let mut entries = lines(&section::without(summary), index);
+    let own = section::without(summary);
+    let mut entries = if is_foreign(&own) { prose(&own, index) } else { lines(&own, index) };
     let said: Vec<Entry> = section::parse(summary);
     // A ledger has what the summary beside it lacks.
     entries.extend(said);
@@ -45,6 +47,76 @@ pub(super) fn carry(summary: &str, index: usize, words: &mut Words, work: &mut W
         let cell = (!spare).then(|| Box::new(super::values::Cell::named_so(&entry.text)));
         work.value(Some(key), super::Found { entry, cell, spare });
     }
+}
+
+/// Whether a summary has none of the headings and shapes that tcompact writes, or asks a model for.
+fn is_foreign(summary: &str) -> bool {
+    let known = |line: &str| SECTIONS.iter().any(|(_, name)| line.trim_start_matches(['#', ' ']).eq_ignore_ascii_case(name));
+    let headed = summary.lines().any(|line| line.starts_with('#') && known(line));
+    !headed && !summary.trim_start().starts_with(USER)
+}
+
+/// Somebody else's summary: its paragraphs and items under the headings that they stand under, without the code it quotes.
+fn prose(summary: &str, index: usize) -> Vec<Entry> {
+    // What was thought before it was written is no part of it.
+    let summary = summary.rsplit_once("</analysis>").map_or(summary, |(_, rest)| rest);
+    let mut found = Vec::new();
+    let mut section = Section::Summary;
+    for part in parts(summary) {
+        if let Some(heading) = part.heading {
+            section = like(&heading.to_lowercase()).unwrap_or(Section::Summary);
+        }
+        for paragraph in statements::paragraphs(&part.text) {
+            let text = paragraph.text.as_str();
+            let announces = text.trim_end_matches(statements::GAP).trim_end().ends_with([':', '：']);
+            if paragraph.is_heading || announces || is_code(text) || statements::spoken(text).nth(1).is_none() {
+                continue;
+            }
+            let text = without_number(text);
+            match section {
+                Section::Intent => found.push(user(text, index)),
+                Section::NextSteps => found.push(Entry::new(Kind::Next, index, String::new(), text.to_owned())),
+                Section::Summary | Section::Artifacts => found.push(told(text, index)),
+            }
+        }
+    }
+    found
+}
+
+/// Lines of a summary with the heading that stands above them.
+#[derive(Default)]
+struct Part<'s> {
+    heading: Option<&'s str>,
+    text: String,
+}
+
+/// A summary cut at its headings: marked ones, and numbered or bold lines that end with a colon.
+fn parts(summary: &str) -> Vec<Part<'_>> {
+    let mut found = vec![Part::default()];
+    let mut in_code = false;
+    for line in summary.lines() {
+        let trimmed = line.trim();
+        in_code ^= trimmed.starts_with("```");
+        let numbered = without_number(trimmed) != trimmed;
+        let bold = trimmed.starts_with("**");
+        let title = trimmed.trim_end_matches('*').ends_with([':', '：']) && trimmed.split_whitespace().nth(8).is_none();
+        let is_heading = !in_code && (trimmed.starts_with('#') || !line.starts_with(' ') && (numbered || bold) && title);
+        match found.last_mut().filter(|_| !is_heading) {
+            Some(part) => {
+                part.text.push_str(line);
+                part.text.push('\n');
+            }
+            None => found.push(Part { heading: Some(trimmed), text: String::new() }),
+        }
+    }
+    found
+}
+
+/// An item without its number.
+fn without_number(text: &str) -> &str {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let rest = text[digits..].strip_prefix(['.', ')', '、']);
+    rest.filter(|_| (1..=2).contains(&digits)).map_or(text, str::trim_start)
 }
 
 /// The lines of a summary as entries.
@@ -95,7 +167,7 @@ fn like(heading: &str) -> Option<Section> {
     let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
     match () {
         () if has(&["intent", "goal", "request", "user", "目标", "用户"]) => Some(Section::Intent),
-        () if has(&["next", "todo", "to do", "open", "pending", "下一步"]) => Some(Section::NextSteps),
+        () if has(&["next", "todo", "to do", "open", "pending", "remain", "下一步", "待办"]) => Some(Section::NextSteps),
         () if has(&["artifact", "file", "产物"]) => Some(Section::Artifacts),
         () => Some(Section::Summary),
     }
@@ -126,7 +198,7 @@ fn of_shape(text: &str, section: Option<Section>, index: usize, found: &mut Vec<
     let mut push = |kind, about: &str, text: &str, index: usize| {
         found.push(Entry::new(kind, index, about.to_owned(), text.to_owned()))
     };
-    for used in ["Changed", "Created", "Deleted", "Renamed", "Read", "Edit failed"] {
+    for used in ["Changed", "Created", "Deleted", "Renamed", "Restored", "Read", "Edit failed"] {
         if let Some(paths) = text.strip_prefix(used).and_then(|rest| rest.strip_prefix(": ")) {
             let about = if used == "Edit failed" { FAILED_EDIT.to_owned() } else { used.to_lowercase() };
             for path in items(paths) {
@@ -236,12 +308,12 @@ fn values(tool: &str, text: &str, index: usize, found: &mut Vec<Entry>) {
 
 /// A line of prose.
 fn said(text: &str, index: usize, found: &mut Vec<Entry>) {
-    for paragraph in statements::paragraphs(text) {
-        let kind = if cues::CHOOSES.is_in(&paragraph.text) || cues::REASONS.is_in(&paragraph.text) {
-            Kind::Decision
-        } else {
-            Kind::Finding
-        };
-        found.push(Entry::new(kind, index, String::new(), paragraph.text));
-    }
+    found.extend(statements::paragraphs(text).into_iter().map(|paragraph| told(&paragraph.text, index)));
+}
+
+/// A statement that an earlier summary makes.
+fn told(text: &str, index: usize) -> Entry {
+    let decides = cues::CHOOSES.is_in(text) || cues::REASONS.is_in(text);
+    let kind = if decides { Kind::Decision } else { Kind::Finding };
+    Entry::new(kind, index, String::new(), text.to_owned())
 }

@@ -13,10 +13,12 @@ pub(super) enum Use {
     Created,
     Deleted,
     Renamed,
+    /// Put back as it was.
+    Restored,
 }
 
 impl Use {
-    const ALL: [Use; 5] = [Use::Read, Use::Changed, Use::Created, Use::Deleted, Use::Renamed];
+    const ALL: [Use; 6] = [Use::Read, Use::Changed, Use::Created, Use::Deleted, Use::Renamed, Use::Restored];
 
     /// The word for it.
     pub(super) fn word(self) -> &'static str {
@@ -26,6 +28,7 @@ impl Use {
             Use::Created => "created",
             Use::Deleted => "deleted",
             Use::Renamed => "renamed",
+            Use::Restored => "restored",
         }
     }
 
@@ -73,7 +76,25 @@ pub(super) fn of_call(name: &str, given: &Value, arguments: &str, tool: &ToolUse
         Access::Changed => (file.path.clone(), of_path(&file.path)),
         Access::Read | Access::Named => (file.path.clone(), Use::Read),
     });
-    files.collect()
+    let restored = tool.command.iter().flat_map(|command| restored(command)).map(|path| (path, Use::Restored));
+    files.chain(restored).collect()
+}
+
+/// The files that steps of a command put back as a commit has them: `git checkout -- a`, `git restore a`.
+fn restored(command: &str) -> Vec<String> {
+    let of_step = |step: &&str| -> Vec<String> {
+        let words: Vec<&str> = step.split_whitespace().map(|word| word.trim_matches(['\'', '"'])).collect();
+        let paths: &[&str] = match words.as_slice() {
+            ["git", "checkout", rest @ ..] => {
+                rest.iter().position(|word| *word == "--").map_or(&[][..], |at| &rest[at + 1..])
+            }
+            ["git", "restore", rest @ ..] if !rest.contains(&"--staged") => rest,
+            _ => &[],
+        };
+        let is_path = |word: &&&str| !word.starts_with('-') && !matches!(**word, "." | "..");
+        paths.iter().filter(is_path).map(|path| (*path).to_owned()).collect()
+    };
+    steps(command).iter().flat_map(of_step).collect()
 }
 
 /// Whether a step of a command deletes a file.
@@ -104,6 +125,9 @@ mod tests {
         assert_eq!(of("delete_file", r#"{"path":"src/a.rs"}"#), one("src/a.rs", Use::Deleted));
         assert_eq!(of("move_file", r#"{"source":"a","destination":"b"}"#), one("a → b", Use::Renamed));
         assert_eq!(of("bash", r#"{"command":"cd x && rm -f old.py"}"#), one("old.py", Use::Deleted));
+        assert_eq!(of("bash", r#"{"command":"git checkout HEAD -- a.py b.py"}"#), [one("a.py", Use::Restored), one("b.py", Use::Restored)].concat());
+        assert_eq!(of("bash", r#"{"command":"cd x; git restore a.py"}"#), one("a.py", Use::Restored));
+        assert_eq!(of("bash", r#"{"command":"git checkout main"}"#), []);
         let patch = r#"{"input":"*** Begin Patch\n*** Add File: b.py\n+x\n*** Delete File: c.py\n*** End Patch"}"#;
         assert_eq!(of("apply_patch", patch), [one("b.py", Use::Created), one("c.py", Use::Deleted)].concat());
     }

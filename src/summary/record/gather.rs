@@ -4,11 +4,13 @@ use crate::summary::record::homes::given;
 use crate::summary::record::literals::literals;
 use crate::summary::record::model::Statements;
 use crate::summary::record::names::Names;
-use crate::summary::record::reading::{Speaker, Turn};
+use crate::summary::record::outcome::Frames;
+use crate::summary::record::reading::{self, Speaker, Turn};
 use crate::summary::record::statements::sentences;
 use crate::summary::record::user::{LAST_REQUEST, Words, is_idle as idle_sentence};
-use crate::summary::record::work::Work;
+use crate::summary::record::work::{NO_RESULT_YET, Work};
 use crate::summary::record::{Entry, Found, Kind, Record, cues, earlier};
+use crate::transcript::tools::is_shell;
 
 /// All that was gathered of a history.
 pub(super) struct Gathered {
@@ -24,7 +26,7 @@ pub(super) struct Gathered {
 pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
     let used = used(turns);
     let position = |at: usize| (at + 1) as f64 / turns.len() as f64;
-    let (mut words, mut work, mut model) = (Words::default(), Work::default(), Statements::default());
+    let (mut words, mut work, mut model) = (Words::default(), Work::new(frames(turns)), Statements::default());
     let mut carried = Vec::new();
     // The turn of the model that said something last, if the user has not spoken since.
     let mut asked: Option<usize> = None;
@@ -39,7 +41,8 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
             Speaker::User => {
                 model.answered(&text);
                 let before = asked.take().map(|at| turns[at].text.read());
-                words.said(turn.index, &text, before.as_deref());
+                let denied = if before.is_some() && cues::DENIES.is_in(text.trim_start()) { model.denied() } else { None };
+                words.said(turn.index, &text, before.as_deref(), denied.as_deref());
                 last_answer = Some(at);
                 if !is_idle(&text) {
                     last_user = Some(at);
@@ -64,15 +67,21 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
         turn.strays.iter().for_each(|stray| work.stray(&stray.read(), turn.index, &used));
     }
     let is_open = last_user.is_some() && last_user > last_act;
-    let is_last = last_said.is_some() && last_said > last_user;
+    // What came next is behind when the model has acted more than a few times without a word.
+    const FEW_ACTS: usize = 3;
+    let acts_since = |said: usize| turns[said + 1..].iter().filter(|turn| !turn.calls.is_empty()).count();
+    let is_last = last_said.is_some_and(|said| last_user.is_none_or(|user| user < said) && acts_since(said) <= FEW_ACTS);
+    let last_index = turns.last().map_or(0, |turn| turn.index);
     let first = turns.first().map_or(0, |turn| turn.index);
     let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;
     let of_index = |index: usize| (index.saturating_sub(first) + 1) as f64 / span;
     let mut entries: Vec<Entry> = words.lines(is_open).collect();
-    let state = work.entries(|index| of_index(index).min(1.0));
+    let mut state = work.entries(|index| of_index(index).min(1.0));
+    // Whatever waits is at the end: what was broken off has no result, and gets none.
+    state.retain(|entry| entry.text != NO_RESULT_YET || entry.index == last_index);
     let is_coding = state.iter().any(|entry| matches!(entry.kind, Kind::File | Kind::Command | Kind::Error));
     entries.extend(state);
-    entries.extend(work.unanswered().filter(|open| turns.last().is_some_and(|turn| turn.index == open.index)));
+    entries.extend(work.unanswered().filter(|open| open.index == last_index));
     let said: Vec<Entry> = model.entries(is_last, last_said > last_answer).collect();
     let reports = said.iter().any(|entry| entry.kind == Kind::Report);
     // What was open and next then is answered, done or said again where somebody has spoken since.
@@ -110,6 +119,12 @@ fn parted(mut entry: Entry) -> Vec<Entry> {
 /// Whether a message only keeps the talk going.
 fn is_idle(text: &str) -> bool {
     sentences(text.trim()).into_iter().all(idle_sentence)
+}
+
+/// What is put around the outputs of commands.
+fn frames(turns: &[Turn<'_>]) -> Frames {
+    let calls = turns.iter().flat_map(|turn| &turn.calls).filter(|call| is_shell(&call.name));
+    Frames::of(calls.filter_map(|call| call.result.as_ref()).map(reading::Words::read))
 }
 
 /// Names by when they were used last.

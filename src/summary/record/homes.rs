@@ -10,7 +10,8 @@ use crate::summary::record::literals::Class;
 use crate::summary::record::reading::Called;
 use crate::summary::record::work::{self, shown_command};
 use crate::summary::record::{Entry, Found, Kind};
-use crate::transcript::tools::{ToolUse, argument, is_shell};
+use crate::transcript::tools::shell::steps;
+use crate::transcript::tools::{ToolUse, command_given, is_shell};
 
 /// What stands before where names stood.
 pub(in crate::summary) const IN: &str = "In ";
@@ -58,8 +59,21 @@ pub(in crate::summary) fn has_values(text: &str) -> bool {
 pub(in crate::summary) fn runs(call: &Called<'_>, arguments: &str) -> bool {
     is_shell(&call.name) && {
         let given: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
-        argument(&given, &["command", "cmd"]).is_some_and(|command| work::runs(&command))
+        command_given(&call.name, &given).is_some_and(|command| work::runs(&command))
     }
+}
+
+/// Whether a call only lists what there is: names by the dozen that nobody asked for one by one.
+pub(in crate::summary) fn lists(call: &Called<'_>, arguments: &str) -> bool {
+    const LISTS: [&str; 7] = ["ls", "find", "tree", "fd", "du", "dir", "env"];
+    let given: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
+    let command = command_given(&call.name, &given).unwrap_or_else(|| arguments.to_owned());
+    let steps = steps(&command);
+    let program = |step: &&str| step.split_whitespace().next().unwrap_or("").to_owned();
+    let all: Vec<String> = steps.iter().map(program).filter(|program| program != "cd").collect();
+    let by_name = ["list_dir", "listdir", "list_files", "list_directory", "glob"];
+    let name = call.name.to_lowercase();
+    by_name.contains(&name.as_str()) || name == "ls" || !all.is_empty() && all.iter().all(|program| LISTS.contains(&program.as_str()))
 }
 
 /// Where a call's names stand: in a file, in a command's output, or in what a tool brought.

@@ -26,6 +26,8 @@ struct Statement {
     turn: usize,
     /// By what it is known when it is said again.
     key: u64,
+    /// Whether it says nothing that somebody would miss: `Found it.`
+    is_thin: bool,
 }
 
 /// All that the model said.
@@ -49,12 +51,16 @@ impl Statements {
     /// Takes a message. `position` is its place among all of them, from 0 to 1.
     pub(super) fn said(&mut self, index: usize, text: &str, acts: bool, position: f64, used: &Names) {
         let before = self.all.len();
-        let said = paragraphs(text);
+        let said: Vec<Paragraph> = paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).collect();
         self.turns += 1;
         let several = said.iter().filter(|paragraph| paragraph.is_item).count() > 1;
         for (at, paragraph) in said.iter().enumerate() {
             let options = several && paragraph.is_item;
-            for text in of_paragraph(paragraph, at.checked_sub(1).map(|before| &said[before])) {
+            let mut texts = of_paragraph(paragraph, at.checked_sub(1).map(|before| &said[before]));
+            if at + 1 == said.len() {
+                with_what_is_asked(&mut texts);
+            }
+            for text in texts {
                 self.add(index, text, options, position, used);
             }
         }
@@ -93,6 +99,7 @@ impl Statements {
             () if asks => (Kind::Open, 1.0),
             () if talks => (Kind::Next, 0.3),
             () if about_error => (Kind::Finding, 6.0),
+            () if cues::UNSOLVED.is_in(&text) => (Kind::Finding, 5.0),
             () if cues::CHOOSES.is_in(&text) => (Kind::Decision, 5.0),
             // An item of a list that is only a name says nothing by itself.
             () if is_option && is_bare(&text) => (Kind::Finding, 0.5),
@@ -103,11 +110,15 @@ impl Statements {
             () if cues::STATUS_WORDS.is_in(&text) || cues::DONE.is_in(&text) => (Kind::Finding, 2.5),
             () => (Kind::Finding, 1.5),
         };
+        let is_status = || cues::STATUS_WORDS.is_in(&text) || cues::DONE.is_in(&text);
+        let says_little = || telling(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
+        let chooses = || matches!(kind, Kind::Decision) || cues::CHOOSES.is_in(&text) || cues::REASONS.is_in(&text);
+        let is_thin = !is_option && (talks && !chooses() || !is_status() && says_little());
         // A name beside it makes a statement more than talk.
         let named = if literals(&text).iter().any(|literal| literal.class != Class::Number) { 1.2 } else { 1.0 };
         let mut entry = Entry::new(kind, index, String::new(), text);
         entry.weight = weight * named * (0.7 + 0.6 * position);
-        self.all.push(Statement { entry, turn: self.turns, key });
+        self.all.push(Statement { entry, turn: self.turns, key, is_thin });
     }
 
     /// The user answered the last message.
@@ -121,6 +132,15 @@ impl Statements {
         if answer.len() <= SHORT && of_last.clone().any(shares) {
             self.answered.insert(self.turns);
         }
+    }
+
+    /// The user said that the last message is wrong: nobody goes on from it. Gives what it said last.
+    pub(super) fn denied(&mut self) -> Option<String> {
+        let turn = self.turns;
+        let last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
+        let said = last.filter(|statement| statement.entry.kind != Kind::Open).map(|statement| statement.entry.text.clone()).next();
+        self.all.retain(|statement| statement.turn != turn || statement.entry.kind == Kind::Open);
+        said
     }
 
     /// An error came up; what is said of it from now on matters.
@@ -161,8 +181,11 @@ impl Statements {
         let Statements { all, times, answered, last, last_acts, turns, .. } = self;
         let mut told: HashSet<u64, RandomState> = HashSet::default();
         all.into_iter().filter_map(move |statement| {
-            let Statement { mut entry, turn, key } = statement;
+            let Statement { mut entry, turn, key, is_thin } = statement;
             let of_last = turn == last;
+            if is_thin && !of_last && !answered.contains(&turn) && entry.kind != Kind::Open {
+                return None;
+            }
             // What is said again and again is what the work is done with, and no finding.
             let times = times.get(&key).copied().unwrap_or_default();
             let repeated = times >= if entry.weight < REMARK { OFTEN } else { TOO_OFTEN };
@@ -193,10 +216,24 @@ impl Statements {
     }
 }
 
+/// Puts what stands before a question at the end beside it, as far as it is short: `I am done with this. Shall I …?`
+fn with_what_is_asked(texts: &mut Vec<String>) {
+    while let [.., before, asked] = texts.as_slice()
+        && asked.ends_with(['?', '？'])
+        && before.chars().count() + asked.chars().count() < LONGEST * 2 / 3
+    {
+        let between = if before.ends_with(|c: char| c >= '\u{2e80}') { "" } else { " " };
+        let joined = format!("{before}{between}{asked}");
+        texts.truncate(texts.len() - 2);
+        texts.push(joined);
+    }
+}
+
 /// The statements of a paragraph; `before` is the one that stands before it.
 fn of_paragraph(paragraph: &Paragraph, before: Option<&Paragraph>) -> Vec<String> {
+    let announces = |text: &str| text.ends_with([':', '：', ',', '，']);
     if paragraph.is_item && paragraph.text.chars().count() <= LONGEST {
-        return vec![paragraph.text.clone()];
+        return if announces(&paragraph.text) { Vec::new() } else { vec![paragraph.text.clone()] };
     }
     let mut found: Vec<String> = Vec::new();
     for sentence in sentences(&paragraph.text) {
@@ -217,7 +254,7 @@ fn of_paragraph(paragraph: &Paragraph, before: Option<&Paragraph>) -> Vec<String
         }
     }
     // What only announces what follows says nothing by itself.
-    found.retain(|text| !text.ends_with([':', '：', ',', '，']));
+    found.retain(|text| !announces(text));
     found
 }
 

@@ -1,6 +1,6 @@
 //! How a command ended, told from its output: its status, and the lines that say what came of it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::summary::record::cues;
 use crate::summary::record::literals::{Class, literals};
@@ -35,14 +35,20 @@ const LONGEST_LOOKED_AT: usize = 2_000;
 impl Outcome {
     /// Reads an output. `marked` tells that the format marks it as a failure, `piped` that the status is not that of the
     /// command but of what its output went through.
-    pub(super) fn of(output: &str, marked: bool, piped: bool) -> Outcome {
+    pub(super) fn of(output: &str, frames: &Frames, marked: bool, piped: bool) -> Outcome {
         let ends = head_and_tail(output);
         let (word, number) = match cues::STATUS.group(&ends) {
             Some((all, Some(number))) => (&ends[all.start..number.start], &ends[number]),
             _ => ("", ""),
         };
-        let status = number.parse().ok();
-        let told = format!("{} {number}", word.trim_matches(|c: char| !c.is_ascii_alphanumeric()));
+        let mut status = number.parse().ok();
+        let mut told = format!("{} {number}", word.trim_matches(|c: char| !c.is_ascii_alphanumeric()));
+        let output = &*frames.without(output);
+        if status.is_none()
+            && let Some(number) = frames.status(&ends)
+        {
+            (status, told) = (Some(number), format!("exit code {number}"));
+        }
         let nonzero = status.is_some_and(|status: i32| status != 0);
         let (lines, is_telling) = telling_lines(output, nonzero || marked);
         let complains = lines.iter().take(2).any(|line| complains(line));
@@ -83,7 +89,6 @@ impl Outcome {
 
 /// Whether a line reports that something went wrong, and not that nothing did.
 fn complains(line: &str) -> bool {
-    const NONE: [&str; 6] = ["0 failed", "0 errors", "0 failures", "no errors", "0 error", "errors=0"];
     const SIGNS: [&str; 7] = [
         "no module named",
         "command not found",
@@ -97,12 +102,97 @@ fn complains(line: &str) -> bool {
     if SIGNS.iter().any(|sign| small.contains(sign)) || line.contains("FAILED") || line.starts_with("FAIL") {
         return true;
     }
-    let none = NONE.iter().any(|none| small.contains(none));
     let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
     let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error);
-    let counts = ["failed", "failures", "errors"].iter().any(|word| small.contains(word))
-        && small.bytes().any(|byte| (b'1'..=b'9').contains(&byte));
-    named || opens.eq_ignore_ascii_case("error") || opens == "fatal" || counts && !none
+    named || opens.eq_ignore_ascii_case("error") || opens == "fatal" || failures(line) == Some(true)
+}
+
+/// Whether a line counts failures: some, or none; nothing where it does not count them.
+fn failures(line: &str) -> Option<bool> {
+    let small = line.to_lowercase();
+    let words: Vec<&str> = small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_count = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let mut found = None;
+    for (at, word) in words.iter().enumerate() {
+        if !(word.starts_with("fail") || matches!(*word, "error" | "errors")) {
+            continue;
+        }
+        const NEAR: usize = 3;
+        let before = words[at.saturating_sub(NEAR)..at].iter().rev().find(|word| is_count(word) || **word == "no");
+        let Some(count) = before.or_else(|| words.get(at + 1).filter(|word| is_count(word))) else { continue };
+        let some = *count != "no" && count.bytes().any(|byte| byte != b'0');
+        found = Some(found.unwrap_or(false) || some);
+    }
+    found
+}
+
+/// Whether a line names an error.
+pub(super) fn names_an_error(line: &str) -> bool {
+    literals(line).iter().any(|literal| literal.class == Class::Error) || line.trim_start().to_lowercase().starts_with("error")
+}
+
+/// Whether a line says that something went well.
+pub(super) fn reports_success(line: &str) -> bool {
+    let small = line.to_lowercase();
+    let well = ["success", "passed", "succeeded", " valid", "completed", "no issues"];
+    failures(line).map_or_else(|| well.iter().any(|word| small.contains(word)), |some| !some)
+}
+
+/// Lines that a program puts around every output, the same but for their numbers: `[finished, status=0]`.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    lines: HashSet<String>,
+}
+
+impl Frames {
+    /// Lines at either end of an output that may be a frame.
+    const EDGE: usize = 3;
+
+    /// Finds what is the same at the edges of some outputs.
+    pub(super) fn of<'o>(outputs: impl Iterator<Item = std::borrow::Cow<'o, str>>) -> Frames {
+        /// Outputs that are looked at, those that show what is the same, and their share.
+        const MOST: usize = 120;
+        const ENOUGH: usize = 4;
+        const SHARE: usize = 4;
+        let (mut times, mut count) = (HashMap::<String, usize>::new(), 0);
+        for output in outputs.take(MOST) {
+            count += 1;
+            let edges: HashSet<String> = Self::edges(&output).map(without_digits).collect();
+            edges.into_iter().for_each(|line| *times.entry(line).or_default() += 1);
+        }
+        let lines = times.into_iter().filter(|(_, times)| *times >= ENOUGH && *times * SHARE >= count);
+        Frames { lines: lines.map(|(line, _)| line).collect() }
+    }
+
+    fn edges(output: &str) -> impl Iterator<Item = &str> {
+        const LONGEST: usize = 120;
+        const SHORTEST: usize = 8;
+        let lines = || output.lines().map(str::trim).filter(|line| !line.is_empty());
+        let ends = lines().take(Self::EDGE).chain(lines().rev().take(Self::EDGE));
+        ends.filter(|line| (SHORTEST..=LONGEST).contains(&line.len()))
+    }
+
+    /// An output without them.
+    fn without<'o>(&self, output: &'o str) -> std::borrow::Cow<'o, str> {
+        if !Self::edges(output).any(|line| self.has(line)) {
+            return output.into();
+        }
+        output.lines().filter(|line| !self.has(line.trim())).collect::<Vec<_>>().join("\n").into()
+    }
+
+    fn has(&self, line: &str) -> bool {
+        self.lines.contains(&without_digits(line))
+    }
+
+    /// The exit status that one of them gives.
+    fn status(&self, ends: &str) -> Option<i32> {
+        let line = Self::edges(ends).find(|line| {
+            let small = line.to_lowercase();
+            self.has(line) && ["status", "exit", "code", "return", "rc"].iter().any(|word| small.contains(word))
+        })?;
+        let digits = line.rsplit(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?;
+        digits.parse().ok()
+    }
 }
 
 /// The ends of an output, where its status stands if anywhere.
@@ -127,7 +217,8 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         let line = without_rules(&output[start..line_end]);
         let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
         let is_title = !line.contains(' ') && !line.bytes().any(|byte| byte.is_ascii_digit());
-        if line.len() > LONGEST_LOOKED_AT || is_code(line) || is_status || is_title || is_debris(line) {
+        let is_advice = !failed && line.get(..7).is_some_and(|opening| opening.eq_ignore_ascii_case("warning"));
+        if line.len() > LONGEST_LOOKED_AT || is_code(line) || is_status || is_title || is_debris(line) || is_advice {
             continue;
         }
         let told = tells(line);
@@ -135,15 +226,40 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
             found.push((told, place, shortened(line)));
         }
     }
+    if failed {
+        let lines = output.lines().map(str::trim).enumerate().filter(|(_, line)| is_diagnostic(line));
+        for (place, line) in lines.take(MOST_LINES) {
+            if seen.insert(without_digits(line)) {
+                found.push((2, place, shortened(line)));
+            }
+        }
+    }
     let short = output.lines().filter(|line| !line.trim().is_empty()).take(SHORT_OUTPUT + 1).count() <= SHORT_OUTPUT;
-    let is_telling = short || !found.is_empty();
+    let last = last_line(output).filter(|line| line.bytes().any(|byte| byte.is_ascii_digit()));
+    let is_telling = short || !found.is_empty() || !failed && last.is_some();
     if found.is_empty() || failed && found.iter().all(|(told, ..)| *told < 2) {
-        found.extend(last_line(output).map(|line| (1, usize::MAX, line)));
+        let last = last_line(output).filter(|line| found.iter().all(|(_, _, known)| known != line));
+        found.extend(last.map(|line| (1, usize::MAX, line)));
     }
     // The last line that tells most sums the others up.
     found.sort_by_key(|(told, place, _)| std::cmp::Reverse((*told, *place)));
     found.truncate(MOST_LINES);
     (found.into_iter().map(|(_, _, line)| line).collect(), is_telling)
+}
+
+/// Whether a compiler or a linter says what is wrong at a place: `src/a.go:12:3: unused variable x`.
+fn is_diagnostic(line: &str) -> bool {
+    let Some((path, rest)) = line.split_once(':') else { return false };
+    let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':').len();
+    let said = &rest[number..];
+    path.contains('.')
+        && !path.contains(char::is_whitespace)
+        && rest.starts_with(|c: char| c.is_ascii_digit())
+        && rest[..number].ends_with(':')
+        && said.starts_with(' ')
+        && said.split_whitespace().nth(2).is_some()
+        && line.len() <= LONGEST_LOOKED_AT
+        && !is_code(said.trim_start())
 }
 
 /// Lines of an output whose last one is its result.
@@ -167,8 +283,8 @@ fn shortened(line: &str) -> String {
 
 /// How much a line tells: errors by name and counts of tests most, lines of code that speak of errors nothing.
 fn tells(line: &str) -> u8 {
-    let counts = ["passed", "failed", "failures", "FAILED", "errors"].iter().any(|word| line.contains(word))
-        && line.bytes().any(|b| b.is_ascii_digit());
+    let counts = ["passed", "FAILED"].iter().any(|word| line.contains(word)) && line.bytes().any(|b| b.is_ascii_digit())
+        || failures(line) == Some(true);
     let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
     let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error)
         || opens.eq_ignore_ascii_case("error")
@@ -176,6 +292,7 @@ fn tells(line: &str) -> u8 {
         || opens == "FAIL";
     match () {
         () if counts || named => 3,
+        () if failures(line) == Some(false) => 2,
         () if literals(line).iter().any(|literal| literal.class == Class::Error) => 2,
         () => 1,
     }
@@ -245,7 +362,7 @@ mod tests {
     use super::*;
 
     fn of(output: &str) -> Outcome {
-        Outcome::of(output, false, false)
+        Outcome::of(output, &Frames::default(), false, false)
     }
 
     #[test]
@@ -271,9 +388,10 @@ mod tests {
     #[test]
     fn the_status_of_a_pipe_is_not_that_of_the_command() {
         let output = "<returncode>0</returncode>\n<output>\nImportError: Failed to import test module: t\nFAILED (errors=1)\n</output>";
-        assert_eq!(Outcome::of(output, false, true).failed, Some(true));
-        assert_eq!(Outcome::of(output, false, false).failed, Some(false));
-        assert_eq!(Outcome::of("10 passed, 0 failed\nexit code 0", false, true).failed, Some(false));
+        let of = |output: &str, piped| Outcome::of(output, &Frames::default(), false, piped).failed;
+        assert_eq!(of(output, true), Some(true));
+        assert_eq!(of(output, false), Some(false));
+        assert_eq!(of("10 passed, 0 failed\nexit code 0", true), Some(false));
     }
 
     #[test]

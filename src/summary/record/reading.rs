@@ -137,6 +137,8 @@ pub(in crate::summary) struct Called<'a> {
 pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize], prefix: &str) -> Vec<Turn<'a>> {
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(messages.len());
     let mut waiting = Waiting::default();
+    // Nothing comes of a command before there was one.
+    let mut acted = false;
     for (place, message) in messages.iter().enumerate() {
         let index = indices.get(place).copied().unwrap_or(place);
         // A compaction is an earlier summary, whatever the model says behind it.
@@ -150,7 +152,8 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
         let (said, results) = said_and_results(message);
         let interrupts = message.role == Role::User && said.iter().any(|text| interrupts(*text));
         let mut text = Words::of(said);
-        let speaker = speaker(message, &text.read(), prefix);
+        let speaker = speaker(message, &text.read(), prefix, acted);
+        acted |= speaker == Speaker::Assistant;
         if speaker == Speaker::Earlier {
             let summary = without_opening(&text.read(), prefix);
             text = summary.into();
@@ -197,7 +200,7 @@ pub(in crate::summary) fn read<'a>(messages: &[&Message<'a>], indices: &[usize],
         }
         if turn.speaker == Speaker::Assistant
             && turn.calls.is_empty()
-            && let Some(command) = fenced_command(&turn.text.read())
+            && let Some(command) = fenced_command(&turn.text.read(), || is_next_an_observation(messages.get(place + 1)))
         {
             waiting.add(None, (turns.len(), 0));
             turn.calls = vec![Called { name: "bash".into(), arguments: command.into(), result: None, failed: false }];
@@ -235,13 +238,13 @@ impl Waiting {
     }
 }
 
-fn speaker(message: &Message<'_>, text: &str, prefix: &str) -> Speaker {
+fn speaker(message: &Message<'_>, text: &str, prefix: &str, acted: bool) -> Speaker {
     if message.is_summary(prefix) {
         return Speaker::Earlier;
     }
     match message.role {
         Role::System | Role::Developer => Speaker::Instructions,
-        Role::User if message.is_user_turn() && !text.trim().is_empty() && !is_observation(text) => Speaker::User,
+        Role::User if message.is_user_turn() && !text.trim().is_empty() && !(acted && is_observation(text)) => Speaker::User,
         Role::Assistant => Speaker::Assistant,
         Role::User | Role::Tool | Role::Function | Role::Other => Speaker::Tool,
     }
@@ -262,15 +265,27 @@ fn is_failure(answer: &Answer<'_>) -> bool {
 fn is_observation(text: &str) -> bool {
     const OPENINGS: [&str; 6] =
         ["<returncode>", "<output>", "Observation:", "OBSERVATION:", "<exit_code>", "[Command finished"];
+    // The prompt of a shell that waits for more.
+    const PROMPTS: [&str; 3] = ["bash-$", ":~$", "\n$"];
     OPENINGS.iter().any(|opening| text.trim_start().starts_with(opening))
+        || PROMPTS.iter().any(|prompt| text.trim_end().ends_with(prompt))
 }
 
-/// What an agent without tools has a shell do: the only fenced block of its message.
-fn fenced_command(text: &str) -> Option<String> {
+/// Whether a message is what came of a command.
+fn is_next_an_observation(message: Option<&&Message<'_>>) -> bool {
+    message.is_some_and(|message| {
+        message.role == Role::User && said_and_results(message).0.iter().any(|text| is_observation(&text.decode()))
+    })
+}
+
+/// What an agent without tools has a shell do: the only fenced block of its message. One that names no language is a
+/// command where an output follows.
+fn fenced_command(text: &str, is_answered: impl Fn() -> bool) -> Option<String> {
     let (_, rest) = text.split_once("```")?;
     let (block, after) = rest.split_once("```")?;
     let (language, command) = block.split_once('\n')?;
     let shell = ["bash", "sh", "shell", "mswea_bash_command"].contains(&language.trim());
+    let shell = shell || language.trim().is_empty() && is_answered();
     (shell && !after.contains("```")).then(|| command.trim().to_owned())
 }
 

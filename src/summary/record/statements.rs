@@ -15,6 +15,8 @@ pub(in crate::summary) struct Paragraph {
     pub(in crate::summary) text: String,
     /// Whether it is an item of a list.
     pub(in crate::summary) is_item: bool,
+    /// Whether it is a short heading, which says nothing by itself.
+    pub(in crate::summary) is_heading: bool,
 }
 
 /// The paragraphs of a text.
@@ -61,8 +63,14 @@ fn of_block(lines: &[&str], found: &mut Vec<Paragraph>) {
     for line in &lines[..end] {
         let line = without_tags(line);
         let (text, is_item) = without_marks(&line);
+        let is_heading = is_marked_as_heading(&line) && spoken(&text).nth(3).is_none() && !text.ends_with(['.', '!', '?']);
         let length = text.chars().map(|c| if c < '\u{2e80}' { 1 } else { 2 }).sum::<usize>();
         if text.is_empty() {
+            fresh = true;
+            continue;
+        }
+        if is_heading {
+            found.push(Paragraph { text: text.into_owned(), is_item, is_heading });
             fresh = true;
             continue;
         }
@@ -74,7 +82,7 @@ fn of_block(lines: &[&str], found: &mut Vec<Paragraph>) {
                 }
                 last.text.push_str(&text);
             }
-            _ => found.push(Paragraph { text: text.into_owned(), is_item }),
+            _ => found.push(Paragraph { text: text.into_owned(), is_item, is_heading }),
         }
         before = length;
         fresh = false;
@@ -103,12 +111,20 @@ fn is_prose(line: &str) -> bool {
     let wide = line.chars().any(|c| c >= '\u{2e80}');
     let has_digit = line.bytes().any(|byte| byte.is_ascii_digit());
     let first = line.split_whitespace().next().unwrap_or("");
-    let opens = ["at ", "File \"", "Traceback", "+", "@@", "diff --", "-rw", "drwx", "//", "/*", "$ ", ">>> ", "| "];
+    let opens = [
+        "at ", "File \"", "Traceback", "+", "@@", "diff --", "-rw", "drwx", "//", "/*", "$ ", ">>> ", "| ", "├", "└", "│",
+    ];
     if opens.iter().any(|opening| line.starts_with(opening)) {
         return false;
     }
     if !wide && has_digit && (levels(first) || first.len() > 7 && first.bytes().filter(u8::is_ascii_digit).count() > 3)
     {
+        return false;
+    }
+    // Nothing but the names of files.
+    let is_file = |word: &str| word.trim_end_matches(['.', ',', '?', '!']).contains(['.', '_', '/']);
+    let words = || line.split_whitespace();
+    if !wide && words().nth(1).is_some() && words().filter(|word| is_file(word)).count() * 3 > words().count() * 2 {
         return false;
     }
     if line.ends_with(['{', '}', ';', '(', '\\']) || line.starts_with(['{', '}', '[', ']', '<', '"']) && !wide {
@@ -192,6 +208,13 @@ fn quote(code: &[&str], found: &mut [Paragraph]) {
     } else {
         mark_gap(found);
     }
+}
+
+/// Whether a line is marked as a heading, or set in bold as a whole.
+fn is_marked_as_heading(line: &str) -> bool {
+    let after_hashes = line.trim_start_matches('#');
+    let bold = line.trim_end_matches([':', '：']).strip_prefix("**").and_then(|line| line.strip_suffix("**"));
+    after_hashes.len() < line.len() && after_hashes.starts_with(' ') || bold.is_some_and(|bold| !bold.contains("**"))
 }
 
 /// A line without the marks of lists, quotes and emphasis, and whether it is an item of a list.

@@ -53,14 +53,16 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// Takes a message. `asked` is what the model said last, if the user has not spoken since.
-    pub(super) fn said(&mut self, index: usize, text: &str, asked: Option<&str>) {
+    /// Takes a message. `asked` is what the model said last, if the user has not spoken since; `denied` what the user says
+    /// is wrong with it.
+    pub(super) fn said(&mut self, index: usize, text: &str, asked: Option<&str>, denied: Option<&str>) {
         let opens = self.lines.is_empty();
         self.last = self.lines.len();
         let question = asked.and_then(|asked| question(asked, text));
+        let question = question.or(denied.map(|denied| format!("“{}”", without_middle(denied, LONGEST_QUESTION))));
         let longest = if text.len() > LONG_MESSAGE { LONGEST_PART } else { WHOLE };
         let mut place = 0;
-        for (at, paragraph) in paragraphs(text).into_iter().enumerate() {
+        for (at, paragraph) in paragraphs(text).into_iter().filter(|paragraph| !paragraph.is_heading).enumerate() {
             for line in chunks(&without_chatter(&paragraph.text), longest) {
                 let about = question.as_ref().filter(|_| place == 0 && at == 0).cloned().unwrap_or_default();
                 let is_material = text.len() > LONG_MESSAGE && place >= MATERIAL;
@@ -337,7 +339,7 @@ mod tests {
     fn told(messages: &[&str]) -> Vec<String> {
         let mut words = Words::default();
         for (index, text) in messages.iter().enumerate() {
-            words.said(index, text, None);
+            words.said(index, text, None, None);
         }
         let line =
             |entry: Entry| if entry.about.is_empty() { entry.text } else { format!("{}: {}", entry.about, entry.text) };

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::summary::record::brought::{of_arguments, of_result, shown_call, used_lines};
 use crate::summary::record::files::{self, Use};
 use crate::summary::record::names::Names;
-use crate::summary::record::outcome::Outcome;
+use crate::summary::record::outcome::{Frames, Outcome, names_an_error, reports_success};
 use crate::summary::record::reading::{Called, Words};
 use crate::summary::record::statements::{clipped_to, without_middle};
 use crate::summary::record::user::rejection;
@@ -26,6 +26,9 @@ const LOOKS: [&str; 27] = [
     "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which",
     "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv", "printf", "true",
 ];
+/// Words of a shell's own, before the program that a loop or a condition runs.
+const SHELL_WORDS: [&str; 13] =
+    ["for", "while", "until", "do", "done", "if", "then", "else", "elif", "fi", "case", "esac", "function"];
 /// What git is asked that changes nothing.
 const GIT_LOOKS: [&str; 9] = ["log", "diff", "status", "show", "blame", "branch", "remote", "grep", "ls-files"];
 
@@ -35,8 +38,12 @@ pub(super) struct Work {
     plan: Vec<Entry>,
     files: HashMap<String, File>,
     commands: HashMap<String, Entry>,
-    /// Errors by the command that they came up in.
-    errors: HashMap<String, Entry>,
+    /// Errors by the command that they came up in, with how much was changed until then.
+    errors: HashMap<String, (Entry, usize)>,
+    /// How often a file was changed.
+    changes: usize,
+    /// What is put around each output.
+    frames: Frames,
     /// Values that calls were given and brought, and where those stand that have a name.
     pub(super) values: Vec<Option<Found>>,
     by_key: HashMap<u64, usize, foldhash::fast::RandomState>,
@@ -67,6 +74,10 @@ pub(super) struct News {
 }
 
 impl Work {
+    pub(super) fn new(frames: Frames) -> Work {
+        Work { frames, ..Work::default() }
+    }
+
     /// Takes a call of a message.
     pub(super) fn call(&mut self, call: &Called<'_>, index: usize, used: &Names) -> News {
         let arguments = call.arguments.read();
@@ -150,13 +161,15 @@ impl Work {
 
     fn file(&mut self, path: String, used: Use, index: usize) {
         let order = self.order + 1;
-        let file = self.entry(path);
         match used {
             Use::Read => {
+                let file = self.entry(path);
                 file.read = Some(index);
                 file.times += 1;
             }
             used => {
+                self.changes += 1;
+                let file = self.entry(path);
                 // What was made and then changed was made.
                 let made = matches!((&file.done, &used), (Some((Use::Created, _)), Use::Changed));
                 file.done = Some((if made { Use::Created } else { used }, index));
@@ -220,7 +233,8 @@ impl Work {
         index: usize,
         used: &Names,
     ) -> News {
-        let outcome = Outcome::of(result.unwrap_or(""), marked, command.contains(" | ") || command.contains("||"));
+        let piped = command.contains(" | ") || command.contains("||");
+        let outcome = Outcome::of(result.unwrap_or(""), &self.frames, marked, piped);
         if outcome.failed != Some(true) {
             for (path, used) in touched {
                 self.file(path, used, index);
@@ -251,7 +265,7 @@ impl Work {
             self.commands.insert(about.to_owned(), entry);
         };
         let Some(result) = result else {
-            of_step(&shown.join(" && "), "no result yet".to_owned(), 3.0, Kind::Command);
+            of_step(&shown.join(" && "), NO_RESULT_YET.to_owned(), 3.0, Kind::Command);
             return news;
         };
         let looks = steps.iter().all(|step| is_look(step));
@@ -278,19 +292,31 @@ impl Work {
             news.errors.extend(outcome.lines.iter().take(4).cloned());
         }
         for about in &shown {
-            let error = outcome.lines.first().filter(|_| failed);
+            // Its name tells more than how many there were.
+            let named = outcome.lines.iter().find(|line| names_an_error(line));
+            let error = named.or(outcome.lines.first()).filter(|_| failed);
             match error {
                 Some(line) => {
-                    self.errors.insert(about.clone(), Entry::new(Kind::Error, index, String::new(), line.clone()));
+                    let error = Entry::new(Kind::Error, index, String::new(), line.clone());
+                    self.errors.insert(about.clone(), (error, self.changes));
                 }
-                // It is gone, since what brought it up ends well.
-                None => {
-                    if let Some(error) = self.errors.get_mut(about).filter(|error| error.about.is_empty()) {
+                // It is gone, since what brought it up ends well: fixed, where something was changed for it.
+                None => match self.errors.get_mut(about).filter(|(error, _)| error.about.is_empty()) {
+                    Some((error, changes)) if *changes < self.changes => {
                         error.about = "Fixed".to_owned();
                         error.text = format!("{} (`{about}` passes now)", error.text);
                         error.weight = 2.0;
                     }
-                }
+                    Some((error, _)) => {
+                        if let Some(command) = self.commands.get_mut(about) {
+                            command.text =
+                                format!("{} (failed before: {}; nothing was changed in between)", command.text, error.text);
+                            command.weight = 4.0;
+                        }
+                        self.errors.remove(about);
+                    }
+                    None => {}
+                },
             }
         }
         news
@@ -346,7 +372,8 @@ impl Work {
             }
         }
         let mut commands: Vec<Entry> = std::mem::take(&mut self.commands).into_values().collect();
-        commands.extend(std::mem::take(&mut self.errors).into_values().filter(|error| !error.about.is_empty()));
+        let errors = std::mem::take(&mut self.errors).into_values().map(|(error, _)| error);
+        commands.extend(errors.filter(|error| !error.about.is_empty()));
         commands.iter_mut().for_each(|entry| entry.weight *= 0.7 + 0.6 * position(entry.index));
         commands.sort_by(|a, b| (a.index, &a.about, &a.text).cmp(&(b.index, &b.about, &b.text)));
         all.extend(commands);
@@ -358,6 +385,9 @@ impl Work {
         self.open.take()
     }
 }
+
+/// What is said of a command that has not ended.
+pub(super) const NO_RESULT_YET: &str = "no result yet";
 
 /// What a file is called whose edit did not happen.
 pub(super) const FAILED_EDIT: &str = "edit failed";
@@ -404,7 +434,7 @@ fn blamed(shown: &[String], command: &str, result: &str, outcome: &Outcome) -> O
         return Some(0);
     }
     let words = |step: &str| -> Vec<String> {
-        let words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2);
+        let words = step.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 2);
         words.map(str::to_lowercase).collect()
     };
     let own: Vec<Vec<String>> = shown
@@ -424,7 +454,13 @@ fn blamed(shown: &[String], command: &str, result: &str, outcome: &Outcome) -> O
     let in_line = outcome.lines.iter().find_map(|line| names(line));
     // Whatever spoke last before it was over is what failed.
     let spoke_last = || result.lines().filter(|line| line.len() < 400).filter_map(names).next_back();
-    in_line.or_else(spoke_last).filter(|_| !command.contains("||"))
+    // What ended well before the first complaint was not it.
+    let before_last = || {
+        let complaint = outcome.lines.first().and_then(|line| result.find(line.as_str()))?;
+        let went_well = result[..complaint].lines().any(reports_success);
+        (went_well && shown.len() == 2).then_some(1)
+    };
+    in_line.or_else(before_last).or_else(spoke_last).filter(|_| !command.contains("||"))
 }
 
 /// Whether a call runs a command that does more than look: its output is told by how it ended.
@@ -432,12 +468,22 @@ pub(super) fn runs(command: &str) -> bool {
     steps(command).iter().any(|step| !is_look(step))
 }
 
+/// A step from its program on: `do make` runs make.
+fn of_program(step: &str) -> &str {
+    const BEFORE: [&str; 5] = ["do ", "then ", "else ", "( ", "{ "];
+    let mut step = step.trim_start();
+    while let Some(rest) = BEFORE.iter().find_map(|word| step.strip_prefix(word)) {
+        step = rest.trim_start();
+    }
+    step
+}
+
 /// Whether a step only looks.
 fn is_look(step: &str) -> bool {
-    let mut words = step.split_whitespace().filter(|word| !word.contains('='));
+    let mut words = of_program(step).split_whitespace().filter(|word| !word.contains('='));
     let program = words.next().unwrap_or("");
     let argument = words.find(|word| !word.starts_with('-')).unwrap_or("");
-    LOOKS.contains(&program) || program == "git" && GIT_LOOKS.contains(&argument) || step.contains("<<")
+    program.is_empty() || LOOKS.contains(&program) || SHELL_WORDS.contains(&program) || program == "git" && GIT_LOOKS.contains(&argument) || step.contains("<<")
 }
 
 /// A command as it is shown: the first of its steps that does more than look, without how its output is cut.
@@ -452,7 +498,7 @@ pub(super) fn shown_command(command: &str) -> String {
 fn shown_step(command: &str, step: &str) -> String {
     let cuts = ["<<", " 2>&1", " 2>/dev/null", " | tail", " | head"];
     let end = cuts.iter().filter_map(|cut| step.find(cut).map(|at| if *cut == "<<" { at + 2 } else { at })).min();
-    let shown = clipped_to(step[..end.unwrap_or(step.len())].trim(), LONGEST_COMMAND);
+    let shown = clipped_to(of_program(&step[..end.unwrap_or(step.len())]).trim(), LONGEST_COMMAND);
     let Some(quote) = open_quote(&shown).filter(|_| open_quote(step).is_some()) else { return shown };
     // Of a script in quotes its first line tells which it is.
     let inside = if shown.ends_with(quote) { first_line_behind(command, step) } else { "" };

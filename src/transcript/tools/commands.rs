@@ -157,7 +157,8 @@ impl Words {
     fn changed(&self) -> Vec<String> {
         let by_words: Vec<String> = match self.program() {
             "sed" | "perl" if self.words.iter().any(|word| word.starts_with("-i") || word == "--in-place") => {
-                self.operands().skip(1).map(str::to_owned).collect()
+                // On some systems the ending of the copy is a word of its own, and mostly an empty one.
+                self.operands().filter(|word| !word.is_empty()).skip(1).map(str::to_owned).collect()
             }
             "rm" | "touch" | "tee" | "mv" | "truncate" | "unlink" => self.owned(),
             "cp" | "ln" | "install" => self.operands().next_back().map(str::to_owned).into_iter().collect(),
