@@ -156,6 +156,12 @@ impl Claim {
         }
     }
 
+    /// A sentence of the same message before it may have told that something is not as it was.
+    pub(super) fn goes_on_from(&mut self, before: &Claim) {
+        self.corrects |= before.corrects;
+        self.reports |= before.reports;
+    }
+
     /// Whether it says that something is not as it was.
     pub(super) fn changes(&self) -> bool {
         self.changes || self.turns || self.corrects
@@ -201,7 +207,7 @@ impl Claim {
                 Stands::Replaces
             }
             () if (self.changes() || self.reports) && self.renames(earlier) && shared > 0 => Stands::Replaces,
-            () if self.reports && shared > 1 && shared >= own => Stands::Doubts,
+            () if self.reports && shared > 1 && shared as f64 >= weight(&earlier.subject, &self.subject) => Stands::Doubts,
             () if self.permits && self.changes && !earlier.permits && near => Stands::Replaces,
             () if self.forbids && self.changes && !earlier.forbids && own == 0 && shared > 0 => Stands::Replaces,
             () if self.turns && shared > 0 && (own <= shared || self.renames(earlier)) => Stands::Replaces,
@@ -573,6 +579,11 @@ fn number_of(word: &str) -> Option<String> {
     (!word.is_empty()).then(|| (total + last.unwrap_or(0)).to_string())
 }
 
+/// How many words of a statement are not of another; of pairs of characters two are a word.
+fn weight(words: &BTreeSet<String>, others: &BTreeSet<String>) -> f64 {
+    words.difference(others).map(|word| if word.is_ascii() { 1.0 } else { 0.5 }).sum()
+}
+
 /// `14th`.
 fn is_ordinal(word: &str) -> bool {
     let number = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
@@ -617,7 +628,7 @@ fn names_of(sentence: &str) -> BTreeSet<String> {
         let inside = bare.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-' | '/'));
         let capital = !opens && bare.chars().next().is_some_and(char::is_uppercase) && bare != "I";
         let quoted = word.contains('`') || word.starts_with(['"', '“']);
-        let latin = bare.is_ascii() && bare.len() > 1;
+        let latin = bare.len() > 1 && bare.chars().all(|c| c < '\u{2e80}');
         if latin && (capital || inside || quoted) && !bare.starts_with("I'") {
             found.extend(tokens(bare).into_iter().map(|token| stem(&token.text)));
         }

@@ -35,7 +35,7 @@ pub(super) const DONE: &str = "Done: ";
 pub(super) const OPEN_QUESTION: &str = "Open question: ";
 pub(super) const NO_RESULT: &str = "No result yet: ";
 /// What an error is that is gone.
-pub(super) const ERROR_GONE: &str = "Fixed";
+pub(super) const ERROR_GONE: &str = "Gone";
 /// How far an item of a plan is that is not done.
 pub(super) const BE_OPEN: [&str; 8] =
     ["in progress", "pending", "todo", "to do", "open", "not started", "blocked", "active"];

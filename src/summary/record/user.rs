@@ -112,10 +112,15 @@ impl Words {
         entry.weight = weight;
         let at = self.lines.len();
         let all: Vec<&str> = sentences(text);
+        let mut before: Option<Claim> = None;
         for (place, sentence) in all.iter().enumerate().filter(|_| states) {
             let about = if place == 0 { format!("{} {sentence}", entry.about) } else { (*sentence).to_owned() };
             let mut prefix = None;
-            let claim = Claim::of(&about);
+            let mut claim = Claim::of(&about);
+            if let Some(before) = &before {
+                claim.goes_on_from(before);
+            }
+            before = Some(claim.clone());
             let revises = claim.changes();
             for changed in self.statements.add(claim) {
                 // What one message says holds together, unless it corrects itself.
@@ -126,10 +131,10 @@ impl Words {
                     continue;
                 }
                 let place = self.places.get(changed.which);
-                let before = place.and_then(|(line, place)| self.lines.get_mut(*line)?.sentences.get_mut(*place));
-                if let Some(before) = before {
-                    before.gone |= !changed.doubted;
-                    before.doubted |= changed.doubted;
+                let earlier = place.and_then(|(line, place)| self.lines.get_mut(*line)?.sentences.get_mut(*place));
+                if let Some(earlier) = earlier {
+                    earlier.gone |= !changed.doubted;
+                    earlier.doubted |= changed.doubted;
                 }
                 prefix = prefix.or(changed.about);
             }

@@ -9,10 +9,11 @@ use crate::summary::record::files::{self, Use};
 use crate::summary::record::names::Names;
 use crate::summary::record::outcome::{Frames, Outcome, names_an_error, reports_success};
 use crate::summary::record::reading::{Called, Words};
+use crate::summary::record::summary::ERROR_GONE;
 use crate::summary::record::statements::{clipped_to, without_middle};
 use crate::summary::record::user::rejection;
 use crate::summary::record::values::LONGEST_VALUE;
-use crate::summary::record::{Entry, Found, Kind};
+use crate::summary::record::{Entry, Found, Kind, cues};
 use crate::transcript::tools::shell::{open_quote, steps};
 use crate::transcript::tools::{ToolUse, argument};
 
@@ -300,10 +301,10 @@ impl Work {
                     let error = Entry::new(Kind::Error, index, String::new(), line.clone());
                     self.errors.insert(about.clone(), (error, self.changes));
                 }
-                // It is gone, since what brought it up ends well: fixed, where something was changed for it.
+                // It is gone, since what brought it up ends well: at least where something was changed since.
                 None => match self.errors.get_mut(about).filter(|(error, _)| error.about.is_empty()) {
                     Some((error, changes)) if *changes < self.changes => {
-                        error.about = "Fixed".to_owned();
+                        error.about = ERROR_GONE.to_owned();
                         error.text = format!("{} (`{about}` passes now)", error.text);
                         error.weight = 2.0;
                     }
@@ -325,7 +326,7 @@ impl Work {
     /// Takes an entry that an earlier summary carried on.
     pub(super) fn carried(&mut self, entry: Entry) {
         match entry.kind {
-            Kind::Command | Kind::Error if !entry.about.is_empty() && entry.about != "Fixed" => {
+            Kind::Command | Kind::Error if !entry.about.is_empty() && entry.about != ERROR_GONE => {
                 self.commands.insert(entry.about.clone(), entry);
             }
             Kind::Todo | Kind::Done => self.plan.push(entry),
@@ -418,8 +419,7 @@ fn failure(result: &str, marked: bool) -> Option<String> {
     ]
     .iter()
     .any(|word| opens.starts_with(word));
-    let told = crate::summary::record::cues::UNDONE.is_in(&opening)
-        && !crate::summary::record::cues::WENT_WELL.is_in(&opening);
+    let told = cues::UNDONE.is_in(&opening) && (!cues::WENT_WELL.is_in(&opening) || cues::NOTHING_DONE.is_in(&opening));
     if !(marked || begins || told && line.len() < 300) {
         return None;
     }
