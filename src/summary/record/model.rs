@@ -83,7 +83,16 @@ impl Statements {
         }
     }
 
+    /// What it takes back by a sentence: what it said before of the same names.
+    fn take_back(&mut self, text: &str) {
+        let taken: Vec<&str> = names(text).collect();
+        self.all.retain(|statement| !names(&statement.entry.text).any(|name| taken.contains(&name)));
+    }
+
     fn add(&mut self, index: usize, text: String, is_option: bool, position: f64, used: &Names) {
+        if cues::TAKES_BACK.is_in(&text) {
+            self.take_back(&text);
+        }
         let tells = telling(&text).next().is_some() || names(&text).next().is_some();
         if cues::FILLERS.is_in(&text) || !tells && !text.ends_with(['?', '？']) {
             return;
@@ -111,7 +120,8 @@ impl Statements {
             () => (Kind::Finding, 1.5),
         };
         let is_status = || cues::STATUS_WORDS.is_in(&text) || cues::DONE.is_in(&text);
-        let says_little = || telling(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
+        let says_little =
+            || telling(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
         let chooses = || matches!(kind, Kind::Decision) || cues::CHOOSES.is_in(&text) || cues::REASONS.is_in(&text);
         let is_thin = !is_option && (talks && !chooses() || !is_status() && says_little());
         // A name beside it makes a statement more than talk.
@@ -138,7 +148,10 @@ impl Statements {
     pub(super) fn denied(&mut self) -> Option<String> {
         let turn = self.turns;
         let last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
-        let said = last.filter(|statement| statement.entry.kind != Kind::Open).map(|statement| statement.entry.text.clone()).next();
+        let said = last
+            .filter(|statement| statement.entry.kind != Kind::Open)
+            .map(|statement| statement.entry.text.clone())
+            .next();
         self.all.retain(|statement| statement.turn != turn || statement.entry.kind == Kind::Open);
         said
     }
@@ -221,6 +234,7 @@ fn with_what_is_asked(texts: &mut Vec<String>) {
     while let [.., before, asked] = texts.as_slice()
         && asked.ends_with(['?', '？'])
         && before.chars().count() + asked.chars().count() < LONGEST * 2 / 3
+        && !cues::AHEAD.is_in(before)
     {
         let between = if before.ends_with(|c: char| c >= '\u{2e80}') { "" } else { " " };
         let joined = format!("{before}{between}{asked}");

@@ -109,7 +109,10 @@ fn complains(line: &str) -> bool {
 
 /// Whether a line counts failures: some, or none; nothing where it does not count them.
 fn failures(line: &str) -> Option<bool> {
+    /// Words between a count and what it counts: `0 chart(s) failed`.
+    const NEAR: usize = 3;
     let small = line.to_lowercase();
+    let starts = |part: &str| part.as_ptr() as usize - small.as_ptr() as usize;
     let words: Vec<&str> = small.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_count = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
     let mut found = None;
@@ -117,9 +120,10 @@ fn failures(line: &str) -> Option<bool> {
         if !(word.starts_with("fail") || matches!(*word, "error" | "errors")) {
             continue;
         }
-        const NEAR: usize = 3;
-        let before = words[at.saturating_sub(NEAR)..at].iter().rev().find(|word| is_count(word) || **word == "no");
-        let Some(count) = before.or_else(|| words.get(at + 1).filter(|word| is_count(word))) else { continue };
+        let names = small[starts(word) + word.len()..].starts_with([':', '=']);
+        let before = || words[at.saturating_sub(NEAR)..at].iter().rev().find(|word| is_count(word) || **word == "no");
+        let count = if names { words.get(at + 1).filter(|word| is_count(word)) } else { before() };
+        let Some(count) = count else { continue };
         let some = *count != "no" && count.bytes().any(|byte| byte != b'0');
         found = Some(found.unwrap_or(false) || some);
     }
@@ -128,7 +132,8 @@ fn failures(line: &str) -> Option<bool> {
 
 /// Whether a line names an error.
 pub(super) fn names_an_error(line: &str) -> bool {
-    literals(line).iter().any(|literal| literal.class == Class::Error) || line.trim_start().to_lowercase().starts_with("error")
+    literals(line).iter().any(|literal| literal.class == Class::Error)
+        || line.trim_start().to_lowercase().starts_with("error")
 }
 
 /// Whether a line says that something went well.
@@ -221,7 +226,8 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         if line.len() > LONGEST_LOOKED_AT || is_code(line) || is_status || is_title || is_debris(line) || is_advice {
             continue;
         }
-        let told = tells(line);
+        // That nothing else failed is no reason.
+        let told = if failed && failures(line) == Some(false) { 0 } else { tells(line) };
         if told > 0 && seen.insert(without_digits(line)) {
             found.push((told, place, shortened(line)));
         }
@@ -283,7 +289,8 @@ fn shortened(line: &str) -> String {
 
 /// How much a line tells: errors by name and counts of tests most, lines of code that speak of errors nothing.
 fn tells(line: &str) -> u8 {
-    let counts = ["passed", "FAILED"].iter().any(|word| line.contains(word)) && line.bytes().any(|b| b.is_ascii_digit())
+    let counts = ["passed", "FAILED"].iter().any(|word| line.contains(word))
+        && line.bytes().any(|b| b.is_ascii_digit())
         || failures(line) == Some(true);
     let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
     let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error)
@@ -407,6 +414,32 @@ mod tests {
     fn lines_below_a_verdict_are_told() {
         let outcome = of("--- PASS: TestShow (0.00s)\nPASS\nok  \tgithub.com/a/b/cli\t0.539s\n");
         assert!(outcome.lines.iter().any(|line| line.contains("0.539s")), "{outcome:?}");
+    }
+
+    #[test]
+    fn failures_are_counted() {
+        for (line, some) in [
+            ("41 passed, 1 failed in 3.21s", Some(true)),
+            ("1 chart(s) linted, 0 chart(s) failed", Some(false)),
+            ("Tests run: 316, Failures: 0, Errors: 0, Skipped: 0", Some(false)),
+            ("FAILED (failures=2)", Some(true)),
+            ("386 examples, 0 failures", Some(false)),
+            ("no errors found", Some(false)),
+            ("the build failed", None),
+        ] {
+            assert_eq!(failures(line), some, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_around_every_output_is_no_part_of_it() {
+        let outputs: Vec<String> =
+            (0..5).map(|n| format!("[stdout]\nline {n}\n[finished, status={}]", n % 2)).collect();
+        let frames = Frames::of(outputs.iter().map(|output| output.as_str().into()));
+        let failed = Outcome::of("[stdout]\nno such target\n[finished, status=2]", &frames, false, false);
+        assert_eq!(failed.said(true).as_deref(), Some("failed, exit code 2: no such target"));
+        let well = Outcome::of("[stdout]\nbuilt 7 parts\n[finished, status=0]", &frames, false, false);
+        assert_eq!(well.said(true).as_deref(), Some("ok: built 7 parts"));
     }
 
     #[test]

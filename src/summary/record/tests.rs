@@ -197,7 +197,10 @@ fn answers_stand_with_their_question_which_is_not_open() {
     let yes = told(&[said("assistant", "The old mirror is empty. Shall I drop it?"), said("user", "Yes.")]);
     assert!(yes.contains("Shall I drop it?” → Yes.") && !yes.contains("Open question"), "{yes}");
     let open = told(&[said("user", "Set up the mirror."), said("assistant", "It runs in Porto. Who gets the alerts?")]);
-    assert!(section_of(&open, "Next steps").contains("Open question: Who gets the alerts?"), "{open}");
+    assert!(
+        section_of(&open, "Next steps").contains("Open question: It runs in Porto. Who gets the alerts?"),
+        "{open}"
+    );
 }
 
 #[test]
@@ -283,7 +286,12 @@ fn of_a_command_the_last_run_counts_and_of_a_chain_each_step() {
     assert!(!text.contains("`task fmt` → failed"), "{text}");
     assert!(text.contains("`node run.js` → failed: Error: Cannot find module"), "{text}");
     assert!(text.contains("`git push origin dev` → failed") && text.contains("(non-fast-forward)"), "{text}");
-    assert!(text.contains("Fixed: ValueError: bad header in row_17 (`./import.sh` passes now)"), "{text}");
+    assert!(
+        text.contains(
+            "`./import.sh` → ok: imported 42 rows (failed before: ValueError: bad header in row_17; nothing was"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

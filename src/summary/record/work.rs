@@ -9,8 +9,8 @@ use crate::summary::record::files::{self, Use};
 use crate::summary::record::names::Names;
 use crate::summary::record::outcome::{Frames, Outcome, names_an_error, reports_success};
 use crate::summary::record::reading::{Called, Words};
-use crate::summary::record::summary::ERROR_GONE;
 use crate::summary::record::statements::{clipped_to, without_middle};
+use crate::summary::record::summary::ERROR_GONE;
 use crate::summary::record::user::rejection;
 use crate::summary::record::values::LONGEST_VALUE;
 use crate::summary::record::{Entry, Found, Kind, cues};
@@ -305,13 +305,15 @@ impl Work {
                 None => match self.errors.get_mut(about).filter(|(error, _)| error.about.is_empty()) {
                     Some((error, changes)) if *changes < self.changes => {
                         error.about = ERROR_GONE.to_owned();
-                        error.text = format!("{} (`{about}` passes now)", error.text);
+                        error.text = format!("{} (`{about}` has passed since)", error.text);
                         error.weight = 2.0;
                     }
                     Some((error, _)) => {
                         if let Some(command) = self.commands.get_mut(about) {
-                            command.text =
-                                format!("{} (failed before: {}; nothing was changed in between)", command.text, error.text);
+                            command.text = format!(
+                                "{} (failed before: {}; nothing was changed in between)",
+                                command.text, error.text
+                            );
                             command.weight = 4.0;
                         }
                         self.errors.remove(about);
@@ -483,7 +485,11 @@ fn is_look(step: &str) -> bool {
     let mut words = of_program(step).split_whitespace().filter(|word| !word.contains('='));
     let program = words.next().unwrap_or("");
     let argument = words.find(|word| !word.starts_with('-')).unwrap_or("");
-    program.is_empty() || LOOKS.contains(&program) || SHELL_WORDS.contains(&program) || program == "git" && GIT_LOOKS.contains(&argument) || step.contains("<<")
+    program.is_empty()
+        || LOOKS.contains(&program)
+        || SHELL_WORDS.contains(&program)
+        || program == "git" && GIT_LOOKS.contains(&argument)
+        || step.contains("<<")
 }
 
 /// A command as it is shown: the first of its steps that does more than look, without how its output is cut.
