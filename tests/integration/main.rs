@@ -37,6 +37,7 @@ mod program;
 mod providers;
 mod pruning;
 mod purity;
+mod reading_again;
 mod readme;
 mod redaction;
 mod reports;
