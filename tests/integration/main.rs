@@ -40,6 +40,7 @@ mod purity;
 mod reading_again;
 mod readme;
 mod redaction;
+mod renamed;
 mod reports;
 mod restoring;
 mod secrets;
