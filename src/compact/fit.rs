@@ -19,6 +19,7 @@ use crate::rewrite::Edit;
 use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
+use crate::transcript::foreign::{self, Bytes};
 use crate::wording::readable_source;
 
 use crate::compact::archive;
@@ -258,7 +259,20 @@ impl<'t> FittedPlan<'t> {
         scene.summary_prefix = &policy.cut.summary_prefix;
         scene.except = &policy.pruning.except;
         scene.archive = archive.as_deref();
-        prune(&scene, rules, goal)
+        let pruned = prune(&scene, rules, goal);
+        if self.is_left_foreign(&pruned) { Pruned::default() } else { pruned }
+    }
+
+    /// Whether most of what pruning leaves would be of kinds that no reader knows, so that nobody could read the result.
+    fn is_left_foreign(&self, pruned: &Pruned) -> bool {
+        let messages = &self.transcript.messages;
+        if pruned.is_empty() || !messages.iter().any(foreign::is_in) {
+            return false;
+        }
+        let cut = pruned.edits.iter().map(|edit| edit.range.len().saturating_sub(edit.text.len()));
+        let emptied = pruned.emptied.iter().map(|&index| messages[index].span().len());
+        let Bytes { foreign, known } = Bytes::of(messages);
+        foreign > known.saturating_sub(cut.chain(emptied).sum())
     }
 
     /// The thinking that goes from what stays behind the first change: none where all is as it was.

@@ -6,6 +6,10 @@
 //!
 //! A first message is never enough: what sets formats apart, tool calls and results, often comes late. Messages that
 //! only hold text fit several formats alike; they count as the first of the table, where no rule of pairs can go wrong.
+//!
+//! What was read as a format is read as that format again when it is compacted. Where a cut leaves a list of roles and
+//! texts, which is legal in several formats and has no place for a mark, it is read as one that makes the same of it: the
+//! same roles, texts, calls and results, and the same bytes when it is compacted again.
 
 use crate::transcript::foreign;
 use crate::transcript::format::{EnvelopeFit, Fit, Format};

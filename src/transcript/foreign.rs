@@ -157,11 +157,23 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
         && message.calls.is_empty()
         && message.answers.iter().all(|answer| is_whole(answer.json));
     let has_calls_or_answers = !message.calls.is_empty() || !message.answers.is_empty();
-    if !is_silent && has_calls_or_answers {
+    // Beside calls much is noted down, so that only the text of a message without any content is looked for.
+    let lacks_content = !message.calls.is_empty() && message.content.is_empty() && message.field("content").is_none();
+    if !is_silent && has_calls_or_answers && !lacks_content {
         return;
     }
+    let is_of_call = |value: Json<'_>| {
+        let (calls, answers) = (message.calls.iter().map(|call| call.json), message.answers.iter().map(|one| one.json));
+        let (place, mut spans) = (value.span(), calls.chain(answers).map(|json| json.span()));
+        spans.any(|span| span.start < place.end && place.start < span.end)
+    };
     let unread = members(message.json).filter(|(key, value)| match is_silent {
-        true => words.are_under(*key, *value) || is_content(*key, *value),
+        true => {
+            words.are_under(*key, *value)
+                || is_content(*key, *value)
+                || !words.is_beside(*key) && value.items().any(is_shaped_as_call)
+        }
+        false if lacks_content => value.kind() == Kind::String && words.are_under(*key, *value) && !is_of_call(*value),
         false => !words.is_beside(*key) && is_unread_call(message, *key, *value),
     });
     let unread: Vec<Part<'_>> = unread.map(|(_, json)| Part { json, kind: part(json) }).collect();
@@ -237,12 +249,19 @@ fn is_content(key: Text<'_>, value: Json<'_>) -> bool {
     holds && CONTENT.iter().any(|name| key.is(name))
 }
 
-/// Whether a member has the name of calls or results and holds some, in a message of which none were read.
+/// Whether a value has a name and arguments, whatever they are called: no format writes anything but calls so.
+fn is_shaped_as_call(json: Json<'_>) -> bool {
+    let call = json.get("function").filter(|function| function.kind() == Kind::Object).unwrap_or(json);
+    let has = |keys: [&str; 3]| keys.iter().any(|key| call.get(key).is_some());
+    has(["name", "toolName", "tool_name"]) && has(["arguments", "args", "input"])
+}
+
+/// Whether a member has the name or the shape of calls or results and holds some, in a message of which none were read.
 fn is_unread_call(message: &Message<'_>, key: Text<'_>, value: Json<'_>) -> bool {
     let holds = |item: Json<'_>| item.kind() == Kind::Object && item.entries().next().is_some();
     let (place, parts) = (value.span(), message.content.parts());
     (holds(value) || value.items().any(holds))
-        && names_call_or_result(&key.decode())
+        && (names_call_or_result(&key.decode()) || value.items().any(is_shaped_as_call))
         && !parts.iter().any(|part| place.contains(&part.json.span().start))
 }
 

@@ -105,6 +105,54 @@ fn what_moves_out_is_not_written_through_a_link_of_folders_that_nobody_named() {
     }
 }
 
+/// Results and media move to files beside the history, in folders that nobody named, also where the history has a name.
+#[test]
+fn what_moves_beside_a_history_is_not_written_through_a_link() {
+    let lines = "one line of a long result\\n".repeat(400);
+    let result = format!(
+        r#"[{{"role":"user","content":"u"}},{{"role":"assistant","content":null,"tool_calls":[{{"id":"c1","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}]}},{{"role":"tool","tool_call_id":"c1","content":"{lines}"}}]"#
+    );
+    let picture = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}"#;
+    let media = format!(
+        r#"[{{"role":"user","content":[{picture},{{"type":"text","text":"Look."}}]}},{{"role":"assistant","content":"a"}},{{"role":"user","content":"end"}}]"#
+    );
+    let moves_result = ["--context-window", "700", "--trigger", "tokens:9999999", "--keep", "messages:20"];
+    let moves_media = ["--trigger", "messages:1", "--keep", "messages:1"];
+    let results = (&result, &moves_result[..]);
+    let media = (&media, &moves_media[..]);
+    for (link, archive, (source, rules)) in [
+        ("large_tool_results", None, results),
+        ("large_tool_results/c1", None, results),
+        ("named/large_tool_results", Some("named/a.md"), results),
+        ("conversation_history/media", None, media),
+        ("named/media", Some("named/a.md"), media),
+        ("large_tool_results/line-1", None, results),
+        ("named/large_tool_results/line-1", Some("named/a.md"), results),
+    ] {
+        let logs = with_others();
+        let folder = logs.path();
+        let name = if link.contains("line-") { "talks.jsonl" } else { "talk.json" };
+        fs::write(folder.join(name), format!("{source}\n").repeat(1 + usize::from(link.contains("line-"))))
+            .expect("written");
+        let before = tree(&folder.join("theirs"));
+        let to = format!("{}/theirs{}", folder.display(), if link.ends_with("c1") { "/a.json" } else { "" });
+        let archive: Vec<&str> = archive.into_iter().flat_map(|name| ["--archive", name]).collect();
+        let preset = ["--preset", "deepagents", "--model", "extractive", "-q"];
+        let link_of = folder.join(link);
+        fs::create_dir_all(link_of.parent().expect("a folder")).expect("made");
+        symlink(&to, &link_of).expect("a link");
+        let run = within(folder, &[&preset[..], rules, &archive, &["-o", "out.json", name]].concat());
+        assert!(link_of.is_symlink(), "{link}");
+        assert_eq!(tree(&folder.join("theirs")), before, "{link}: {run:?}");
+        assert!(run.code == 1 && !folder.join("out.json").exists(), "{link}: {run:?}");
+        assert!(run.stderr.contains("link, and could lead anywhere") || link.ends_with("c1"), "{link}: {run:?}");
+        // Without the link it is what the run would have written.
+        fs::remove_file(&link_of).expect("removed");
+        let run = within(folder, &[&preset[..], rules, &archive, &["-o", "out.json", name]].concat());
+        assert!(run.code == 0 && link_of.exists(), "{link}: {run:?}");
+    }
+}
+
 #[test]
 fn a_link_that_the_user_names_is_followed() {
     let logs = with_others();

@@ -15,7 +15,7 @@ use crate::transcript::foreign;
 use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage, SummaryRole,
 };
-use crate::transcript::formats::shared::blocks::block_types;
+use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
 use crate::transcript::formats::shared::fields::{has_any, id, present, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
@@ -128,7 +128,8 @@ impl MessageWriter for AiSdk {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let messages = &at.transcript.messages;
         let neighbour = at.neighbour();
-        let is_ui = messages.iter().any(|message| message.json.get("parts").is_some());
+        // Messages of the fourth version have parts or invocations. A cut may leave neither, so the summary has parts.
+        let is_ui = messages.iter().any(|message| has_any(&Object::of(message.json), &["parts", "toolInvocations"]));
         let has = |key: &str| neighbour.is_some_and(|neighbour| neighbour.get(key).is_some());
         let mut message = json!({});
         if is_ui || has("id") {
@@ -226,6 +227,7 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
     }
     let mut fit = Fit::Plain;
     for (block, kind) in block_types(message) {
+        let is_foreign = is_foreign(block, kind);
         let kind = kind.map(|kind| kind.decode());
         let has = |key: &str| block.get(key).is_some();
         match kind.as_deref() {
@@ -234,10 +236,14 @@ fn fit_of_blocks(message: &Object<'_>, content: Json<'_>) -> Fit {
             Some("file") if has("mediaType") || has("mimeType") => fit = Fit::Own("its content parts"),
             Some("text" | "reasoning") if has("text") => {}
             Some("image") if has("image") => {}
-            Some("redacted-reasoning") => {}
+            Some("redacted-reasoning") => fit = Fit::Own("its content parts"),
             // A provider's own, such as its compactions.
-            Some("custom") if has("kind") => {}
+            Some("custom") if has("kind") => fit = Fit::Own("parts of a provider's own kind"),
+            _ if is_foreign => {}
             _ => return Fit::Mismatch,
+        }
+        if has("providerOptions") {
+            fit = Fit::Own("options for a provider");
         }
     }
     fit

@@ -44,7 +44,7 @@ impl MessageReader for Anthropic {
             return Fit::Mismatch;
         }
         let mut fit = Fit::Plain;
-        for (block, kind) in block_types(message) {
+        for (block, kind) in block_types(message).filter(|(block, kind)| !blocks::is_foreign(*block, *kind)) {
             let Some(kind) = kind.filter(|kind| !blocks::UNREAD.iter().any(|unread| kind.is(unread))) else {
                 return Fit::Mismatch;
             };

@@ -63,12 +63,12 @@ impl MessageReader for ClaudeCode {
             return Fit::Neutral;
         }
         match message.get_text("type") {
+            _ if is_foreign(message) => Fit::Mismatch,
             Some(kind) if is_speaker(kind) => match message.get("message") {
                 Some(inner) if inner.get("content").is_some() => Fit::Own("a message in a line of a session"),
                 None if is_of_session(message) => Fit::Neutral,
                 _ => Fit::Mismatch,
             },
-            Some(_) if is_foreign(message) => Fit::Mismatch,
             Some(_) if message.get("role").is_none() || message.get("content").is_none() => Fit::Neutral,
             None if is_of_session(message) => Fit::Neutral,
             _ => Fit::Mismatch,
@@ -129,11 +129,11 @@ impl MessageReader for ClaudeCode {
     }
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
+        if is_foreign(message) {
+            let part = Part { json: message.json, kind: foreign::part(message.json) };
+            return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(message.json) });
+        }
         let Some(inner) = message.get("message").filter(|inner| inner.kind() == Kind::Object) else {
-            if is_foreign(message) {
-                let part = Part { json: message.json, kind: foreign::part(message.json) };
-                return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(message.json) });
-            }
             return Err("is no line with a message".to_owned());
         };
         let read = tool_use::message(&Object::of(inner))?;
@@ -222,10 +222,16 @@ fn is_of_session(line: &Object<'_>) -> bool {
     ["sessionId", "session_id", "parentUuid"].iter().any(|key| line.get(key).is_some())
 }
 
-/// Whether a line is a call or a result by itself, as only other agents write them.
+/// Whether a line is a call or a result by itself, as only other agents write them, or holds a message and is no line of one:
+/// it has no type, or the message has another name.
 fn is_foreign(line: &Object<'_>) -> bool {
-    let is_speaker = line.get_text("type").is_none_or(is_speaker);
-    !is_speaker && foreign::could_be_call_or_result(line.json)
+    let is_message = |value: Json<'_>| value.get("role").is_some() && value.get("content").is_some();
+    match (line.get_text("type"), line.get("message")) {
+        (Some(kind), None) if is_speaker(kind) => line.json.entries().any(|(_, value)| is_message(value)),
+        (Some(kind), Some(_)) if is_speaker(kind) => false,
+        (Some(_), _) => foreign::could_be_call_or_result(line.json),
+        (None, message) => message.is_some_and(is_message),
+    }
 }
 
 fn is_speaker(kind: Text<'_>) -> bool {

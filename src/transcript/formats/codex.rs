@@ -191,7 +191,10 @@ fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
 
 /// Whether an item of an unknown type is a message, a call or a result, and no mark of Codex.
 fn is_foreign(item: Json<'_>) -> bool {
-    ["role", "call_id"].iter().any(|key| item.get_text(key).is_some()) || foreign::could_be_call_or_result(item)
+    let is_message = item.get_text("type").is_some_and(|kind| kind.is("message"));
+    is_message
+        || ["role", "call_id"].iter().any(|key| item.get_text(key).is_some())
+        || foreign::could_be_call_or_result(item)
 }
 
 fn payload(line: Json<'_>) -> Json<'_> {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention,
     SummaryMessage, Transcript,
@@ -95,7 +96,10 @@ impl MessageReader for GeminiCli {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
-        let kind = message.get_text("type").ok_or("has no type")?;
+        let Some(kind) = message.get_text("type") else {
+            let part = Part { json, kind: foreign::part(json) };
+            return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
+        };
         let role = role(kind).unwrap_or(Role::Other);
         let calls = || present(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
         let results = || calls().filter_map(|call| Some((call, call.get("result").filter(|list| !list.is_falsy())?)));
@@ -207,7 +211,9 @@ fn role(kind: Text<'_>) -> Option<Role> {
 
 /// What a record is by itself, before others replace or remove it.
 fn entry(record: &Object<'_>) -> EntryKind {
-    if record.get_text("type").and_then(role).is_some() {
+    // A message without a type is foreign.
+    let is_message = || ["id", "timestamp", "content"].iter().all(|key| record.get(key).is_some());
+    if record.get_text("type").map_or_else(is_message, |kind| role(kind).is_some()) {
         return EntryKind::Message;
     }
     let only_updated = |set: Json<'_>| set.entries().all(|(key, _)| key.is("lastUpdated"));

@@ -40,7 +40,7 @@ impl MessageReader for Inspect {
         };
         if message.get("content").is_none()
             || has_any(message, &["parts", "function_call", "toolInvocations"])
-            || block_types(message).any(|(_, kind)| foreign(kind))
+            || block_types(message).any(|(block, kind)| foreign(kind) && !blocks::is_foreign(block, kind))
         {
             return Fit::Mismatch;
         }
@@ -54,6 +54,9 @@ impl MessageReader for Inspect {
         }
         if role == Role::Tool && message.get_text("function").is_some() {
             return Fit::Own("results that name their function");
+        }
+        if role == Role::User && has_summary_mark(message) {
+            return Fit::Own("the mark of a summary");
         }
         match message.get_text("source") {
             Some(source) if source.is("input") || source.is("generate") => Fit::Own("a source"),
@@ -76,7 +79,6 @@ impl MessageReader for Inspect {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let json = message.json;
         let (role, role_name) = role_and_name(message, role_of(&ROLES, message))?;
-        let is_summary = || json.at(&["metadata", "summary"]).is_some_and(|mark| !mark.is_falsy());
         Ok(Message {
             role,
             content: content(message.get("content"), block),
@@ -86,7 +88,7 @@ impl MessageReader for Inspect {
                 _ => Box::default(),
             },
             rest: Rest::of_role(role_name),
-            earlier: role == Role::User && is_summary(),
+            earlier: role == Role::User && has_summary_mark(message),
             ..Message::empty(json)
         })
     }
@@ -131,6 +133,11 @@ impl MessageWriter for Inspect {
 }
 
 impl OrderRules for Inspect {}
+
+/// Whether a message is marked as the summary of what was before it. A cut may leave nothing else that tells the format.
+fn has_summary_mark(message: &Object<'_>) -> bool {
+    message.at(&["metadata", "summary"]).is_some_and(|mark| mark.raw() == "true")
+}
 
 /// Whether the function of a call is its name, as it is here.
 fn is_call(call: &Object<'_>) -> bool {

@@ -15,6 +15,7 @@ use crate::transcript::formats::shared::fields::{list, present};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind};
 use crate::transcript::order::{Order, Results};
+use crate::transcript::text::Text;
 
 /// The format's row.
 #[derive(Debug)]
@@ -56,6 +57,9 @@ impl MessageReader for Ollama {
         if images(message).next().is_some() {
             return Fit::Own("images");
         }
+        if thinking(message).is_some() {
+            return Fit::Own("thinking");
+        }
         // Many formats write such messages: the others decide, and the envelope.
         Fit::Neutral
     }
@@ -68,11 +72,7 @@ impl MessageReader for Ollama {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         let mut read = chat::message(message)?;
         let mut beside: Vec<Part<'a>> = Vec::new();
-        if let Some(json) = message.get("thinking")
-            && let Some(thought) = json.text().filter(|thought| !thought.is_empty())
-        {
-            beside.push(Part { json, kind: PartKind::Reasoning(thought) });
-        }
+        beside.extend(thinking(message).map(|(json, thought)| Part { json, kind: PartKind::Reasoning(thought) }));
         beside.extend(images(message).map(|json| Part { json, kind: PartKind::Image }));
         if !beside.is_empty() {
             let mut said = match read.content {
@@ -131,6 +131,12 @@ fn is_call(call: &Object<'_>) -> bool {
 /// Whether a result names its tool.
 fn names_tool(message: &Object<'_>) -> bool {
     message.get_text("role").is_some_and(|role| role.is("tool")) && present(message, "tool_name").is_some()
+}
+
+/// The thinking beside the text of a message: the member, and what it says.
+fn thinking<'a>(message: &Object<'a>) -> Option<(Json<'a>, Text<'a>)> {
+    let json = message.get("thinking")?;
+    json.text().filter(|thought| !thought.is_empty()).map(|thought| (json, thought))
 }
 
 /// The pictures of a message, in base 64.

@@ -64,7 +64,8 @@ impl MessageReader for Pi {
         let kept = compaction.map_or(0, |at| first_kept(&lines, at).unwrap_or(at).min(at));
         let entry = |(index, line): (usize, &Object<'_>)| {
             let kind = line.get_text("type").unwrap_or_else(|| Text::plain(""));
-            let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is));
+            let is_message = ["message", "compaction", "branch_summary", "custom_message"].iter().any(|is| kind.is(is))
+                || line.get("message").is_some_and(|inner| inner.get_text("role").is_some());
             let is_hidden = line
                 .get("message")
                 .is_some_and(|inner| inner.get("excludeFromContext").is_some_and(|is| !is.is_falsy()));

@@ -43,6 +43,14 @@ pub(crate) fn is_call_or_unread(kind: Text<'_>) -> bool {
     CALLS.iter().chain(&UNREAD).any(|name| kind.is(name))
 }
 
+/// Whether no reader knows what a block is: it tells no format, and rules none out.
+pub(crate) fn is_foreign(block: Json<'_>, kind: Option<Text<'_>>) -> bool {
+    match kind {
+        None => !has_key(block),
+        Some(kind) => !is_call_or_unread(kind) && matches!(common_block(block, kind), PartKind::Foreign(_)),
+    }
+}
+
 /// The blocks of a message's content, each with its type.
 pub(crate) fn block_types<'a>(message: &Object<'a>) -> impl Iterator<Item = (Json<'a>, Option<Text<'a>>)> + use<'a> {
     message
