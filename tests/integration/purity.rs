@@ -24,7 +24,7 @@ const OUTSIDE: [&str; 13] = [
 ];
 
 /// All rooms, each before those that may import it.
-const ROOMS: [&str; 14] = [
+const ROOMS: [&str; 15] = [
     "transcript",
     "tokens",
     "plan",
@@ -39,6 +39,7 @@ const ROOMS: [&str; 14] = [
     "events",
     "report",
     "engine",
+    "laws",
 ];
 
 fn sources(folder: &Path) -> Vec<PathBuf> {
