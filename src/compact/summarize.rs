@@ -18,7 +18,7 @@ use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::record::{Record, beside_another, collect, summarize_keeping};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
-use crate::summary::{prompt, trim, truncate_middle};
+use crate::summary::{history, trim, truncate_middle};
 use crate::tokens::{Tally, python};
 use crate::transcript::formats::SummaryMessage;
 use crate::transcript::view::Arena;
@@ -483,7 +483,7 @@ impl Summarization<'_, '_> {
             // Even the last message is too large: its end is better than nothing.
             (Trim::Own, Some(limit), Some(&last)) if sent.is_empty() => {
                 let end = |text: &str| trim::end_within(text, counter, *limit).to_owned();
-                Some(prompt::end_of(&self.history.messages[last], end))
+                Some(history::write_end(&self.history.messages[last], end))
             }
             (Trim::Sections, limit, _) => {
                 let earlier = self.earlier.as_ref().map(|earlier| &*earlier.text);

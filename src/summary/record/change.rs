@@ -101,7 +101,8 @@ impl Claim {
         claim.names = names_of(sentence);
         let main = claim.main_clause(sentence);
         let telling = |word: &&String| main.contains(*word) && !is_light(word);
-        claim.core = claim.subject.iter().filter(telling).filter(|word| !claim.names.contains(*word)).cloned().collect();
+        claim.core =
+            claim.subject.iter().filter(telling).filter(|word| !claim.names.contains(*word)).cloned().collect();
         claim
     }
 
@@ -198,7 +199,12 @@ impl Claim {
             () if self.conflicts(earlier) => Stands::Beside,
             () if reverses && (self.shares_a_name(earlier) || missing == 0 && covered > 0) => Stands::Replaces,
             () if reverses && covered > 0 && covered >= missing => Stands::Doubts,
-            () if renamed && missing == 0 && covered > 0 && (self.changes() || self.reports) && !self.is_alike(earlier) => {
+            () if renamed
+                && missing == 0
+                && covered > 0
+                && (self.changes() || self.reports)
+                && !self.is_alike(earlier) =>
+            {
                 Stands::Replaces
             }
             () if renamed && self.corrects && covered > 0 && covered >= missing => Stands::Replaces,
@@ -306,7 +312,8 @@ impl Claim {
     /// Whether it says the opposite of a word of an earlier one: `mute`, `unmute`.
     fn undoes(&self, earlier: &Claim) -> bool {
         let undone = |word: &String| {
-            let rest = word.strip_prefix("un").or_else(|| word.strip_prefix("dis")).or_else(|| word.strip_prefix("re-"));
+            let rest =
+                word.strip_prefix("un").or_else(|| word.strip_prefix("dis")).or_else(|| word.strip_prefix("re-"));
             rest.is_some_and(|rest| rest.len() > 2 && earlier.subject.contains(&stem(rest)))
         };
         self.subject.iter().any(undone) && self.covered(earlier) > 0
@@ -458,8 +465,10 @@ fn telling(text: &str) -> BTreeSet<String> {
 fn wide_words(characters: &[char]) -> Vec<String> {
     const JOIN: &str = "的是了把将为到不再要别只能最多少至个请在和与也就都我你们它这那改成换用元块秒毫超过现在必须应该可以给吧太里每才先";
     const NUMBERS: &str = "零一二两三四五六七八九十百千万半";
-    const UNITS: [&str; 19] =
-        ["美元", "欧元", "元", "块", "毫秒", "秒", "分钟", "小时", "天", "个月", "次", "条", "行", "页", "号", "日", "点", "个", "成"];
+    const UNITS: [&str; 19] = [
+        "美元", "欧元", "元", "块", "毫秒", "秒", "分钟", "小时", "天", "个月", "次", "条", "行", "页", "号", "日",
+        "点", "个", "成",
+    ];
     let text: String = characters.iter().collect();
     let mut found = Vec::new();
     let mut rest = text.as_str();
@@ -594,7 +603,9 @@ fn is_ordinal(word: &str) -> bool {
 fn is_clock(word: &str) -> bool {
     let digits = |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     let of_half = ["am", "pm"].iter().find_map(|half| word.strip_suffix(half));
-    of_half.is_some_and(digits) || word.split_once(':').is_some_and(|(hour, minute)| digits(hour) && digits(minute)) || word.ends_with('点')
+    of_half.is_some_and(digits)
+        || word.split_once(':').is_some_and(|(hour, minute)| digits(hour) && digits(minute))
+        || word.ends_with('点')
 }
 
 /// `3e-4`.
@@ -625,7 +636,8 @@ fn names_of(sentence: &str) -> BTreeSet<String> {
     let mut opens = true;
     for word in sentence.split_whitespace() {
         let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let inside = bare.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-' | '/'));
+        let inside =
+            bare.chars().skip(1).any(|c| c.is_uppercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-' | '/'));
         let capital = !opens && bare.chars().next().is_some_and(char::is_uppercase) && bare != "I";
         let quoted = word.contains('`') || word.starts_with(['"', '“']);
         let latin = bare.len() > 1 && bare.chars().all(|c| c < '\u{2e80}');
@@ -637,7 +649,11 @@ fn names_of(sentence: &str) -> BTreeSet<String> {
     // Between the letters of another script any word of these is a name.
     if sentence.chars().any(|c| c >= '\u{2e80}') {
         let words = sentence.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/')));
-        found.extend(words.filter(|word| word.chars().any(|c| c.is_ascii_uppercase()) && word.len() > 1).map(|word| stem(&word.to_lowercase())));
+        found.extend(
+            words
+                .filter(|word| word.chars().any(|c| c.is_ascii_uppercase()) && word.len() > 1)
+                .map(|word| stem(&word.to_lowercase())),
+        );
     }
     found
 }
@@ -709,7 +725,8 @@ fn stem(word: &str) -> String {
     // `pinning` and `pinned` come from `pin`.
     let single = |rest: &'_ str| -> usize {
         let end = rest.as_bytes().len();
-        let doubled = end > 3 && rest.as_bytes()[end - 1] == rest.as_bytes()[end - 2] && !rest.ends_with(['l', 's', 'e', 'o']);
+        let doubled =
+            end > 3 && rest.as_bytes()[end - 1] == rest.as_bytes()[end - 2] && !rest.ends_with(['l', 's', 'e', 'o']);
         end - usize::from(doubled)
     };
     let root = match () {

@@ -3,7 +3,7 @@
 
 use crate::summary::record::files::Use;
 use crate::summary::record::outcome::is_code;
-use crate::summary::record::summary::{
+use crate::summary::record::phrases::{
     BE_OPEN, DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER,
 };
 use crate::summary::record::user::{LAST_REQUEST, Words};
@@ -51,7 +51,8 @@ pub(super) fn carry(summary: &str, index: usize, words: &mut Words, work: &mut W
 
 /// Whether a summary has none of the headings and shapes that tcompact writes, or asks a model for.
 fn is_foreign(summary: &str) -> bool {
-    let known = |line: &str| SECTIONS.iter().any(|(_, name)| line.trim_start_matches(['#', ' ']).eq_ignore_ascii_case(name));
+    let known =
+        |line: &str| SECTIONS.iter().any(|(_, name)| line.trim_start_matches(['#', ' ']).eq_ignore_ascii_case(name));
     let headed = summary.lines().any(|line| line.starts_with('#') && known(line));
     !headed && !summary.trim_start().starts_with(USER)
 }
@@ -100,7 +101,8 @@ fn parts(summary: &str) -> Vec<Part<'_>> {
         let numbered = without_number(trimmed) != trimmed;
         let bold = trimmed.starts_with("**");
         let title = trimmed.trim_end_matches('*').ends_with([':', '：']) && trimmed.split_whitespace().nth(8).is_none();
-        let is_heading = !in_code && (trimmed.starts_with('#') || !line.starts_with(' ') && (numbered || bold) && title);
+        let is_heading =
+            !in_code && (trimmed.starts_with('#') || !line.starts_with(' ') && (numbered || bold) && title);
         match found.last_mut().filter(|_| !is_heading) {
             Some(part) => {
                 part.text.push_str(line);
@@ -167,7 +169,9 @@ fn like(heading: &str) -> Option<Section> {
     let has = |words: &[&str]| words.iter().any(|word| heading.contains(word));
     match () {
         () if has(&["intent", "goal", "request", "user", "目标", "用户"]) => Some(Section::Intent),
-        () if has(&["next", "todo", "to do", "open", "pending", "remain", "下一步", "待办"]) => Some(Section::NextSteps),
+        () if has(&["next", "todo", "to do", "open", "pending", "remain", "下一步", "待办"]) => {
+            Some(Section::NextSteps)
+        }
         () if has(&["artifact", "file", "产物"]) => Some(Section::Artifacts),
         () => Some(Section::Summary),
     }

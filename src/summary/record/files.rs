@@ -125,7 +125,10 @@ mod tests {
         assert_eq!(of("delete_file", r#"{"path":"src/a.rs"}"#), one("src/a.rs", Use::Deleted));
         assert_eq!(of("move_file", r#"{"source":"a","destination":"b"}"#), one("a → b", Use::Renamed));
         assert_eq!(of("bash", r#"{"command":"cd x && rm -f old.py"}"#), one("old.py", Use::Deleted));
-        assert_eq!(of("bash", r#"{"command":"git checkout HEAD -- a.py b.py"}"#), [one("a.py", Use::Restored), one("b.py", Use::Restored)].concat());
+        assert_eq!(
+            of("bash", r#"{"command":"git checkout HEAD -- a.py b.py"}"#),
+            [one("a.py", Use::Restored), one("b.py", Use::Restored)].concat()
+        );
         assert_eq!(of("bash", r#"{"command":"cd x; git restore a.py"}"#), one("a.py", Use::Restored));
         assert_eq!(of("bash", r#"{"command":"git checkout main"}"#), []);
         let patch = r#"{"input":"*** Begin Patch\n*** Add File: b.py\n+x\n*** Delete File: c.py\n*** End Patch"}"#;

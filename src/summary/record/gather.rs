@@ -41,7 +41,8 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
             Speaker::User => {
                 model.answered(&text);
                 let before = asked.take().map(|at| turns[at].text.read());
-                let denied = if before.is_some() && cues::DENIES.is_in(text.trim_start()) { model.denied() } else { None };
+                let denied =
+                    if before.is_some() && cues::DENIES.is_in(text.trim_start()) { model.denied() } else { None };
                 words.said(turn.index, &text, before.as_deref(), denied.as_deref());
                 last_answer = Some(at);
                 if !is_idle(&text) {
@@ -70,7 +71,8 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
     // What came next is behind when the model has acted more than a few times without a word.
     const FEW_ACTS: usize = 3;
     let acts_since = |said: usize| turns[said + 1..].iter().filter(|turn| !turn.calls.is_empty()).count();
-    let is_last = last_said.is_some_and(|said| last_user.is_none_or(|user| user < said) && acts_since(said) <= FEW_ACTS);
+    let is_last =
+        last_said.is_some_and(|said| last_user.is_none_or(|user| user < said) && acts_since(said) <= FEW_ACTS);
     let last_index = turns.last().map_or(0, |turn| turn.index);
     let first = turns.first().map_or(0, |turn| turn.index);
     let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;

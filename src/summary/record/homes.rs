@@ -73,7 +73,9 @@ pub(in crate::summary) fn lists(call: &Called<'_>, arguments: &str) -> bool {
     let all: Vec<String> = steps.iter().map(program).filter(|program| program != "cd").collect();
     let by_name = ["list_dir", "listdir", "list_files", "list_directory", "glob"];
     let name = call.name.to_lowercase();
-    by_name.contains(&name.as_str()) || name == "ls" || !all.is_empty() && all.iter().all(|program| LISTS.contains(&program.as_str()))
+    by_name.contains(&name.as_str())
+        || name == "ls"
+        || !all.is_empty() && all.iter().all(|program| LISTS.contains(&program.as_str()))
 }
 
 /// Where a call's names stand: in a file, in a command's output, or in what a tool brought.

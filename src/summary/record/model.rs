@@ -111,7 +111,8 @@ impl Statements {
             () => (Kind::Finding, 1.5),
         };
         let is_status = || cues::STATUS_WORDS.is_in(&text) || cues::DONE.is_in(&text);
-        let says_little = || telling(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
+        let says_little =
+            || telling(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
         let chooses = || matches!(kind, Kind::Decision) || cues::CHOOSES.is_in(&text) || cues::REASONS.is_in(&text);
         let is_thin = !is_option && (talks && !chooses() || !is_status() && says_little());
         // A name beside it makes a statement more than talk.
@@ -138,7 +139,10 @@ impl Statements {
     pub(super) fn denied(&mut self) -> Option<String> {
         let turn = self.turns;
         let last = self.all.iter().rev().take_while(|statement| statement.turn == turn);
-        let said = last.filter(|statement| statement.entry.kind != Kind::Open).map(|statement| statement.entry.text.clone()).next();
+        let said = last
+            .filter(|statement| statement.entry.kind != Kind::Open)
+            .map(|statement| statement.entry.text.clone())
+            .next();
         self.all.retain(|statement| statement.turn != turn || statement.entry.kind == Kind::Open);
         said
     }

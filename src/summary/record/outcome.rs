@@ -128,7 +128,8 @@ fn failures(line: &str) -> Option<bool> {
 
 /// Whether a line names an error.
 pub(super) fn names_an_error(line: &str) -> bool {
-    literals(line).iter().any(|literal| literal.class == Class::Error) || line.trim_start().to_lowercase().starts_with("error")
+    literals(line).iter().any(|literal| literal.class == Class::Error)
+        || line.trim_start().to_lowercase().starts_with("error")
 }
 
 /// Whether a line says that something went well.
@@ -283,7 +284,8 @@ fn shortened(line: &str) -> String {
 
 /// How much a line tells: errors by name and counts of tests most, lines of code that speak of errors nothing.
 fn tells(line: &str) -> u8 {
-    let counts = ["passed", "FAILED"].iter().any(|word| line.contains(word)) && line.bytes().any(|b| b.is_ascii_digit())
+    let counts = ["passed", "FAILED"].iter().any(|word| line.contains(word))
+        && line.bytes().any(|b| b.is_ascii_digit())
         || failures(line) == Some(true);
     let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
     let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error)

@@ -244,7 +244,9 @@ fn speaker(message: &Message<'_>, text: &str, prefix: &str, acted: bool) -> Spea
     }
     match message.role {
         Role::System | Role::Developer => Speaker::Instructions,
-        Role::User if message.is_user_turn() && !text.trim().is_empty() && !(acted && is_observation(text)) => Speaker::User,
+        Role::User if message.is_user_turn() && !text.trim().is_empty() && !(acted && is_observation(text)) => {
+            Speaker::User
+        }
         Role::Assistant => Speaker::Assistant,
         Role::User | Role::Tool | Role::Function | Role::Other => Speaker::Tool,
     }

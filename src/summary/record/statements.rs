@@ -63,7 +63,8 @@ fn of_block(lines: &[&str], found: &mut Vec<Paragraph>) {
     for line in &lines[..end] {
         let line = without_tags(line);
         let (text, is_item) = without_marks(&line);
-        let is_heading = is_marked_as_heading(&line) && spoken(&text).nth(3).is_none() && !text.ends_with(['.', '!', '?']);
+        let is_heading =
+            is_marked_as_heading(&line) && spoken(&text).nth(3).is_none() && !text.ends_with(['.', '!', '?']);
         let length = text.chars().map(|c| if c < '\u{2e80}' { 1 } else { 2 }).sum::<usize>();
         if text.is_empty() {
             fresh = true;
@@ -112,7 +113,22 @@ fn is_prose(line: &str) -> bool {
     let has_digit = line.bytes().any(|byte| byte.is_ascii_digit());
     let first = line.split_whitespace().next().unwrap_or("");
     let opens = [
-        "at ", "File \"", "Traceback", "+", "@@", "diff --", "-rw", "drwx", "//", "/*", "$ ", ">>> ", "| ", "├", "└", "│",
+        "at ",
+        "File \"",
+        "Traceback",
+        "+",
+        "@@",
+        "diff --",
+        "-rw",
+        "drwx",
+        "//",
+        "/*",
+        "$ ",
+        ">>> ",
+        "| ",
+        "├",
+        "└",
+        "│",
     ];
     if opens.iter().any(|opening| line.starts_with(opening)) {
         return false;

@@ -310,8 +310,10 @@ impl Work {
                     }
                     Some((error, _)) => {
                         if let Some(command) = self.commands.get_mut(about) {
-                            command.text =
-                                format!("{} (failed before: {}; nothing was changed in between)", command.text, error.text);
+                            command.text = format!(
+                                "{} (failed before: {}; nothing was changed in between)",
+                                command.text, error.text
+                            );
                             command.weight = 4.0;
                         }
                         self.errors.remove(about);
@@ -483,7 +485,11 @@ fn is_look(step: &str) -> bool {
     let mut words = of_program(step).split_whitespace().filter(|word| !word.contains('='));
     let program = words.next().unwrap_or("");
     let argument = words.find(|word| !word.starts_with('-')).unwrap_or("");
-    program.is_empty() || LOOKS.contains(&program) || SHELL_WORDS.contains(&program) || program == "git" && GIT_LOOKS.contains(&argument) || step.contains("<<")
+    program.is_empty()
+        || LOOKS.contains(&program)
+        || SHELL_WORDS.contains(&program)
+        || program == "git" && GIT_LOOKS.contains(&argument)
+        || step.contains("<<")
 }
 
 /// A command as it is shown: the first of its steps that does more than look, without how its output is cut.
