@@ -1,6 +1,7 @@
 //! What stands in the place of what was pruned: one line, which says so.
 
 use crate::transcript::edit::Edit;
+use crate::wording::counted;
 
 use crate::prune::rule::Change;
 use crate::prune::scene::{Scene, ToolResult};
@@ -18,11 +19,6 @@ pub(super) fn note(what: &str) -> String {
     format!("{OPENING}{what}]")
 }
 
-/// A number as people read it.
-pub(super) fn counted(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
 /// The change that puts a note in the place of a result that has so many tokens; nothing where that saves nothing.
 pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens: u64, note: &str) -> Option<Change> {
     let mut edits = saying(result, note);
@@ -35,7 +31,7 @@ pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens
 
 /// A number of tokens as people read it.
 pub(super) fn in_tokens(tokens: u64) -> String {
-    counted(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
+    counted(tokens, "token")
 }
 
 /// The edits that put a text in the place of a result.
