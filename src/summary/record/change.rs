@@ -213,7 +213,9 @@ impl Claim {
                 Stands::Replaces
             }
             () if (self.changes() || self.reports) && self.renames(earlier) && shared > 0 => Stands::Replaces,
-            () if self.reports && shared > 1 && shared as f64 >= weight(&earlier.subject, &self.subject) => Stands::Doubts,
+            () if self.reports && shared > 1 && shared as f64 >= weight(&earlier.subject, &self.subject) => {
+                Stands::Doubts
+            }
             () if self.permits && self.changes && !earlier.permits && near => Stands::Replaces,
             () if self.forbids && self.changes && !earlier.forbids && own == 0 && shared > 0 => Stands::Replaces,
             () if self.turns && shared > 0 && (own <= shared || self.renames(earlier)) => Stands::Replaces,
