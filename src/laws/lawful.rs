@@ -15,10 +15,10 @@ use crate::rewrite::{apply, splice, summary_message};
 use crate::summary::record;
 use crate::summary::record::{Entry, Record};
 use crate::tokens::{Counter, Tally};
-use crate::transcript::Message;
 use crate::transcript::formats::{Format, SummaryMessage, SummaryRole};
 use crate::transcript::framing::{self, Document};
 use crate::transcript::source::Source;
+use crate::transcript::{Message, Transcript};
 use serde_json::Value;
 
 /// What an earlier summary begins with.
@@ -66,7 +66,7 @@ fn thinking_compacted(
             let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
             let summary = summary_message(transcript, &decided, &summary);
             if decided.cutoff > 0 {
-                let removal = thinking::removal(transcript, thinking::staying(transcript, &decided), how, reader);
+                let removal = thinking::removal(transcript, staying(transcript, &decided), how, reader);
                 decided.emptied = removal.emptied;
                 edits.extend(removal.edits);
             }
@@ -76,6 +76,11 @@ fn thinking_compacted(
         edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
         (plans, apply(document.source, &edits))
     })
+}
+
+/// The messages that stay, in order.
+fn staying<'p>(transcript: &Transcript<'_>, plan: &'p Plan) -> impl Iterator<Item = usize> + use<'p> {
+    plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len())
 }
 
 /// Checks what becomes of thinking behind a cut. `expected` has each message as it is without the thinking that a model
@@ -99,13 +104,12 @@ pub(crate) fn assert_thinking_law(
         return 0;
     }
     let (before, after) = (&spelled(source, from)[0], &spelled(&out, from)[0]);
-    let staying =
-        || with(source, from, |document| thinking::staying(&document.transcripts[0], plan).collect::<Vec<_>>());
+    let stays = || with(source, from, |document| staying(&document.transcripts[0], plan).collect::<Vec<_>>());
     let is_summary = |text: &&String| !text.contains(r"Earlier:\n\nWhat was ");
     let left: Vec<&String> = after.iter().filter(is_summary).collect();
     let mut lost = 0;
     let mut wanted = Vec::new();
-    for index in staying() {
+    for index in stays() {
         let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
         match &expected[index] {
             None => lost += 1,
@@ -136,7 +140,7 @@ pub(crate) fn assert_thinking_law(
         let is_orphan = |at: usize| with(source, from, |document| document.transcripts[0].pairing.orphaned[at]);
         front.is_some_and(|front| front > plan.cutoff && is_orphan(front))
     };
-    let counts_otherwise = matches!(policy.keep, Size::Tokens(_)) && staying().into_iter().any(becomes_text);
+    let counts_otherwise = matches!(policy.keep, Size::Tokens(_)) && stays().into_iter().any(becomes_text);
     if !counts_otherwise && !bares_an_orphan() {
         let again = thinking_compacted(&out, from, policy, thinking).1;
         assert_eq!(again, out, "compacting twice changes nothing that once did not");
@@ -357,8 +361,8 @@ pub(crate) fn assert_facts(messages: &[&Message<'_>], counter: Counter, limit: u
 
 /// A summary by the embedded summarizer, which keeps to its limit and is the same every time.
 pub(crate) fn assert_summary(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
-    let summary = record::summarize(messages, PREFIX, counter, limit);
-    assert_eq!(record::summarize(messages, PREFIX, counter, limit), summary, "the same every time");
+    let summary = record::summarize(messages, PREFIX, counter, limit, None);
+    assert_eq!(record::summarize(messages, PREFIX, counter, limit, None), summary, "the same every time");
     assert!(counter.count_text(&summary) <= limit, "{summary:?}");
     summary
 }

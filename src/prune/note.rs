@@ -10,7 +10,7 @@ use crate::prune::scene::{Scene, ToolResult};
 const OPENING: &str = "[tcompact: ";
 
 /// Whether a text is the note of an earlier pruning.
-pub fn is_pruned(text: &str) -> bool {
+pub(super) fn is_pruned(text: &str) -> bool {
     text.starts_with(OPENING)
 }
 

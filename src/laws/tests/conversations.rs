@@ -204,7 +204,7 @@ proptest! {
                     let (counted, bounds) = (counter.count(message), counter.bounds(message));
                     prop_assert!(bounds.is_none_or(|(least, most)| least <= counted && counted <= most), "{bounds:?} {counted}");
                 }
-                let summary = record::summarize(&messages, PREFIX, counter, 60);
+                let summary = record::summarize(&messages, PREFIX, counter, 60, None);
                 prop_assert!(counter.count_text(&summary) <= 60, "{summary}");
             }
         }

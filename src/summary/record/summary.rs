@@ -18,13 +18,10 @@ use crate::transcript::Message;
 
 /// Summarizes `messages` in at most `limit` tokens. `prefix` is what an earlier summary begins with: its entries are
 /// carried on. Empty only where the limit is too small for a character.
-pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
-    summarize_keeping(messages, prefix, counter, limit, None)
-}
-
-/// The same, where the record that it is written from goes into `record` as well: the index of an entry is the place of
-/// its message among `messages`.
-pub fn summarize_keeping(
+///
+/// The record that it is written from goes into `record`, where that is wanted: the index of an entry is the place of its
+/// message among `messages`.
+pub fn summarize(
     messages: &[&Message<'_>],
     prefix: &str,
     counter: Counter,
