@@ -2,27 +2,15 @@
 //! there already: no file, no process, no summarizer. Prints a JSON object for each conversation: CPU seconds, the least
 //! of several runs.
 //!
-//! usage: cargo bench --bench decide [-- RUNS [FILE KEEP]...]
+//! usage: cargo bench --features laws --bench decide [-- RUNS [FILE KEEP]...]
 //!
 //! Without files, conversations of a hundred to a hundred thousand messages are made of `fixtures/agent-session.json`.
 
-use std::hint::black_box;
 use std::io::{self, Write};
 use std::{env, fs};
 
 use serde_json::{Value, json};
-use tcompact::plan::size::Size;
-use tcompact::plan::{Policy, mark_summaries, plan, total};
-use tcompact::rewrite::{self, Edit, Placed};
-use tcompact::tokens::{Counter, Tally};
-use tcompact::transcript::Transcript;
-use tcompact::transcript::formats::{SummaryMessage, SummaryRole};
-use tcompact::transcript::framing;
-use tcompact::transcript::source::Source;
-
-const PREFIX: &str = "Here is a summary of the conversation to date:";
-const SUMMARY: &str = "Here is a summary of the conversation to date:\n\nThe user asked for several changes, and all of \
-                       them were made and tested.";
+use tcompact::laws::measures::{Took, compacted, tokens};
 
 fn main() -> io::Result<()> {
     let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -31,15 +19,14 @@ fn main() -> io::Result<()> {
     for pair in arguments.get(1..).unwrap_or_default().chunks(2) {
         let [file, keep] = pair else { panic!("each FILE has a KEEP") };
         let source = fs::read_to_string(file)?;
-        let took = least(runs, &source, &policy(keep.parse().expect("KEEP is a size")));
+        let took = least(runs, &source, keep);
         writeln!(out, "{}", json!({"file": file, "keep": keep, "read": took.read, "decide": took.decide}))?;
     }
     if arguments.len() < 2 {
         for messages in [100, 1_000, 10_000, 100_000] {
             let source = session_of(messages)?;
-            for keep in [Size::Messages(20), Size::Tokens(4_000), Size::Tokens(tokens(&source) / 2)] {
-                let took = least(runs, &source, &policy(keep));
-                let (keep, read, decide) = (keep.to_string(), took.read, took.decide);
+            for keep in ["messages:20", "tokens:4000", &format!("tokens:{}", tokens(&source) / 2)] {
+                let Took { read, decide } = least(runs, &source, keep);
                 writeln!(out, "{}", json!({"messages": messages, "keep": keep, "read": read, "decide": decide}))?;
             }
         }
@@ -47,54 +34,10 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// CPU seconds.
-struct Took {
-    read: f64,
-    decide: f64,
-}
-
-fn least(runs: usize, source: &str, policy: &Policy) -> Took {
-    let mut least = Took { read: f64::INFINITY, decide: f64::INFINITY };
-    for _ in 0..runs {
-        let began = cpu_seconds();
-        let json = Source::of(source).expect("JSON");
-        let mut document = framing::read(&json, None, None).expect("a transcript");
-        let read = cpu_seconds();
-        let edits = compacted(&mut document.transcripts[0], policy);
-        black_box(rewrite::pieces(source, &edits).map(str::len).sum::<usize>());
-        let decided = cpu_seconds();
-        let text = rewrite::apply(source, &edits);
-        assert!(text.len() < source.len() && text.contains(SUMMARY.split('\n').next_back().expect("a line")));
-        least.read = least.read.min(read - began);
-        least.decide = least.decide.min(decided - read);
-    }
-    least
-}
-
-/// What the program does between reading and writing, but for writing a summary: what stays is not copied.
-fn compacted(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
-    mark_summaries(transcript, policy);
-    let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
-    let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
-    let summary = Placed::Messages(rewrite::summary_message(transcript, &plan, &summary));
-    rewrite::placed(transcript, &plan, &summary)
-}
-
-fn policy(keep: Size) -> Policy {
-    Policy {
-        triggers: vec![vec![Size::Tokens(1_000)]],
-        summary_prefix: PREFIX.to_owned(),
-        smallest_summary: 1,
-        ..Policy::keeping(keep)
-    }
-}
-
-/// The tokens of a whole conversation.
-fn tokens(source: &str) -> u64 {
-    let json = Source::of(source).expect("JSON");
-    let document = framing::read(&json, None, None).expect("a transcript");
-    let transcript = &document.transcripts[0];
-    total(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy(Size::Messages(20)))
+fn least(runs: usize, source: &str, keep: &str) -> Took {
+    let all = (0..runs).map(|_| compacted(source, keep, cpu_seconds));
+    let least = |one: Took, other: Took| Took { read: one.read.min(other.read), decide: one.decide.min(other.decide) };
+    all.reduce(least).expect("one run at least")
 }
 
 /// A conversation of so many messages: the session over and over, with ids of their own.

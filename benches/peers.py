@@ -73,7 +73,8 @@ class Bench:
     def decider(self):
         """The executable of `decide.rs`, built if it is not given; None where there is no Cargo."""
         if self.decide is None and shutil.which("cargo"):
-            command = ["cargo", "bench", "--locked", "--bench", "decide", "--no-run", "--message-format", "json"]
+            command = ["cargo", "bench", "--locked", "--features", "laws", "--bench", "decide", "--no-run"]
+            command += ["--message-format", "json"]
             said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.splitlines()
             found = [json.loads(line).get("executable") for line in said]
             self.decide = [path for path in found if path][-1]

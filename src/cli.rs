@@ -432,3 +432,6 @@ pub struct Arguments {
     #[arg(long, value_enum, value_name = "FOR", exclusive = true, help_heading = "Output")]
     pub generate: Option<Generated>,
 }
+
+#[cfg(test)]
+mod tests;

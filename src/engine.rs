@@ -2,6 +2,8 @@
 //! [`crate::compact`]'s.
 
 mod account;
+#[cfg(any(test, feature = "laws"))]
+mod alone;
 mod archive;
 mod backend;
 mod batch;
@@ -26,10 +28,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::events::{Conversation, Event};
+use crate::events::Event;
 use crate::exit::{Exit, Failure};
 use crate::files::atomic::{folder, tidy};
-use crate::files::input::Input;
 use crate::files::links;
 use crate::files::output;
 use crate::interrupt;
@@ -38,17 +39,19 @@ use crate::report::json;
 use crate::report::reporter::{self, Reporter};
 use crate::report::tables;
 use crate::settings::{Action, Destination, Mode, Settings, Volume};
-use crate::summary::exchange::SummaryBackend;
 use crate::wording::reason;
 
-pub use outcome::{Outcome, Rewritten};
+#[cfg(any(test, feature = "laws"))]
+pub use alone::made;
+#[cfg(test)]
+pub use alone::process;
+pub use outcome::Outcome;
 pub use restore::restore;
 
 use batch::RunCache;
 use inputs::Inputs;
 use journal::Journal;
 use listeners::tell;
-use task::InputTask;
 
 /// Does what the user wants.
 ///
@@ -200,31 +203,4 @@ fn clear(summaries: &Path, is_whole: bool) {
     let _ = if is_whole { fs::remove_dir_all(summaries) } else { fs::remove_dir(summaries) };
     // Another file may have summaries that wait.
     let _ = summaries.parent().map(fs::remove_dir);
-}
-
-/// What is made of an input, before it is written. `backend` writes the summaries, unless the settings name the embedded
-/// summarizer. What became of each conversation is added to `conversations`, also where another fails.
-///
-/// # Errors
-/// It cannot be read or repaired, or there is no summary and the settings do not say what to put in its place.
-pub fn made(
-    settings: &Settings,
-    input: &Input,
-    backend: &dyn SummaryBackend,
-    conversations: &mut Vec<Conversation>,
-) -> Result<Outcome> {
-    InputTask::alone(settings, input, backend, &Reporter::new(settings.voice.volume)).made(conversations)
-}
-
-/// The same, as it is: nothing is repaired, and nobody looks whether an archive can be written.
-///
-/// # Errors
-/// The same.
-pub fn process(
-    settings: &Settings,
-    input: &Input,
-    backend: &dyn SummaryBackend,
-    conversations: &mut Vec<Conversation>,
-) -> Result<Outcome> {
-    InputTask::alone(settings, input, backend, &Reporter::new(settings.voice.volume)).process(conversations)
 }

@@ -44,6 +44,9 @@
 //! - `events`: what happens in a run, as types, and what became of each conversation.
 //! - `report`: who listens: lines on standard error, progress, JSON, pictures, the page; and the tables of `--list`.
 //! - `engine`: runs: inputs, batches and streams, the journal of what is finished.
+//! - `program`: from the arguments to the exit code.
+//!
+//! And `laws`, what all of it promises: for tests, and with the feature of that name for `fuzz/` and `benches/`.
 //!
 //! Below the rooms stand [`exit`] (how it all ends), `interrupt` (how it ends before its time), [`fault`] (what becomes
 //! of its own bugs), [`hash`], [`sanitize`] (what a terminal must not be sent), [`diagnostic`] (what was probably meant by a text
@@ -78,9 +81,14 @@ pub mod files;
 pub mod hash;
 #[cfg(feature = "cli")]
 pub mod interrupt;
+#[cfg(any(feature = "laws", all(test, feature = "cli")))]
+#[doc(hidden)]
+pub mod laws;
 #[cfg(feature = "cli")]
 pub mod llm;
 pub mod plan;
+#[cfg(feature = "cli")]
+mod program;
 pub mod prune;
 #[cfg(feature = "cli")]
 pub mod report;
@@ -94,3 +102,7 @@ pub mod sync;
 pub mod tokens;
 pub mod transcript;
 pub mod wording;
+
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub use program::run_program;

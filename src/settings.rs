@@ -339,3 +339,6 @@ fn jobs(arguments: &Arguments) -> Option<usize> {
     let said = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
     said.or(asks.then_some(OF_OTHERS))
 }
+
+#[cfg(test)]
+mod tests;

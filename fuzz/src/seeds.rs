@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of the fixtures.
-pub const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures");
+use tcompact::laws::FIXTURES;
 
 /// Larger ones are cut off after so many bytes at the end of a line: mutation has no use for more.
 const MOST: usize = 1 << 15;

@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 use crate::compact::policy::CompactionPolicy;
 
 /// Whole files: where, and what is in them.
-pub type Files = Vec<(PathBuf, Vec<u8>)>;
+pub(super) type Files = Vec<(PathBuf, Vec<u8>)>;
 
 /// Folders of files beside an archive.
 pub(super) const MEDIA: &str = "media";

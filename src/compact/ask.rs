@@ -9,7 +9,7 @@ use crate::summary::exchange::{NoAnswer, Remembered, Reply, Request};
 use crate::summary::parts::{Measure, shortened, together, whole_lines, within};
 use crate::summary::prompt::{BuiltIn, Template};
 use crate::summary::recipe::Overflow;
-use crate::summary::{fence, prompt};
+use crate::summary::{fence, history};
 use crate::tokens::python;
 
 use crate::compact::happening::Happening;
@@ -162,7 +162,7 @@ impl Summarization<'_, '_> {
     fn needs_more(&self, refusal: Refusal, indices: &[usize], terms: &Terms<'_>) -> NoSummary {
         const THOUSAND: u64 = 1000;
         let messages = self.messages(indices);
-        let history = terms.template.fill(&prompt::history(messages)).unwrap_or_default();
+        let history = terms.template.fill(&history::write(messages)).unwrap_or_default();
         // What is estimated may be a quarter more.
         let tokens = self.measure(terms).tokens(&history) * 5 / 4 + terms.model.asked_tokens;
         let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
@@ -179,13 +179,13 @@ impl Summarization<'_, '_> {
         let measure = self.measure(terms);
         let mut left = room.unwrap_or(u64::MAX);
         // However long the notes are, half of the room is for what is new.
-        let notes = notes.map(|notes| prompt::earlier_notes(&within(notes, measure, left / 2)));
+        let notes = notes.map(|notes| history::write_notes(&within(notes, measure, left / 2)));
         left = left.saturating_sub(notes.as_deref().map_or(0, |notes| measure.tokens(notes)));
         let mut written: Vec<String> = notes.into_iter().collect();
         let mut taken = 0;
         for group in groups {
             let messages: Vec<_> = self.messages(group).collect();
-            let mut text = prompt::history(messages.iter().copied());
+            let mut text = history::write(messages.iter().copied());
             // No text has more tokens than bytes.
             let whole = text.len() as u64 <= left || measure.tokens(&text) <= left;
             if !whole && taken > 0 {

@@ -12,7 +12,7 @@ use crate::plan::Plan;
 use crate::rewrite::restoring::{self, Record, without_end};
 use crate::rewrite::{self, Edit};
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
-use crate::transcript::formats::Format;
+use crate::transcript::formats::{Format, by_name};
 use crate::transcript::framing::{Document, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
@@ -138,14 +138,19 @@ impl Compactor {
     /// # Errors
     /// It is no transcript, or there is no summary for one of them.
     pub fn compact(&self, text: &str) -> Result<CompactedText, Failure> {
-        self.compact_as(text, None)
+        self.compact_from(text, None)
     }
 
-    /// The same where the format is known.
+    /// The same where the format is known, by a name that `tcompact --list formats` shows.
     ///
     /// # Errors
-    /// It is no transcript of that format, or there is no summary for one of its conversations.
-    pub fn compact_as(&self, text: &str, from: Option<&'static dyn Format>) -> Result<CompactedText, Failure> {
+    /// There is no such format, it is no transcript of it, or there is no summary for one of its conversations.
+    pub fn compact_as(&self, text: &str, format: &str) -> Result<CompactedText, Failure> {
+        let known = by_name(format);
+        self.compact_from(text, Some(known.ok_or_else(|| Failure::usage(format!("there is no format {format}")))?))
+    }
+
+    fn compact_from(&self, text: &str, from: Option<&'static dyn Format>) -> Result<CompactedText, Failure> {
         let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
         let document = self.read(&source, from)?;
         let (mut plans, mut changed) = (Vec::new(), Vec::new());
@@ -229,6 +234,8 @@ fn failure(error: anyhow::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compact::policy::Pruning;
+    use crate::exit::Exit;
     use crate::plan::size::Size;
 
     const LONG: &str = r#"{"messages":[{"role":"user","content":"Which of the files of this crate has the bug that all of the tests show since yesterday?"},{"role":"user","content":"Fix it."}]}"#;
@@ -253,6 +260,30 @@ mod tests {
         let compacted = compactor().compact(SHORT).expect("a transcript");
         assert_eq!((compacted.text.as_str(), compacted.records.len()), (SHORT, 0));
         assert_eq!(compacted.restore().expect("nothing to do"), SHORT);
+    }
+
+    #[test]
+    fn a_format_can_be_named() {
+        let named = compactor().compact_as(LONG, "openai-chat").expect("a transcript");
+        assert_eq!(named.text, compactor().compact(LONG).expect("a transcript").text);
+        let failure = compactor().compact_as(LONG, "openai-chatter").expect_err("no format");
+        assert_eq!((failure.exit, failure.to_string().as_str()), (Exit::Usage, "there is no format openai-chatter"));
+    }
+
+    #[test]
+    fn rules_of_pruning_are_those_of_the_flag() {
+        let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"ls","arguments":"{}"}}]}"#;
+        let result =
+            format!(r#"{{"role":"tool","tool_call_id":"a","content":"{}"}}"#, "a file and a folder, ".repeat(400));
+        let text =
+            format!(r#"[{{"role":"user","content":"List."}},{call},{result},{{"role":"user","content":"Go on."}}]"#);
+        let mut policy = CompactionPolicy::keeping(Size::Messages(4));
+        policy.pruning = Pruning::new(&["cap:100"]).expect("a rule");
+        policy.fit = Some(Size::Tokens(1_000));
+        let compacted = Compactor::new(policy).compact(&text).expect("a transcript");
+        assert!(compacted.text.len() < text.len() / 2 && compacted.text.contains("Go on."), "{}", compacted.text);
+        assert_eq!(compacted.restore().expect("its records"), text);
+        assert!(Pruning::new(&["everything"]).is_err());
     }
 
     #[test]

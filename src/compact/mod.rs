@@ -33,11 +33,11 @@ use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
-pub use archive::{Archived, ChangedConversation, Files, Section, kept};
+pub use archive::{Archived, ChangedConversation, Section, kept};
 pub use compaction::{Account, Compaction};
 pub use compactor::{CompactedText, Compactor, restore};
 pub use context::CompactionContext;
-pub use decide::{Decision, decide};
+pub use decide::decide;
 pub use fit::{Fit, FittedPlan, fit};
 pub use happening::Happening;
 pub use masking::{masked, redactor};
@@ -47,7 +47,7 @@ pub use policy::{
     SummaryPolicy, Ways, is_lines, is_no_model,
 };
 pub use reading::read;
-pub use summarize::{Summary, SummarySource};
+pub use summarize::SummarySource;
 
 use summarize::{Attempt, summarize};
 

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::Diagnostic;
 use crate::plan::Policy;
 use crate::plan::economy::{Billed, Prices};
 use crate::plan::size::Size;
-use crate::prune::Rule;
+use crate::prune::{Choice, Rule, chosen};
 use crate::rewrite::arguments::Truncation;
 use crate::rewrite::thinking::Thinking;
 use crate::summary::exchange::Usage;
@@ -110,6 +111,17 @@ pub struct Pruning {
     pub rules: Vec<Rule>,
     /// Names of tools whose calls and results stay.
     pub except: Vec<String>,
+}
+
+impl Pruning {
+    /// Rules in the words of `--prune`: `all`, or kinds with what they take, such as `results:5` and `cap:2000`.
+    ///
+    /// # Errors
+    /// One of them is no rule.
+    pub fn new(rules: &[&str]) -> Result<Self, Diagnostic> {
+        let choices: Vec<Choice> = rules.iter().map(|rule| rule.parse()).collect::<Result<_, _>>()?;
+        Ok(Pruning { rules: chosen(&choices), except: Vec::new() })
+    }
 }
 
 /// How a summary is written.

@@ -15,10 +15,10 @@ use crate::summary::buffer::Buffer;
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Reply, SummaryBackend};
 use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
-use crate::summary::record::{Record, beside_another, collect, summarize_keeping};
+use crate::summary::record::{self, Record, beside_another, collect};
 use crate::summary::sections::sections;
 use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
-use crate::summary::{prompt, trim, truncate_middle};
+use crate::summary::{history, trim, truncate_middle};
 use crate::tokens::{Tally, python};
 use crate::transcript::formats::SummaryMessage;
 use crate::transcript::view::Arena;
@@ -483,7 +483,7 @@ impl Summarization<'_, '_> {
             // Even the last message is too large: its end is better than nothing.
             (Trim::Own, Some(limit), Some(&last)) if sent.is_empty() => {
                 let end = |text: &str| trim::end_within(text, counter, *limit).to_owned();
-                Some(prompt::end_of(&self.history.messages[last], end))
+                Some(history::write_end(&self.history.messages[last], end))
             }
             (Trim::Sections, limit, _) => {
                 let earlier = self.earlier.as_ref().map(|earlier| &*earlier.text);
@@ -516,7 +516,7 @@ impl Summarization<'_, '_> {
         // Only a page shows it, by the indices of the messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
         let ledger = keeps.then_some(&mut kept);
-        let mut text = summarize_keeping(&messages, prefix, self.policy.counter, limit, ledger);
+        let mut text = record::summarize(&messages, prefix, self.policy.counter, limit, ledger);
         if keeps {
             let place = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
             kept.entries.iter_mut().for_each(|entry| entry.index = place(entry.index));
@@ -525,7 +525,7 @@ impl Summarization<'_, '_> {
         // Escapes and merges at the seams can cost a token or two more than the parts do.
         while tokens(&text) > most && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - most).max(1);
-            text = summarize_keeping(&messages, prefix, self.policy.counter, limit, None);
+            text = record::summarize(&messages, prefix, self.policy.counter, limit, None);
         }
         if tokens(&text) > most {
             let ends: Vec<usize> = text.char_indices().map(|(at, c)| at + c.len_utf8()).collect();

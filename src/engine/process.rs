@@ -333,9 +333,11 @@ impl InputTask<'_> {
             return Ok(());
         }
         for transcript in &document.transcripts {
-            let refused = transcript.messages.iter().enumerate().find_map(|(index, message)| {
-                coercion::refusal(transcript.format.name(), message).map(|why| (index, why))
-            });
+            let refused = transcript
+                .messages
+                .iter()
+                .enumerate()
+                .find_map(|(index, message)| coercion::refusal(transcript.format, message).map(|why| (index, why)));
             if let Some((index, why)) = refused {
                 let source = readable_source(&self.input.name);
                 let message = format!("{source}: message {index} {why}; without --preset it is read all the same");

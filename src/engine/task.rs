@@ -25,17 +25,7 @@ pub(super) struct InputTask<'r> {
     pub(super) many: bool,
 }
 
-impl<'r> InputTask<'r> {
-    /// An input by itself.
-    pub(super) fn alone(
-        settings: &'r Settings,
-        input: &'r Input,
-        backend: &'r dyn SummaryBackend,
-        listener: &'r dyn Listener,
-    ) -> Self {
-        InputTask { input, settings, policy: &settings.policy, backend, listener, page: None, many: false }
-    }
-
+impl InputTask<'_> {
     /// Tells what happens.
     pub(super) fn tell(&self, event: Event<'_>) {
         tell(self.listener, event);

@@ -7,9 +7,10 @@ use crate::transcript::edit::{Edit, apply};
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 
-use crate::prune::note::{counted, is_pruned, note, saying};
+use crate::prune::note::{is_pruned, note, saying};
 use crate::prune::rule::{Amount, Change, Kind};
 use crate::prune::scene::{Scene, ToolResult};
+use crate::wording::counted;
 
 pub(super) const KIND: Kind = Kind {
     name: "cap",

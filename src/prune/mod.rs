@@ -20,13 +20,10 @@ use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::rewrite::media::Moved;
-use crate::rewrite::thinking::Removal;
-use crate::transcript::Transcript;
 use crate::transcript::edit::{Edit, sort};
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::edited;
 
-pub use note::is_pruned;
 pub use rule::{Change, Kind, Rule};
 pub use scene::Scene;
 
@@ -202,12 +199,6 @@ impl Pruned {
         self.files.extend(other.files);
         self.sizes.extend(other.sizes);
         self
-    }
-
-    /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
-    pub fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
-        let Pruned { edits, emptied, .. } = self;
-        Removal { edits, emptied, ..Removal::default() }.all_edits(transcript)
     }
 
     /// Whether nothing was done.

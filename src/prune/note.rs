@@ -1,6 +1,7 @@
 //! What stands in the place of what was pruned: one line, which says so.
 
 use crate::transcript::edit::Edit;
+use crate::wording::counted;
 
 use crate::prune::rule::Change;
 use crate::prune::scene::{Scene, ToolResult};
@@ -9,18 +10,13 @@ use crate::prune::scene::{Scene, ToolResult};
 const OPENING: &str = "[tcompact: ";
 
 /// Whether a text is the note of an earlier pruning.
-pub fn is_pruned(text: &str) -> bool {
+pub(super) fn is_pruned(text: &str) -> bool {
     text.starts_with(OPENING)
 }
 
 /// A note that says this.
 pub(super) fn note(what: &str) -> String {
     format!("{OPENING}{what}]")
-}
-
-/// A number as people read it.
-pub(super) fn counted(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// The change that puts a note in the place of a result that has so many tokens; nothing where that saves nothing.
@@ -35,7 +31,7 @@ pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens
 
 /// A number of tokens as people read it.
 pub(super) fn in_tokens(tokens: u64) -> String {
-    counted(usize::try_from(tokens).unwrap_or(usize::MAX), "token")
+    counted(tokens, "token")
 }
 
 /// The edits that put a text in the place of a result.

@@ -1,11 +1,22 @@
 use serde_json::Value;
 
 use super::*;
+use crate::prune::note::is_pruned;
+use crate::rewrite::thinking::Removal;
 use crate::tokens::{Counter, Tally};
+use crate::transcript::Transcript;
 use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
 /// A source with all of it pruned by some rules but for the last messages, and what they did.
+impl Pruned {
+    /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
+    pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
+        let Pruned { edits, emptied, .. } = self;
+        Removal { edits, emptied, ..Removal::default() }.all_edits(transcript)
+    }
+}
+
 fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (String, Vec<Account>) {
     let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
     let transcript = &document.transcripts[0];

@@ -311,8 +311,8 @@ pub fn between(between: Between<'_>) {
             "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; mend that and run again"
         )),
         Between::Slower(why, at_once) => {
-            let requests = if at_once == 1 { "request" } else { "requests" };
-            print_line(&format!("{why}; at most {at_once} {requests} at once until the server answers again"));
+            let requests = counted(at_once, "request");
+            print_line(&format!("{why}; at most {requests} at once until the server answers again"));
         }
     }
 }

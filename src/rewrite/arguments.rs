@@ -48,11 +48,6 @@ impl Truncation {
         if before == transcript.messages.len() { Vec::new() } else { self.edits(transcript, before) }
     }
 
-    /// The edits that come once the cut is known, in order.
-    pub fn late_edits(&self, transcript: &Transcript<'_>, cutoff: usize) -> Vec<Edit> {
-        if self.sizes.is_some() { Vec::new() } else { self.edits(transcript, cutoff) }
-    }
-
     /// The edits that cut the arguments in the messages before an index.
     fn edits(&self, transcript: &Transcript<'_>, before: usize) -> Vec<Edit> {
         let messages = &transcript.messages;
@@ -112,7 +107,7 @@ mod tests {
         let transcript = &document.transcripts[0];
         let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
         let early = truncation.early_edits(transcript, &tally, &policy());
-        let late = truncation.late_edits(transcript, 1);
+        let late = truncation.edits(transcript, 1);
         crate::rewrite::apply(source, if truncation.sizes.is_some() { &early } else { &late })
     }
 

@@ -7,7 +7,6 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::plan::Plan;
 use crate::tokens::Counter;
 use crate::tokens::binding::binds_thinking;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage, SummaryRole, read_entry};
@@ -44,11 +43,6 @@ pub struct Removal {
     pub model: Option<String>,
     /// Messages whose signed thinking stays since nobody says which model it is of.
     pub unknown: usize,
-}
-
-/// The messages that stay, in order.
-pub fn staying<'p>(transcript: &Transcript<'_>, plan: &'p Plan) -> impl Iterator<Item = usize> + use<'p> {
-    plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len())
 }
 
 /// What is taken out of the messages of these indices. `reader` is the name of the model that reads on, where the user

@@ -1,6 +1,6 @@
 //! The history as known systems write it down for their summarizer, to the byte.
 //!
-//! tcompact's own way is in [`crate::summary::prompt`].
+//! tcompact's own way is in [`crate::summary::history`].
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::source::Source;
 use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Role};
 
-use crate::summary::prompt;
+use crate::summary::history::{self, escaped};
 
 /// A way of writing messages down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Buffer {
     /// The messages, one after the other.
     pub fn write<'m, 'a: 'm>(self, messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
         let (one, separator): (fn(&Message<'_>) -> String, _) = match self {
-            Buffer::Own => return prompt::history(messages),
+            Buffer::Own => return history::write(messages),
             Buffer::Xml => (element, "\n"),
             Buffer::Prefix => (line, "\n"),
             Buffer::TypeAndContent => (type_and_content, "\n\n"),
@@ -253,11 +253,6 @@ fn shortened(text: &str, most: usize) -> Cow<'_, str> {
         Some((at, _)) => Cow::Owned(format!("{}...", &text[..at])),
         None => Cow::Borrowed(text),
     }
-}
-
-/// Text that cannot end an element.
-pub(super) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('>', "&gt;").replace('<', "&lt;")
 }
 
 /// A value of an attribute with its quotes, as Python's `quoteattr` chooses them.

@@ -5,6 +5,7 @@ pub mod acceptance;
 pub mod buffer;
 pub mod exchange;
 pub mod fence;
+pub mod history;
 pub mod inline_data;
 pub mod parts;
 pub mod prompt;

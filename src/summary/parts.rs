@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
-use crate::summary::prompt;
+use crate::summary::history;
 
 /// Characters of a text that are left of it, whatever the limit.
 const SHORTEST: usize = 16;
@@ -106,11 +106,11 @@ pub fn together<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -> Vec<&
 /// Messages written down in at most `limit` tokens: the middle of their texts goes, half of what is left of the longest at
 /// a time.
 pub fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> String {
-    let mut text = prompt::history(messages.iter().copied());
+    let mut text = history::write(messages.iter().copied());
     let mut longest = text.chars().count();
     while measure.tokens(&text) > limit && longest > SHORTEST {
         longest /= 2;
-        text = prompt::history_of_at_most(messages.iter().copied(), longest);
+        text = history::write_shortened(messages.iter().copied(), longest);
     }
     // A great many messages, none of them long.
     within(&text, measure, limit).into_owned()
@@ -128,7 +128,7 @@ pub fn within(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
     // No text has more tokens than bytes.
     while shown.len() as u64 > limit && measure.tokens(&shown) > limit && characters > SHORTEST {
         characters /= 2;
-        shown = prompt::without_middle(text, characters);
+        shown = history::without_middle(text, characters);
     }
     shown
 }

@@ -2,7 +2,7 @@
 //! answer, and what is done when it is too much to send.
 
 use crate::summary::buffer::Buffer;
-use crate::summary::prompt::BuiltIn;
+use crate::summary::prompt::{BuiltIn, Fill};
 
 /// A system's way of asking for a summary.
 #[derive(Debug, Clone, Copy)]
@@ -45,17 +45,6 @@ pub enum Trim {
     /// As `LangChain`, but the last message at least; then the beginning of the text, beside what is left of an earlier
     /// summary.
     Sections,
-}
-
-/// How a template is filled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fill {
-    /// One `{messages}`, and nothing else.
-    Own,
-    /// As Python's `str.format` does.
-    Python,
-    /// As Python's `str.format` does, without white space at the end.
-    PythonStripped,
 }
 
 /// What is done with a history that is too long for the model.

@@ -3,7 +3,7 @@
 
 use crate::tokens::{Counter, python};
 
-use crate::summary::buffer::escaped;
+use crate::summary::history::escaped;
 use crate::summary::trim_messages::most;
 
 /// Which end of a text stays.

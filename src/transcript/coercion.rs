@@ -3,26 +3,26 @@
 //! `convert_to_messages` converts Chat Completions messages. LangChain's own messages were converted before, and only a
 //! text block without a text is still refused.
 
+use crate::transcript::format::{Coercion, Format};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
 
 /// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
-pub fn refusal(format: &str, message: &Message<'_>) -> Option<String> {
+pub fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
     let object = Object::of(message.json);
-    let content = match format {
-        "openai-chat" => match object.get("content") {
-            Some(content) => Some(content),
-            None => return Some("has no content, without which LangChain takes no message".to_owned()),
-        },
-        "langchain" => None,
-        "anthropic" => return None,
-        other => return Some(format!("is of the format {other}, of which LangChain takes no message")),
-    };
-    content
-        .and_then(|content| wrong_content(message.role, content))
-        .or_else(|| wrong_text(message))
-        .or_else(|| (format == "openai-chat").then(|| wrong_fields(message.role, &object)).flatten())
+    match format.coercion() {
+        Coercion::Unchecked => None,
+        Coercion::Done => wrong_text(message),
+        Coercion::Converted => {
+            let Some(content) = object.get("content") else {
+                return Some("has no content, without which LangChain takes no message".to_owned());
+            };
+            let wrong = wrong_content(message.role, content).or_else(|| wrong_text(message));
+            wrong.or_else(|| wrong_fields(message.role, &object))
+        }
+        Coercion::Unknown => Some(format!("is of the format {}, of which LangChain takes no message", format.name())),
+    }
 }
 
 /// Why `update_state` of `LangGraph` does not take a message written for a state, to follow "message 3"; nothing where it
@@ -155,7 +155,7 @@ mod tests {
     fn refused(message: &str) -> Option<String> {
         let source = format!("[{message}]");
         let document = read(&source, formats::by_name("openai-chat"), None).expect("a transcript");
-        refusal("openai-chat", &document.transcripts[0].messages[0])
+        refusal(document.transcripts[0].format, &document.transcripts[0].messages[0])
     }
 
     /// Tried with `convert_to_messages` of langchain-core 1.7.2: each of these raises.

@@ -59,6 +59,11 @@ pub trait MessageReader {
         false
     }
 
+    /// What `LangChain` does with such messages.
+    fn coercion(&self) -> Coercion {
+        Coercion::Unknown
+    }
+
     /// Why a conversation is left unchanged although it can be read, to follow its name.
     fn refusal(&self, _transcript: &Transcript<'_>) -> Option<String> {
         None
@@ -190,6 +195,19 @@ pub enum EnvelopeFit {
     Likely,
     /// It is of the format.
     Sure,
+}
+
+/// What `convert_to_messages` of `LangChain` does with the messages of a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coercion {
+    /// It converts them, and refuses what it cannot convert.
+    Converted,
+    /// It made them itself.
+    Done,
+    /// It takes them, and nobody knows what it would refuse.
+    Unchecked,
+    /// It does not know them.
+    Unknown,
 }
 
 /// What an entry of a list is.

@@ -13,7 +13,7 @@ use crate::transcript::pairing::PairFinder;
 use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
 
-pub use crate::transcript::read_error::{Ambiguity, ReadError};
+pub use crate::transcript::read_error::ReadError;
 
 /// How the lines of a JSONL file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,6 @@
 //! Histories that are too much for the summarizer, and what is asked of it about them.
 
 use serde_json::{Value, json};
-use tcompact::tokens::Counter;
-use tcompact::tokens::bpe::Encoding;
 
 use crate::endpoint::assert_fails;
 use crate::program::{Run, run, tcompact};
@@ -353,7 +351,7 @@ fn the_window_that_a_server_names_is_kept_to() {
 fn parts_of_numbers_and_signs_fit_a_small_window() {
     fn reads_little(body: &Value) -> (u16, String) {
         let prompt = body["messages"][0]["content"].as_str().expect("a prompt");
-        let tokens = Counter::Exact(Encoding::O200kBase).count_text(prompt);
+        let tokens = tiktoken_rs::o200k_base_singleton().encode_ordinary(prompt).len();
         let (status, answer) = match tokens > 2048 {
             true => (400, small_window()),
             false => (200, completion("Notes.", "stop")),

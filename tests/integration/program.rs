@@ -4,8 +4,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tcompact::llm::providers::PROVIDERS;
-
 /// The folder of the fixtures.
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
 
@@ -39,9 +37,11 @@ pub(crate) fn shell(line: &str, folder: &Path) -> Command {
 
 /// Takes keys, proxies, colours and settings from a command.
 fn without_own_variables(command: &mut Command) -> &mut Command {
-    let keys = PROVIDERS.iter().flat_map(|provider| provider.key_variables);
-    let others = ["NO_COLOR", "CLICOLOR_FORCE"].iter().chain(&PROXIES);
-    for variable in keys.chain(others) {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for variable in names.filter(|name| name.ends_with("_API_KEY")) {
+        command.env_remove(variable);
+    }
+    for variable in ["NO_COLOR", "CLICOLOR_FORCE"].iter().chain(&PROXIES) {
         command.env_remove(variable);
     }
     command.envs(own_settings())
@@ -86,8 +86,9 @@ pub(crate) fn path(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().expect("a UTF-8 path").to_owned()
 }
 
-/// A configuration for property tests with so many cases, or as many as `PROPTEST_CASES` says.
-pub(crate) fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
-    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
-    proptest::prelude::ProptestConfig { cases, failure_persistence: None, ..Default::default() }
+/// What each row of a table of `--list` is about.
+pub(crate) fn rows(table: &str) -> Vec<String> {
+    let run = with(&["--list", table]);
+    let first = |row: &str| row.split_whitespace().next().map(str::to_owned);
+    run.stdout.lines().skip(1).filter_map(first).collect()
 }

@@ -302,26 +302,6 @@ fn the_readme_in_chinese_has_the_same_facts() {
     assert_eq!((english.0.len(), english.1.len()), (chinese.0.len(), chinese.1.len()), "blocks, and sections");
 }
 
-#[test]
-fn the_tables_of_the_documents_are_those_of_the_program() {
-    let [readme, presets, formats] = ["README.md", "docs/presets.md", "docs/formats.md"].map(document);
-    for (exit, meaning) in tcompact::exit::MEANINGS {
-        assert!(readme.contains(&format!("| {} | {meaning} |", exit as u8)), "exit code {}", exit as u8);
-    }
-    for preset in tcompact::settings::presets::PRESETS {
-        let row = format!("| `{}` | {} |", preset.name, preset.about);
-        assert!(presets.contains(&row), "{row}");
-    }
-    for format in tcompact::transcript::formats::FORMATS {
-        let row = format!("| `{}` | {} |", format.name(), format.about());
-        assert!(formats.contains(&row), "{row}");
-        assert!(readme.contains(&format!("`{}`", format.name())), "{}", format.name());
-    }
-    for provider in tcompact::llm::providers::PROVIDERS {
-        assert!(readme.contains(&format!("`{}:`", provider.name)), "{}", provider.name);
-    }
-}
-
 /// The rows of the README's tables of benchmarks are rows of the whole table.
 #[test]
 fn figures_of_the_readme_are_those_of_the_benchmarks() {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::program::{Run, path, run, tcompact, with};
+use crate::program::{Run, path, rows, run, tcompact, with};
 use crate::server::{Server, completion};
 
 /// Secrets as they look, put together here so that nobody takes them for real ones.
@@ -143,8 +143,8 @@ fn every_format_is_summarized_as_if_the_placeholder_had_stood_there() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut masked_somewhere = 0;
     let made = regex::Regex::new(r"[0-9a-f-]{16,}|, [0-9]+ bytes").expect("a pattern");
-    for format in tcompact::transcript::formats::FORMATS {
-        for file in crate::fixtures::of_format(format.name()) {
+    for format in rows("formats") {
+        for file in crate::fixtures::of_format(&format) {
             let text = fs::read_to_string(&file).expect("a fixture");
             let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
             let copy = path(folder.path(), name);

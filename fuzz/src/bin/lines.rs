@@ -6,15 +6,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::time::Instant;
 
-#[allow(dead_code, reason = "the laws of cuts are for others")]
-#[path = "../../../tests/integration/lawful.rs"]
-mod lawful;
-#[path = "../../../tests/integration/lines.rs"]
-mod lines;
-
-mod program {
-    pub(crate) const FIXTURES: &str = tcompact_fuzz::FIXTURES;
-}
+use tcompact::laws::lines;
 
 /// Lines of a conversation.
 const OF_ONE: usize = 20;

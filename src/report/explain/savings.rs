@@ -4,6 +4,7 @@ use crate::events::{Largest, Saving};
 use crate::report::columns::{Line, fitted_end};
 
 use crate::report::explain::{BOLD, DIM, MessageStatus};
+use crate::wording::counted;
 
 /// The table in so many columns at most; nothing where no conversation was added. `looked` says that nothing was done.
 pub(crate) fn draw(largest: &Largest, columns: usize, looked: bool) -> String {
@@ -13,8 +14,8 @@ pub(crate) fn draw(largest: &Largest, columns: usize, looked: bool) -> String {
     }
     let lost = if looked { "tokens to be summarized" } else { "tokens saved" };
     let mut title = Line::default();
-    let of = if largest.conversations == 1 { "conversation" } else { "conversations" };
-    title.add(BOLD, format!("{} {lost} in {} of {} {of}", largest.saved, largest.smaller, largest.conversations));
+    let of = counted(largest.conversations, "conversation");
+    title.add(BOLD, format!("{} {lost} in {} of {of}", largest.saved, largest.smaller));
     title.end(columns, &mut out);
     let widest =
         |cell: fn(&Saving) -> u64| largest.rows.iter().map(|row| cell(row).to_string().len()).max().unwrap_or(0);

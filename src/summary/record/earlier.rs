@@ -3,7 +3,7 @@
 
 use crate::summary::record::files::Use;
 use crate::summary::record::outcome::is_code;
-use crate::summary::record::summary::{
+use crate::summary::record::phrases::{
     BE_OPEN, DONE, ERROR_GONE, NO_RESULT, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER,
 };
 use crate::summary::record::user::{LAST_REQUEST, Words};

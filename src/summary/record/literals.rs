@@ -4,29 +4,12 @@
 //! any language, and what it takes for an identifier may be a word that somebody wrote in camel case.
 
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::LazyLock;
 
+use crate::summary::record::literal::{in_word, trimmed, word_end};
 use crate::summary::record::numbers::{is_time, number};
 
-/// What a literal is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::summary) enum Class {
-    Url,
-    Email,
-    Path,
-    Error,
-    Version,
-    Number,
-    Identifier,
-}
-
-/// A literal at its place in a text, in bytes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::summary) struct Literal {
-    pub(in crate::summary) class: Class,
-    pub(in crate::summary) span: Range<usize>,
-}
+pub(in crate::summary) use crate::summary::record::literal::{Class, Literal};
 
 /// The literals of a text, in order; none reaches into another.
 pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
@@ -58,41 +41,6 @@ pub(in crate::summary) fn literals(text: &str) -> Vec<Literal> {
     found
 }
 
-/// Characters that words are made of; the rest, everything beyond ASCII included, stands between them.
-fn in_word(byte: u8) -> bool {
-    const IN_WORD: [bool; 256] = {
-        let mut table = [false; 256];
-        let mut byte = 0;
-        while byte < 128 {
-            table[byte] = (byte as u8).is_ascii_alphanumeric()
-                || matches!(byte as u8, b'_' | b'.' | b'/' | b':' | b'@' | b'$' | b'%' | b'+' | b'#' | b'~' | b'-');
-            byte += 1;
-        }
-        table
-    };
-    IN_WORD[usize::from(byte)]
-}
-
-/// Where the word ends that begins at a place.
-pub(super) fn word_end(bytes: &[u8], start: usize) -> usize {
-    let mut end = start;
-    while end < bytes.len() {
-        let groups = || {
-            bytes[end] == b','
-                && end > start
-                && bytes[end - 1].is_ascii_digit()
-                && bytes.len() > end + 3
-                && bytes[end + 1..end + 4].iter().all(u8::is_ascii_digit)
-                && !bytes.get(end + 4).is_some_and(u8::is_ascii_digit)
-        };
-        if !in_word(bytes[end]) && !groups() {
-            break;
-        }
-        end += 1;
-    }
-    end
-}
-
 /// Whether a word is only lower-case letters, perhaps with a capital first: nothing to look at.
 fn plain(word: &[u8]) -> bool {
     let rest = word.strip_suffix(b".").or_else(|| word.strip_suffix(b":")).unwrap_or(word);
@@ -113,15 +61,6 @@ fn address_end(bytes: &[u8], start: usize) -> usize {
             || byte >= 0x80
     };
     bytes[start..].iter().position(|byte| ends(*byte)).map_or(bytes.len(), |length| start + length)
-}
-
-/// Where a word ends without the punctuation behind it.
-pub(super) fn trimmed(bytes: &[u8], start: usize, end: usize) -> usize {
-    let behind = bytes[start..end]
-        .iter()
-        .rev()
-        .take_while(|byte| matches!(byte, b'.' | b':' | b',' | b';' | b'!' | b'?' | b'-'));
-    end - behind.count()
 }
 
 const ERRORS: [&str; 4] = ["Error", "Exception", "Panic", "Fault"];

@@ -17,11 +17,13 @@ mod files;
 mod gather;
 mod homes;
 mod last_resort;
+mod literal;
 mod literals;
 mod model;
 mod names;
 mod numbers;
 mod outcome;
+mod phrases;
 mod reading;
 mod section;
 mod selection;
@@ -40,9 +42,9 @@ use crate::transcript::Message;
 use literals::literals;
 use values::Cell;
 
-pub use section::{HEADING, beside_another, without};
+pub use section::{beside_another, without};
 pub(super) use statements::spoken;
-pub use summary::{summarize, summarize_keeping};
+pub use summary::summarize;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

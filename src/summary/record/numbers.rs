@@ -1,6 +1,6 @@
 //! Numbers with what they are numbers of: amounts with their units, dates, times, versions.
 
-use crate::summary::record::literals::{Class, Literal, trimmed, word_end};
+use crate::summary::record::literal::{Class, Literal, trimmed, word_end};
 
 /// Units that make a number of any size worth keeping, and that belong to it.
 const UNITS: [&str; 66] = [

@@ -10,7 +10,7 @@ use crate::tokens::Counter;
 use crate::summary::record::{Entry, KINDS, Kind};
 
 /// The heading of the section.
-pub const HEADING: &str = "## Ledger";
+pub(super) const HEADING: &str = "## Ledger";
 
 /// Between what facts are about and the facts, and between facts about one thing.
 const ABOUT: &str = " » ";

@@ -6,6 +6,7 @@
 
 use crate::summary::record::gather::{Gathered, gather};
 use crate::summary::record::last_resort::first_words;
+use crate::summary::record::phrases::{DONE, ERROR_GONE, OPEN_QUESTION, RAN_WELL, REPORT, SECTIONS, USER};
 use crate::summary::record::reading::{Turn, read};
 use crate::summary::record::selection::{self, size};
 use crate::summary::record::statements::without_middle;
@@ -15,40 +16,12 @@ use crate::summary::record::{Entry, Kind, Record, Section};
 use crate::tokens::Counter;
 use crate::transcript::Message;
 
-/// The sections with their headings in small letters.
-pub(super) const SECTIONS: [(Section, &str); 4] = [
-    (Section::Intent, "session intent"),
-    (Section::Summary, "summary"),
-    (Section::Artifacts, "artifacts"),
-    (Section::NextSteps, "next steps"),
-];
-
-/// What stands before the user's words in a summary that is too small for headings.
-pub(super) const USER: &str = "User: ";
-/// What stands before the model's last words.
-pub(super) const REPORT: &str = "Last report: ";
-/// What stands before commands that ended well and said nothing.
-pub(super) const RAN_WELL: &str = "Ran ok: ";
-/// What stands before items of the plan that are done.
-pub(super) const DONE: &str = "Done: ";
-/// What stands before a question that nobody answered, and before a call.
-pub(super) const OPEN_QUESTION: &str = "Open question: ";
-pub(super) const NO_RESULT: &str = "No result yet: ";
-/// What an error is that is gone.
-pub(super) const ERROR_GONE: &str = "Gone";
-/// How far an item of a plan is that is not done.
-pub(super) const BE_OPEN: [&str; 8] =
-    ["in progress", "pending", "todo", "to do", "open", "not started", "blocked", "active"];
-
 /// Summarizes `messages` in at most `limit` tokens. `prefix` is what an earlier summary begins with: its entries are
 /// carried on. Empty only where the limit is too small for a character.
-pub fn summarize(messages: &[&Message<'_>], prefix: &str, counter: Counter, limit: u64) -> String {
-    summarize_keeping(messages, prefix, counter, limit, None)
-}
-
-/// The same, where the record that it is written from goes into `record` as well: the index of an entry is the place of
-/// its message among `messages`.
-pub fn summarize_keeping(
+///
+/// The record that it is written from goes into `record`, where that is wanted: the index of an entry is the place of its
+/// message among `messages`.
+pub fn summarize(
     messages: &[&Message<'_>],
     prefix: &str,
     counter: Counter,

@@ -10,7 +10,7 @@ const PREFIX: &str = "Here is a summary of the conversation to date:";
 fn summary(source: &str, counter: Counter, limit: u64) -> String {
     let document = read(source, None, None).expect("a transcript");
     let messages: Vec<&Message<'_>> = document.transcripts[0].messages.iter().collect();
-    summarize(&messages, PREFIX, counter, limit)
+    summarize(&messages, PREFIX, counter, limit, None)
 }
 
 fn record(source: &str) -> Record {

@@ -8,9 +8,9 @@ use crate::summary::record::brought::{of_arguments, of_result, shown_call, used_
 use crate::summary::record::files::{self, Use};
 use crate::summary::record::names::Names;
 use crate::summary::record::outcome::{Frames, Outcome, names_an_error, reports_success};
+use crate::summary::record::phrases::ERROR_GONE;
 use crate::summary::record::reading::{Called, Words};
 use crate::summary::record::statements::{clipped_to, without_middle};
-use crate::summary::record::summary::ERROR_GONE;
 use crate::summary::record::user::rejection;
 use crate::summary::record::values::LONGEST_VALUE;
 use crate::summary::record::{Entry, Found, Kind, cues};

@@ -7,7 +7,7 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, REMOVE_ALL,
+    Coercion, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, REMOVE_ALL,
     SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{self, block_types};
@@ -82,6 +82,10 @@ impl MessageReader for Anthropic {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         tool_use::message(message)
+    }
+
+    fn coercion(&self) -> Coercion {
+        Coercion::Unchecked
     }
 }
 

@@ -8,7 +8,8 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage, SummaryRole,
+    Coercion, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
+    SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{id, name, present, provider, with_first};
@@ -90,6 +91,10 @@ impl MessageReader for LangChain {
             rest: rest(&fields, role),
             ..Message::empty(json)
         })
+    }
+
+    fn coercion(&self) -> Coercion {
+        Coercion::Done
     }
 }
 

@@ -8,8 +8,8 @@
 use serde_json::{Value, json};
 
 use crate::transcript::format::{
-    EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL, SummaryMessage,
-    SummaryRole,
+    Coercion, EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, REMOVE_ALL,
+    SummaryMessage, SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
@@ -84,6 +84,10 @@ impl MessageReader for OpenAiChat {
 
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String> {
         chat::message(message)
+    }
+
+    fn coercion(&self) -> Coercion {
+        Coercion::Converted
     }
 }
 

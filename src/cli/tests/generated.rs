@@ -1,0 +1,38 @@
+//! Files that are made from the flags: completions and the manual page. `TCOMPACT_REGENERATE=1` writes them anew.
+
+use std::path::Path;
+
+use crate::cli::{Arguments, Generated};
+use clap::{Command, CommandFactory, ValueEnum};
+use clap_complete::Shell;
+
+fn made(generated: Generated) -> Vec<u8> {
+    // The name of the folder that cargo runs tests in must not find its way into a file.
+    let mut command: Command = Arguments::command();
+    let mut out = Vec::new();
+    let shell = match generated {
+        Generated::Bash => Shell::Bash,
+        Generated::Zsh => Shell::Zsh,
+        Generated::Fish => Shell::Fish,
+        Generated::Powershell => Shell::PowerShell,
+        Generated::Elvish => Shell::Elvish,
+        Generated::Man => return super::manual::page(command).into_bytes(),
+    };
+    clap_complete::generate(shell, &mut command, "tcompact", &mut out);
+    out
+}
+
+#[test]
+fn completions() {
+    for generated in Generated::value_variants() {
+        let (name, committed) = generated.file();
+        let made = made(*generated);
+        if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &made)
+                .expect("written");
+        } else {
+            let advice = "is stale: run `TCOMPACT_REGENERATE=1 cargo test generated` and commit it";
+            assert!(committed.as_bytes() == made, "completions/{name} {advice}");
+        }
+    }
+}

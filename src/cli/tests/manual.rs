@@ -1,0 +1,160 @@
+//! The manual page, made from the flags and the tables of the program.
+
+use crate::exit::MEANINGS;
+use crate::llm::providers::PROVIDERS;
+use clap::Command;
+use clap_mangen::Man;
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
+
+/// What follows an indented heading.
+type Entries = &'static [(&'static str, &'static str)];
+
+const SYNOPSIS: [&str; 5] = [
+    "[OPTION]... [PATH]...",
+    "-n [--json] [OPTION]... [PATH]...",
+    "--check [PATH]...",
+    "--restore ARCHIVE [PATH]",
+    "--list TABLE",
+];
+
+const ENVIRONMENT: Entries = &[
+    (
+        "TCOMPACT_KEEP, TCOMPACT_MODEL, ...",
+        "The value of a flag, by its long name in capitals with underscores. White space separates the values of a flag \
+         that can be repeated. An empty variable counts as not set. Flags win over the environment, the environment wins \
+         over the config file.",
+    ),
+    ("XDG_CONFIG_HOME", "The folder that holds tcompact/config.toml, instead of ~/.config."),
+    ("HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY", "The proxies for requests to a provider."),
+    ("SSL_CERT_FILE", "The certificates to trust, instead of the system's."),
+    ("NO_COLOR", "If set, --color auto uses no colours."),
+];
+
+const FILES: Entries = &[
+    (
+        "~/.config/tcompact/config.toml",
+        "Settings, with the long names of the flags as keys. --config names another file.",
+    ),
+    (
+        "DIR/.tcompact/journal.jsonl",
+        "What a batch has finished, for --resume. With --in-place, DIR is the first directory, or the folder of the first \
+         file.",
+    ),
+    ("DIR/.tcompact/summaries/", "The summaries that a batch has paid for."),
+];
+
+const SEE_ALSO: &str = "README.md and docs/ of tcompact describe formats, summaries, presets, costs and security.";
+
+/// The page in roff.
+pub(crate) fn page(command: Command) -> String {
+    let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    let man = Man::new(command);
+    let mut title = Roff::new();
+    // The library leaves an empty date out, and the rest would move into its place.
+    title.control("TH", ["TCOMPACT", "1", "\"\"", concat!("tcompact ", env!("CARGO_PKG_VERSION")), "User Commands"]);
+    let mut page = title.render();
+    // Ragged lines without hyphens: a flag is never broken, and can be searched for.
+    page.push_str(&section("NAME", |roff| {
+        roff.control("nh", []).control("ad", ["l"]);
+        roff.text([roman("tcompact - shorten transcripts of LLM agents, and keep the recent messages byte for byte")]);
+    }));
+    page.push_str(&section("SYNOPSIS", |roff| {
+        for line in SYNOPSIS {
+            roff.text([bold("tcompact"), roman(format!(" {line}"))]).control("br", []);
+        }
+    }));
+    page.push_str(&made(|out| man.render_description_section(out)));
+    page.push_str(&options(&man));
+    page.push_str(&section("EXAMPLES", |roff| {
+        roff.control("nf", []);
+        for line in examples(&help) {
+            roff.text([roman(line)]);
+        }
+        roff.control("fi", []);
+    }));
+    page.push_str(&section("EXIT STATUS", |roff| {
+        for (exit, meaning) in MEANINGS {
+            entry(roff, bold((exit as u8).to_string()), meaning);
+        }
+    }));
+    page.push_str(&section("ENVIRONMENT", |roff| {
+        let mut keys: Vec<&str> = Vec::new();
+        for key in PROVIDERS.iter().flat_map(|provider| provider.key_variables) {
+            if !keys.contains(key) {
+                keys.push(key);
+            }
+        }
+        let about = "The key for a provider (tcompact --list providers). --api-key-env names another variable.";
+        entry(roff, bold(keys.join(", ")), about);
+        ENVIRONMENT.iter().for_each(|(name, about)| entry(roff, bold(*name), about));
+    }));
+    page.push_str(&section("FILES", |roff| FILES.iter().for_each(|(name, about)| entry(roff, italic(*name), about))));
+    page.push_str(&section("SEE ALSO", |roff| {
+        roff.text([bold("jq"), roman("(1), "), bold("less"), roman("(1), "), bold("parallel"), roman("(1)")]);
+        roff.control("PP", []).text([roman(SEE_ALSO)]);
+    }));
+    page
+}
+
+/// The lines of the help between the headings of the examples and of what follows.
+fn examples(help: &str) -> Vec<&str> {
+    let lines = help.lines().skip_while(|line| !line.starts_with("Examples:")).skip(1);
+    lines.take_while(|line| !line.is_empty()).map(str::trim_start).collect()
+}
+
+/// One section, in which the headings of the help are those of groups.
+fn options(man: &Man) -> String {
+    let made = made(|out| man.render_options_section(out));
+    let lines = made.lines().map(|line| match line.strip_prefix(".SH ") {
+        Some(group) if group != "OPTIONS" => {
+            let (first, rest) = group.split_at(1);
+            format!(".SS {first}{}\n", rest.to_lowercase())
+        }
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+fn entry(roff: &mut Roff, name: Inline, about: &str) {
+    roff.control("TP", []).text([name]).text([roman(about)]);
+}
+
+fn section(heading: &str, fill: impl FnOnce(&mut Roff)) -> String {
+    let mut roff = Roff::new();
+    roff.control("SH", [heading]);
+    fill(&mut roff);
+    made(|out| roff.to_writer(out))
+}
+
+/// A section, without the macros for apostrophes that begin the page.
+fn made(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+    let mut out = Vec::new();
+    write(&mut out).expect("a page");
+    let text = String::from_utf8(out).expect("UTF-8");
+    text.split_once(".SH").map(|(_, rest)| format!(".SH{rest}")).expect("a heading")
+}
+
+/// Sections stand in the order that readers of manual pages expect.
+#[test]
+fn the_page_has_the_usual_sections_and_lines_that_fit() {
+    let page = page(<crate::cli::Arguments as clap::CommandFactory>::command());
+    let sections: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
+    let usual = [
+        "NAME",
+        "SYNOPSIS",
+        "DESCRIPTION",
+        "OPTIONS",
+        "EXAMPLES",
+        "\"EXIT STATUS\"",
+        "ENVIRONMENT",
+        "FILES",
+        "\"SEE ALSO\"",
+    ];
+    assert_eq!(sections, usual);
+    let help = crate::cli::command().get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    let examples = examples(&help);
+    assert!(examples.len() > 5);
+    // The page indents by seven columns, and help by two.
+    assert!(examples.iter().all(|line| line.len() <= 80 - 7), "{examples:?}");
+    assert_eq!(SYNOPSIS.iter().filter(|line| line.len() + 7 + "tcompact ".len() > 80).count(), 0);
+}

@@ -1,0 +1,52 @@
+//! Which rules a text meets: an input is a text, and behind the last NUL a byte for each choice. So a fixture is an
+//! input as it stands, and mutation changes text and rules alike.
+
+use crate::plan::pins::Pin;
+use crate::plan::size::Size;
+use crate::transcript::formats::{FORMATS, Format};
+
+/// Choices that are still to be made; what is not said is the first of what there is.
+pub(crate) struct Choices<'b>(&'b [u8]);
+
+/// The text of an input, and its choices.
+pub(crate) fn split(bytes: &[u8]) -> (String, Choices<'_>) {
+    let (text, choices) = match bytes.iter().rposition(|byte| *byte == 0) {
+        Some(at) => (&bytes[..at], &bytes[at + 1..]),
+        None => (bytes, &[][..]),
+    };
+    (String::from_utf8_lossy(text).into_owned(), Choices(choices))
+}
+
+impl Choices<'_> {
+    /// A number below `all`.
+    pub(crate) fn below(&mut self, all: usize) -> usize {
+        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        self.0 = rest;
+        usize::from(*first) % all
+    }
+
+    pub(crate) fn of<T: Clone>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())].clone()
+    }
+
+    pub(crate) fn format(&mut self) -> &'static dyn Format {
+        self.of(FORMATS)
+    }
+
+    pub(crate) fn keep(&mut self) -> Size {
+        let count = 1 + self.below(24) as u64;
+        match self.below(3) {
+            0 => Size::Messages(count),
+            1 => Size::Tokens(count * 9),
+            _ => Size::Turns(1 + count / 4),
+        }
+    }
+
+    pub(crate) fn pin(&mut self) -> &'static str {
+        self.of(&["system", "none", "first:1", "first:3", "match:e", "match:^r$"])
+    }
+
+    pub(crate) fn pinned(&mut self) -> Pin {
+        self.pin().parse().expect("a rule")
+    }
+}

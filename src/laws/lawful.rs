@@ -1,0 +1,386 @@
+//! The laws that speak of text, for any source and any rules.
+//!
+//! Tests hold them against what they generate, and `fuzz/` takes them in as they stand here.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::plan::breaches::breaches;
+use crate::plan::pairs::Pairs;
+use crate::plan::pins::Pin;
+use crate::plan::size::Size;
+use crate::plan::{Plan, Policy, plan};
+use crate::rewrite::repair::{self, Repair};
+use crate::rewrite::thinking::{self, Thinking};
+use crate::rewrite::{apply, splice, summary_message};
+use crate::summary::record;
+use crate::summary::record::{Entry, Record};
+use crate::tokens::{Counter, Tally};
+use crate::transcript::formats::{Format, SummaryMessage, SummaryRole};
+use crate::transcript::framing::{self, Document};
+use crate::transcript::pairing::Pairing;
+use crate::transcript::source::Source;
+use crate::transcript::{Message, Transcript};
+use serde_json::Value;
+
+/// What an earlier summary begins with.
+pub(crate) const PREFIX: &str = "Earlier:\n\n";
+
+/// The rules that vary.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    pub(crate) keep: Size,
+    pub(crate) pin: Pin,
+}
+
+pub(crate) fn policy(rules: &Rules) -> Policy {
+    Policy { pins: vec![rules.pin.clone()], summary_prefix: PREFIX.to_owned(), ..Policy::keeping(rules.keep) }
+}
+
+/// Looks at the conversations of a source that can be read.
+pub(crate) fn with<T>(source: &str, from: Option<&'static dyn Format>, look: impl FnOnce(&Document<'_>) -> T) -> T {
+    let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
+    let document = framing::read(&json, from, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
+    look(&document)
+}
+
+/// The plan for each conversation of a source, and the source with each compacted; thinking stays.
+pub(crate) fn compacted(source: &str, from: Option<&'static dyn Format>, policy: &Policy) -> (Vec<Plan>, String) {
+    thinking_compacted(source, from, policy, (Thinking::Keep, None))
+}
+
+/// The same where this becomes of thinking: what `--thinking` says, and the model that `--for` names.
+fn thinking_compacted(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+    (how, reader): (Thinking, Option<&str>),
+) -> (Vec<Plan>, String) {
+    with(source, from, |document| {
+        let mut plans = Vec::new();
+        let mut edits = Vec::new();
+        for transcript in &document.transcripts {
+            let mut transcript = transcript.clone();
+            thinking::release(&mut transcript, how, reader);
+            let transcript = &transcript;
+            let mut decided = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
+            let text = format!("{PREFIX}What was — said.");
+            let summary = SummaryMessage { text: &text, role: SummaryRole::User, name: None, marked: true };
+            let summary = summary_message(transcript, &decided, &summary);
+            if decided.cutoff > 0 {
+                let removal = thinking::removal(transcript, staying(transcript, &decided), how, reader);
+                decided.emptied = removal.emptied;
+                edits.extend(removal.edits);
+            }
+            edits.extend(splice(transcript, &decided, &summary));
+            plans.push(decided);
+        }
+        edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+        (plans, apply(document.source, &edits))
+    })
+}
+
+/// The messages that stay, in order.
+fn staying<'p>(transcript: &Transcript<'_>, plan: &'p Plan) -> impl Iterator<Item = usize> + use<'p> {
+    plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len())
+}
+
+/// Checks what becomes of thinking behind a cut. `expected` has each message as it is without the thinking that a model
+/// binds to the messages before it; `goes` says whether it does here. Gives how many messages lost some.
+pub(crate) fn assert_thinking_law(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+    thinking: (Thinking, Option<&str>),
+    expected: &[Option<String>],
+    goes: bool,
+) -> usize {
+    let (plans, out) = thinking_compacted(source, from, policy, thinking);
+    let [plan] = plans.as_slice() else { return 0 };
+    if plan.cutoff == 0 {
+        assert_eq!(out, source, "what is not cut keeps its thinking");
+        return 0;
+    }
+    if !goes {
+        assert_eq!(out, compacted(source, from, policy).1, "no thinking goes: {source}");
+        return 0;
+    }
+    let (before, after) = (&spelled(source, from)[0], &spelled(&out, from)[0]);
+    let stays = || with(source, from, |document| staying(&document.transcripts[0], plan).collect::<Vec<_>>());
+    let is_summary = |text: &&String| !text.contains(r"Earlier:\n\nWhat was ");
+    let left: Vec<&String> = after.iter().filter(is_summary).collect();
+    let mut lost = 0;
+    let mut wanted = Vec::new();
+    for index in stays() {
+        let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+        match &expected[index] {
+            None => lost += 1,
+            // What has none is the same to the byte.
+            Some(text) if *text == before[index] => wanted.push((before[index].clone(), true)),
+            Some(text) => {
+                lost += 1;
+                wanted.push((value(text).to_string(), false));
+            }
+        }
+    }
+    assert_eq!(left.len(), wanted.len(), "messages go with all of their thinking only: {out}\n{source}");
+    for (left, (wanted, to_the_byte)) in left.iter().zip(&wanted) {
+        let left =
+            if *to_the_byte { (*left).clone() } else { serde_json::from_str::<Value>(left).expect("JSON").to_string() };
+        assert_eq!(left, *wanted, "{source}");
+    }
+    assert_links_hold(source, &out, &before[plan.cutoff..], after);
+    // LangChain's estimate counts calls beside a text and not beside a list, so that content which becomes an empty text
+    // can count for more; what is kept by tokens may then be less the second time.
+    let becomes_text = |index: usize| {
+        expected[index].as_ref().is_some_and(|text| *text != before[index] && text.contains(r#""content":"","#))
+    };
+    // A message of nothing but thinking can stand before a result whose call is nowhere. It goes only after the cut was
+    // decided; the next compaction finds the result at the front and summarizes it.
+    let bares_an_orphan = || {
+        let front = (plan.cutoff..expected.len()).find(|&index| expected[index].is_some());
+        let is_orphan = |at: usize| with(source, from, |document| document.transcripts[0].pairing.orphaned[at]);
+        front.is_some_and(|front| front > plan.cutoff && is_orphan(front))
+    };
+    let counts_otherwise = matches!(policy.keep, Size::Tokens(_)) && stays().into_iter().any(becomes_text);
+    if !counts_otherwise && !bares_an_orphan() {
+        let again = thinking_compacted(&out, from, policy, thinking).1;
+        assert_eq!(again, out, "compacting twice changes nothing that once did not");
+    }
+    lost
+}
+
+/// Checks that walking up from the last line of a linked session leads past all kept messages that it led past before,
+/// and that still are messages.
+fn assert_links_hold(source: &str, out: &str, kept: &[String], after: &[String]) {
+    let walked = |text: &str| -> BTreeSet<String> {
+        let text = text.trim().trim_start_matches("{\"loglines\":[").trim_end_matches("]}");
+        let text = text.replace("}, {", "}\n{");
+        let lines = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+        let lines: Vec<Value> = lines.map_while(Result::ok).filter(|line| line.get("parentUuid").is_some()).collect();
+        let id = |line: &Value, key: &str| line[key].as_str().map(str::to_owned);
+        let parents: HashMap<String, Option<String>> =
+            lines.iter().filter_map(|line| Some((id(line, "uuid")?, id(line, "parentUuid")))).collect();
+        let mut walked = BTreeSet::new();
+        let mut at = lines.last().and_then(|line| id(line, "uuid"));
+        while let Some(id) = at.filter(|id| walked.insert(id.clone())) {
+            at = parents.get(&id).cloned().flatten();
+        }
+        walked
+    };
+    if !source.contains("\"parentUuid\"") {
+        return;
+    }
+    let id = |text: &String| serde_json::from_str::<Value>(text).ok()?["uuid"].as_str().map(str::to_owned);
+    let (before, now) = (walked(source), walked(out));
+    let left: BTreeSet<String> = after.iter().filter_map(id).collect();
+    for id in kept.iter().filter_map(id).filter(|id| before.contains(id) && left.contains(id)) {
+        assert!(now.contains(&id), "{id} is not led to: {out}\n{source}");
+    }
+}
+
+/// The messages of each conversation as they are spelled.
+fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
+    with(source, from, |document| {
+        let spelled = |message: &crate::transcript::Message<'_>| message.json.raw().to_owned();
+        document.transcripts.iter().map(|transcript| transcript.messages.iter().map(spelled).collect()).collect()
+    })
+}
+
+/// Checks the laws that speak of text on one source under some rules, and gives the plan for each conversation with its
+/// messages.
+pub(crate) fn assert_laws(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    policy: &Policy,
+) -> Vec<(Plan, Vec<String>)> {
+    let (plans, out) = compacted(source, from, policy);
+    assert_eq!(compacted(source, from, policy).1, out, "the same every time");
+    let (before, after) = (spelled(source, from), spelled(&out, from));
+    assert_eq!(before.len(), after.len());
+    for ((plan, before), after) in plans.iter().zip(&before).zip(&after) {
+        if plan.cutoff == 0 {
+            assert_eq!(before, after);
+            continue;
+        }
+        let pinned: Vec<&String> = plan.pinned.iter().map(|&index| &before[index]).collect();
+        let (front, behind) = pinned.split_at(plan.before_summary);
+        let (summary, next) = (front.len(), front.len() + 1);
+        assert_eq!(after[..summary].iter().collect::<Vec<_>>(), front, "pinned messages come first, unchanged");
+        assert!(after[summary].contains(r"Earlier:\n\nWhat was "), "then the summary: {after:?}");
+        let rest: Vec<&String> = behind.iter().copied().chain(&before[plan.cutoff..]).collect();
+        assert_eq!(after[next..].iter().collect::<Vec<_>>(), rest, "then what is kept, unchanged and in order");
+        let readable = before.iter().rposition(|message| message.contains("compaction") && message.contains("\"read "));
+        let own_rules = policy.rules == crate::plan::Rules::OWN;
+        for (index, message) in before.iter().enumerate().skip(readable.unwrap_or(0)) {
+            let is_opaque = message.contains("compaction") && message.contains("\"opaque-");
+            if is_opaque || message.contains("compaction") && message.contains("\"failed-") {
+                assert!(after.contains(message), "what cannot be read stays: {message}");
+            }
+            if is_opaque && own_rules {
+                let place = after.iter().position(|kept| kept == message);
+                assert!(index < plan.cutoff && place < Some(summary), "a summary stands behind it: {after:?}");
+            }
+        }
+        if own_rules && let Some(readable) = readable {
+            assert!(readable < plan.cutoff, "nobody would read a summary in front of it");
+            assert!(plan.summarized().contains(&readable) || plan.pinned.contains(&readable), "{plan:?}");
+        }
+    }
+    with(source, from, |document| {
+        if let ([plan], [transcript]) = (plans.as_slice(), document.transcripts.as_slice())
+            && plan.cutoff > 0
+        {
+            let notes = transcript.notes.iter().map(|note| note.json.span().start);
+            let first = notes.chain([transcript.messages[0].span().start]).min().expect("an entry");
+            let before_list = &source[..first];
+            assert!(out.starts_with(before_list), "all before the list is as it was");
+            let kept = transcript.messages.get(plan.cutoff).map_or("", |kept| &source[kept.span().start..]);
+            assert!(out.ends_with(kept), "all from the first kept message on is as it was");
+        }
+    });
+    // Thinking of a loop that is still open stays with a call that is pinned; the summary behind them ends that loop, and
+    // the next compaction may summarize the thinking.
+    let thinks = |message: &String| message.contains("thinking") || message.contains("reasoning");
+    let pins_thinking =
+        plans.iter().zip(&before).any(|(plan, before)| plan.pinned.iter().any(|&index| thinks(&before[index])));
+    // Other systems summarize an earlier summary once more.
+    if policy.rules == crate::plan::Rules::OWN && policy.pairs == Pairs::Strict && !pins_thinking {
+        let (again, twice) = compacted(&out, from, policy);
+        assert_eq!(twice, out, "compacting twice changes nothing that once did not: {again:?}");
+    }
+    plans.into_iter().zip(before).collect()
+}
+
+/// Checks that what was read as a format, without being told which, is read as that format again.
+pub(crate) fn assert_read_again(source: &str, rules: &Rules) {
+    let json = Source::of(source).unwrap_or_else(|error| panic!("{error:?}: {source}"));
+    if framing::read(&json, None, None).is_ok() {
+        assert_reads_alike(source, &compacted(source, None, &policy(rules)).1);
+    }
+}
+
+/// Checks that what became of a source is read as the format that the source is read as, or as one that makes the same of
+/// it. A list of roles and texts is legal in several formats, and has no place for a mark that says which: then the other
+/// format reads the same roles, texts, calls and results, finds the same pairs, groups and breaches, and compacts them to
+/// the same bytes.
+pub(crate) fn assert_reads_alike(source: &str, out: &str) {
+    let formats = |text: &str| -> Vec<&'static dyn Format> {
+        with(text, None, |document| document.transcripts.iter().map(|transcript| transcript.format).collect())
+    };
+    let (before, after) = (formats(source), formats(out));
+    assert_eq!(before.len(), after.len(), "{out}");
+    for (index, (before, after)) in before.into_iter().zip(after).enumerate() {
+        if before.name() == after.name() {
+            continue;
+        }
+        let [own, other] = [before, after].map(|format| {
+            let seen = with(out, Some(format), |document| {
+                let transcript = &document.transcripts[index];
+                let Pairing { pairs, unanswered, orphaned, .. } = &transcript.pairing;
+                let order = (pairs, unanswered, orphaned, &transcript.groups, breaches(transcript));
+                // Some formats read thinking that others pass over; it is no text in any.
+                let messages = transcript.messages.iter().map(|message| {
+                    let texts: Vec<_> = message.content.texts().iter().map(|text| text.decode().into_owned()).collect();
+                    let rest = message.rest();
+                    format!("{:?}", (message.role, rest.name, texts, &message.calls, &message.answers, message.earlier))
+                });
+                format!("{:?}\n{order:?}\n{:?}", messages.collect::<Vec<_>>(), transcript.notes)
+            });
+            let again = [Size::Messages(1), Size::Messages(2), Size::Turns(1)]
+                .map(|keep| compacted(out, Some(format), &policy(&Rules { keep, pin: Pin::None })).1);
+            (seen, again)
+        });
+        assert_eq!(own, other, "{} became {}:\n{out}\nbefore: {source}", before.name(), after.name());
+    }
+}
+
+/// Rules that keep a little more.
+pub(crate) fn larger(keep: Size) -> Size {
+    match keep {
+        Size::Messages(n) => Size::Messages(n + 1),
+        Size::Tokens(n) => Size::Tokens(n + 1),
+        Size::Turns(n) => Size::Turns(n + 1),
+        Size::Fraction(_) => keep,
+    }
+}
+
+/// Checks that a larger keep keeps no less in any conversation of a source.
+pub(crate) fn assert_larger_keeps_more(source: &str, from: Option<&'static dyn Format>, keep: Size) {
+    let cutoffs = |keep| compacted(source, from, &policy(&Rules { keep, pin: Pin::None })).0;
+    for (small, large) in cutoffs(keep).iter().zip(cutoffs(larger(keep))) {
+        // Where nothing is replaced, everything is kept.
+        let keeps_all = small.cutoff == 0 && small.wanted == 0;
+        // Nobody could read what a cut would leave.
+        let keeps_all = keeps_all || small.reason.as_ref().is_some_and(|reason| reason.contains("no reader knows"));
+        assert!(large.cutoff <= small.cutoff || keeps_all, "{small:?} {large:?}: {source}");
+    }
+}
+
+/// Checks that nothing is changed where no trigger is reached.
+pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dyn Format>) {
+    let rules = policy(&Rules { keep: Size::Messages(1), pin: Pin::None });
+    let never = Policy { triggers: vec![vec![Size::Messages(u64::MAX)]], ..rules };
+    assert_eq!(compacted(source, from, &never).1, source);
+}
+
+/// Rounds after which mending has come to an end.
+const ROUNDS: usize = 64;
+
+/// A source without breaches of its provider's rules; none where there are only results without calls, so that nothing
+/// would be left.
+pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> Option<String> {
+    let mut text = source.to_owned();
+    for round in 0..ROUNDS {
+        let is_read = Source::of(&text).is_ok_and(|json| framing::read(&json, from, None).is_ok());
+        if round > 0 && !is_read {
+            return None;
+        }
+        let edits: Vec<_> = with(&text, from, |document| {
+            document.transcripts.iter().flat_map(|transcript| repair::mended(transcript, how)).collect()
+        });
+        if edits.is_empty() {
+            break;
+        }
+        text = apply(&text, &edits);
+    }
+    Some(text)
+}
+
+/// Every breach in a source.
+pub(crate) fn found(source: &str, from: Option<&'static dyn Format>) -> Vec<String> {
+    with(source, from, |document| {
+        let found = document.transcripts.iter().flat_map(breaches);
+        found.map(|breach| format!("{}: {breach}", breach.message)).collect()
+    })
+}
+
+/// Facts are found the same every time, fit where they are to fit, are read as they were written, and are held by what
+/// has them all.
+pub(crate) fn assert_facts(messages: &[&Message<'_>], counter: Counter, limit: u64) {
+    let indices: Vec<usize> = (0..messages.len()).collect();
+    let ledger = record::collect(messages, &indices, PREFIX);
+    assert_eq!(record::collect(messages, &indices, PREFIX).entries, ledger.entries, "the same every time");
+    for entry in &ledger.entries {
+        assert!(!entry.text.contains(['\n', '\r']) && !entry.about.contains(['\n', '\r']), "{entry:?}");
+        assert!(entry.weight.is_finite() && entry.weight > 0.0, "{entry:?}");
+    }
+    let lacking = ledger.lacking("");
+    assert!(lacking.windows(2).all(|two| two[0].weight >= two[1].weight), "the most important first");
+    let section = Record::section(&lacking, counter, limit);
+    assert!(counter.count_text(&section) <= limit, "{section:?}");
+    let read = Record::parse(&section);
+    assert!(section.is_empty() == read.is_empty(), "{section:?}");
+    let again = Record::section(&read.iter().collect::<Vec<&Entry>>(), counter, 1_000_000);
+    assert_eq!(Record::parse(&again), read, "what is carried on is carried on: {section:?} {again:?}");
+    assert!(Record::parse(&record::without(&section)).is_empty());
+    let all = Record::section(&lacking, counter, 1_000_000);
+    assert!(ledger.lacking(&all).is_empty(), "what has all facts lacks {:?}: {all:?}", ledger.lacking(&all));
+}
+
+/// A summary by the embedded summarizer, which keeps to its limit and is the same every time.
+pub(crate) fn assert_summary(messages: &[&Message<'_>], counter: Counter, limit: u64) -> String {
+    let summary = record::summarize(messages, PREFIX, counter, limit, None);
+    assert_eq!(record::summarize(messages, PREFIX, counter, limit, None), summary, "the same every time");
+    assert!(counter.count_text(&summary) <= limit, "{summary:?}");
+    summary
+}

@@ -1,0 +1,80 @@
+//! What `benches/` time.
+
+use std::hint::black_box;
+
+use crate::plan::size::Size;
+use crate::plan::{Policy, mark_summaries, plan, total};
+use crate::rewrite::redaction::Redactor;
+use crate::rewrite::{self, Edit, Placed};
+use crate::tokens::{Counter, Tally};
+use crate::transcript::Transcript;
+use crate::transcript::formats::{SummaryMessage, SummaryRole};
+use crate::transcript::framing;
+use crate::transcript::source::Source;
+
+const PREFIX: &str = "Here is a summary of the conversation to date:";
+const SUMMARY: &str = "Here is a summary of the conversation to date:\n\nThe user asked for several changes, and all of \
+                       them were made and tested.";
+
+/// Seconds by the clock of a benchmark.
+#[derive(Clone, Copy)]
+pub struct Took {
+    /// For reading a conversation.
+    pub read: f64,
+    /// For deciding on it and rewriting it, with a summary that is there already.
+    pub decide: f64,
+}
+
+/// Compacts a conversation with a `keep` in the words of the flag.
+///
+/// # Panics
+/// The source is no conversation, or is not shorter afterwards.
+pub fn compacted(source: &str, keep: &str, clock: fn() -> f64) -> Took {
+    let policy = policy(keep.parse().expect("a size"));
+    let began = clock();
+    let json = Source::of(source).expect("JSON");
+    let mut document = framing::read(&json, None, None).expect("a transcript");
+    let read = clock();
+    let edits = edits(&mut document.transcripts[0], &policy);
+    black_box(rewrite::pieces(source, &edits).map(str::len).sum::<usize>());
+    let decided = clock();
+    let text = rewrite::apply(source, &edits);
+    assert!(text.len() < source.len() && text.contains(SUMMARY.split('\n').next_back().expect("a line")));
+    Took { read: read - began, decide: decided - read }
+}
+
+/// What the program does between reading and writing, but for writing a summary: what stays is not copied.
+fn edits(transcript: &mut Transcript<'_>, policy: &Policy) -> Vec<Edit> {
+    mark_summaries(transcript, policy);
+    let plan = plan(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), policy);
+    let summary = SummaryMessage { text: SUMMARY, role: SummaryRole::User, name: None, marked: false };
+    let summary = Placed::Messages(rewrite::summary_message(transcript, &plan, &summary));
+    rewrite::placed(transcript, &plan, &summary)
+}
+
+fn policy(keep: Size) -> Policy {
+    Policy {
+        triggers: vec![vec![Size::Tokens(1_000)]],
+        summary_prefix: PREFIX.to_owned(),
+        smallest_summary: 1,
+        ..Policy::keeping(keep)
+    }
+}
+
+/// The tokens of a whole conversation.
+///
+/// # Panics
+/// The source is no conversation.
+pub fn tokens(source: &str) -> u64 {
+    let json = Source::of(source).expect("JSON");
+    let document = framing::read(&json, None, None).expect("a transcript");
+    let transcript = &document.transcripts[0];
+    total(transcript, &Tally::new(Counter::DEFAULT, &transcript.messages), &policy(Size::Messages(20)))
+}
+
+/// A text with its secrets masked; nothing where there are none.
+pub fn masked(text: &str) -> Option<String> {
+    let mut redactor = Redactor::new();
+    let masked = redactor.mask(text);
+    (!redactor.counts().is_empty()).then(|| masked.into_owned())
+}

@@ -1,0 +1,129 @@
+//! Transcripts: read, cut, mended.
+
+use crate::plan::breaches::breaches;
+use crate::rewrite::repair::Repair;
+use crate::tokens::Counter;
+use crate::tokens::bpe::Encoding;
+use crate::transcript::Transcript;
+use crate::transcript::formats::Format;
+use crate::transcript::framing::{self, Lines};
+use crate::transcript::source::Source;
+use serde::de::IgnoredAny;
+
+use crate::laws::choices::split;
+use crate::laws::lawful::{self, Rules};
+
+/// Whatever can be read stands where it says, in order, and is read the same by the format's name; and serde_json agrees
+/// on what is JSON.
+pub(crate) fn read(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    let json = Source::of(&text);
+    let content = text.trim_end_matches([' ', '\t', '\r', '\n']);
+    let is_one = |json: &Source<'_>| {
+        json.values().count() == 1 && json.first().is_some_and(|one| one.span().end == content.len())
+    };
+    agrees_with_serde(&text, json.as_ref().is_ok_and(is_one));
+    let Ok(json) = json else { return };
+    let lines = choices.of(&[None, Some(Lines::Messages), Some(Lines::Conversations)]);
+    let counter = choices.of(&[
+        Counter::DEFAULT,
+        Counter::Bytes(3),
+        Counter::Exact(Encoding::O200kBase),
+        Counter::Exact(Encoding::Cl100kBase),
+    ]);
+    if let Ok(document) = framing::read(&json, Some(choices.format()), lines) {
+        document.transcripts.iter().for_each(|transcript| stands(transcript, counter));
+    }
+    let Ok(told) = framing::read(&json, None, lines) else { return };
+    for transcript in &told.transcripts {
+        stands(transcript, counter);
+    }
+    if let Some(format) = lone_format(&told.transcripts) {
+        let named = framing::read(&json, Some(format), lines).expect("what was told can be read by name");
+        let spans = |transcripts: &[Transcript<'_>]| -> Vec<Vec<std::ops::Range<usize>>> {
+            let of = |one: &Transcript<'_>| one.messages.iter().map(|message| message.span()).collect();
+            transcripts.iter().map(of).collect()
+        };
+        assert_eq!(spans(&named.transcripts), spans(&told.transcripts), "{}: {text}", format.name());
+    }
+}
+
+/// The format that all have.
+fn lone_format(transcripts: &[Transcript<'_>]) -> Option<&'static dyn Format> {
+    let first = transcripts.first()?.format;
+    transcripts.iter().all(|one| one.format.name() == first.name()).then_some(first)
+}
+
+fn agrees_with_serde(text: &str, is_one: bool) {
+    // Python's words, which serde_json does not know.
+    if text.contains("NaN") || text.contains("Infinity") {
+        return;
+    }
+    let theirs = serde_json::from_str::<IgnoredAny>(text.strip_prefix('\u{feff}').unwrap_or(text));
+    assert_eq!(is_one, theirs.is_ok(), "{text:?}: {theirs:?} and {:?}", Source::of(text).err());
+}
+
+/// Checks where the messages of a conversation stand, and that everything that looks at them comes to an end.
+fn stands(transcript: &Transcript<'_>, counter: Counter) {
+    let mut end = 0;
+    for message in &transcript.messages {
+        let span = message.span();
+        assert!(end <= span.start && span.start < span.end, "in order");
+        assert_eq!(transcript.source.get(span.clone()), Some(message.json.raw()));
+        end = span.end;
+        let (counted, bounds) = (counter.count(message), counter.bounds(message));
+        assert!(bounds.is_none_or(|(least, most)| least <= counted && counted <= most), "{bounds:?} {counted}");
+    }
+    for note in &transcript.notes {
+        assert!(note.before <= transcript.messages.len());
+        assert_eq!(transcript.source.get(note.json.span()), Some(note.json.raw()));
+    }
+    let pairing = &transcript.pairing;
+    assert!(pairing.pairs.iter().all(|(call, result)| call < result && *result < transcript.messages.len()));
+    assert!(breaches(transcript).iter().all(|breach| breach.message < transcript.messages.len()));
+}
+
+/// The one format of a text's conversations, where its messages alone say what leads where.
+fn unlinked(text: &str) -> Option<(&'static dyn Format, bool)> {
+    let json = Source::of(text).ok()?;
+    let document = framing::read(&json, None, None).ok()?;
+    let format = lone_format(&document.transcripts)?;
+    // Where links are torn, what leads where is anybody's guess.
+    Some((format, ["claude-code", "pi"].contains(&format.name())))
+}
+
+/// The laws, under any rules.
+pub(crate) fn edit(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    let Some((format, linked)) = unlinked(&text) else { return };
+    let keep = choices.keep();
+    let policy = lawful::policy(&Rules { keep, pin: choices.pinned() });
+    lawful::assert_no_trigger_no_change(&text, Some(format));
+    if linked {
+        let (_, out) = lawful::compacted(&text, Some(format), &policy);
+        lawful::with(&out, Some(format), |_| ());
+        return;
+    }
+    lawful::assert_laws(&text, Some(format), &policy);
+    lawful::assert_larger_keeps_more(&text, Some(format), keep);
+}
+
+/// What had no breach stays as it was, mending comes to an end, and what is mended can be read and compacted.
+pub(crate) fn repair(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    let Some((format, linked)) = unlinked(&text) else { return };
+    let how = choices.of(&[Repair::Drop, Repair::Synthesize]);
+    let mended = lawful::mended(&text, Some(format), how);
+    assert_eq!(lawful::mended(&text, Some(format), how), mended, "the same every time");
+    let Some(mended) = mended else { return };
+    assert_eq!(lawful::mended(&mended, Some(format), how).as_ref(), Some(&mended), "it comes to an end");
+    if lawful::found(&text, Some(format)).is_empty() {
+        assert_eq!(mended, text);
+    }
+    if lawful::found(&mended, Some(format)).is_empty() && !linked {
+        let policy = lawful::policy(&Rules { keep: choices.keep(), pin: choices.pinned() });
+        let (plans, out) = lawful::compacted(&mended, Some(format), &policy);
+        let none: [String; 0] = [];
+        assert_eq!(lawful::found(&out, Some(format)), none, "compacting makes no breach: {plans:?} {mended} {out}");
+    }
+}

@@ -1,0 +1,41 @@
+//! The journal of a directory, whatever stands in it.
+
+use std::fs;
+
+use crate::engine::journal::Journal;
+use crate::hash::sha256;
+
+use crate::laws::choices::split;
+
+const RULES: &str = "rules";
+
+/// What a run notes, the next one knows, whatever stood in the journal before; what nobody noted, nobody knows; and
+/// nothing is taken out of it.
+pub(crate) fn journal(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    let home = tempfile::tempdir().expect("a folder");
+    let [input, output] = ["in", "out"].map(|name| home.path().join(name));
+    fs::write(&input, "before").expect("written");
+    fs::write(&output, "after").expect("written");
+    let (before, after) = (sha256(b"before"), sha256(b"after"));
+    let file = home.path().join(".tcompact").join("journal.jsonl");
+    fs::create_dir(home.path().join(".tcompact")).expect("a folder");
+    let rules = sha256(RULES.as_bytes());
+    // So that mutation can make lines that are believed.
+    let text = text.replace("$RULES", &rules).replace("$IN", &before).replace("$OUT", &after);
+    fs::write(&file, &text).expect("written");
+    let open = || Journal::open(home.path(), RULES).expect("a journal");
+    let known = open().has(&input, &output);
+    assert!(!known || text.contains(&rules) && text.contains(&after), "nobody noted this: {text:?}");
+    let other = Journal::open(home.path(), "other rules").expect("a journal");
+    assert!(!other.has(&input, &output), "of other rules");
+    drop(other);
+    open().note(&output, (&before, &after), choices.below(2) == 1).expect("noted");
+    assert!(open().has(&input, &output), "what was noted is known: {text:?}");
+    fs::write(&input, "something else").expect("written");
+    assert!(!open().has(&input, &output), "of another input");
+    fs::write(&input, "before").expect("written");
+    fs::write(&output, "something else").expect("written");
+    assert!(!open().has(&input, &output), "another output");
+    assert!(fs::read_to_string(&file).expect("a journal").starts_with(&text), "nothing is taken out");
+}

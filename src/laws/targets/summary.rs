@@ -1,0 +1,107 @@
+//! Summaries: what providers answer, and what is written here.
+
+use crate::llm::providers::{Endpoint, PROVIDERS};
+use crate::rewrite::redaction::Redactor;
+use crate::summary::exchange::THOUGHTS;
+use crate::summary::record::{self, Record};
+use crate::summary::{acceptance, fence, inline_data};
+use crate::tokens::Counter;
+use crate::tokens::bpe::Encoding;
+use crate::transcript::Message;
+use crate::transcript::framing;
+use crate::transcript::source::Source;
+use serde_json::{Map, json};
+
+use crate::laws::choices::{Choices, split};
+use crate::laws::lawful::{self, PREFIX};
+
+/// An answer is read the same every time, and says what it says or what is missing.
+pub(crate) fn answers(bytes: &[u8]) {
+    let (text, _) = split(bytes);
+    for provider in PROVIDERS {
+        let (model, base_url) = ("m".to_owned(), provider.base_url.to_owned());
+        let endpoint = Endpoint { provider, model, base_url, key: None, request_json: Map::new() };
+        let reply = endpoint.response(&text);
+        assert_eq!(endpoint.response(&text), reply, "the same every time");
+        match reply {
+            Err(why) => assert!(!why.is_empty()),
+            Ok(reply) => {
+                assert!(text.trim_start_matches('\u{feff}').trim_start().starts_with('{'), "{text:?} is no object");
+                let taken = acceptance::judge(&reply, ["Write notes.", &text].into_iter());
+                if let Err(refusal) = taken {
+                    let (said, thoughts) = refusal.correction(100);
+                    assert!(!said.is_empty() && !refusal.to_string().is_empty());
+                    assert!(thoughts == 0 || thoughts >= THOUGHTS, "{refusal} {thoughts}");
+                }
+                worded(&reply.text);
+            }
+        }
+    }
+    worded(&text);
+}
+
+/// What is made of a summary's text before it is put anywhere.
+fn worded(text: &str) {
+    assert!(text.contains(fence::unwrapped(text)));
+    assert!(fence::opened(text).len() <= text.len());
+    // Placeholders are short, so that nothing is found in what was made.
+    let once = inline_data::without_data(text).into_owned();
+    assert_eq!(inline_data::without_data(&once), once);
+    let masked = Redactor::new().mask(text).into_owned();
+    assert_eq!(Redactor::new().mask(&masked), masked, "no secret is left: {text:?}");
+    let beside = record::beside_another(text);
+    assert!(Record::parse(&beside).is_empty(), "{beside:?}");
+    let without = record::without(text);
+    assert!(Record::parse(&without).is_empty(), "{without:?}");
+    assert_eq!(record::without(&without).trim_end(), without.trim_end());
+}
+
+/// A conversation that says a text in all ways: paragraphs are what is said by turns.
+fn conversation(text: &str, choices: &mut Choices<'_>) -> String {
+    let pieces: Vec<&str> = if choices.below(2) == 0 { vec![text] } else { text.split("\n\n").take(40).collect() };
+    let mut messages = Vec::new();
+    for (at, piece) in pieces.into_iter().enumerate() {
+        let id = format!("c{at}");
+        match choices.below(5) {
+            0 => messages.push(json!({"role": "user", "content": piece})),
+            1 => messages.push(json!({"role": "assistant", "content": piece})),
+            2 => messages.push(json!({"role": "user", "content": format!("{PREFIX}{piece}")})),
+            3 => messages.push(json!({"role": "system", "content": piece})),
+            _ => {
+                let arguments = json!({"command": piece, "path": piece.lines().next()}).to_string();
+                let call = json!({"id": id, "type": "function", "function": {"name": "bash", "arguments": arguments}});
+                messages.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+                messages.push(json!({"role": "tool", "tool_call_id": id, "content": piece}));
+            }
+        }
+    }
+    json!(messages).to_string()
+}
+
+fn with(text: &str, look: impl FnOnce(&[&Message<'_>])) {
+    let json = Source::of(text).expect("JSON");
+    let document = framing::read(&json, None, None).expect("a transcript");
+    look(&document.transcripts[0].messages.iter().collect::<Vec<_>>());
+}
+
+/// The laws of facts.
+pub(crate) fn ledger(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    worded(&text);
+    let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::O200kBase)]);
+    let limit = [1_000_000, 0, 1, 10, 60, 300][choices.below(6)];
+    with(&conversation(&text, &mut choices), |messages| {
+        lawful::assert_facts(messages, counter, limit);
+    });
+}
+
+/// A summary keeps to its limit, and is the same every time.
+pub(crate) fn extractive(bytes: &[u8]) {
+    let (text, mut choices) = split(bytes);
+    let counter = choices.of(&[Counter::DEFAULT, Counter::Bytes(1), Counter::Exact(Encoding::Cl100kBase)]);
+    let limit = [100, 0, 1, 7, 40, 400, 4_000][choices.below(7)];
+    with(&conversation(&text, &mut choices), |messages| {
+        let summary = lawful::assert_summary(messages, counter, limit);
+        assert!(limit < 40 || text.trim().is_empty() || !summary.trim().is_empty(), "nothing is said of {text:?}");
+    });
+}

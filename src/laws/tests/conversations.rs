@@ -1,0 +1,228 @@
+//! The laws that hold for every conversation and all rules, on generated ones.
+//!
+//! What goes in is generated here, and what comes out is read with serde_json and paired here, not with the library.
+
+use crate::rewrite::repair::Repair;
+use crate::summary::record;
+use crate::tokens::Counter;
+use crate::tokens::bpe::Encoding;
+use crate::transcript::foreign;
+use crate::transcript::formats::FORMATS;
+use crate::transcript::framing;
+use crate::transcript::message::{Arguments, Message};
+use proptest::prelude::*;
+
+use crate::laws::bricks::{Bricks, Made, WAYS, assert_no_pair_is_parted, assert_thinking, file, made, pin, size};
+use crate::laws::fixtures::of_format;
+use crate::laws::lawful::{
+    PREFIX, Rules, assert_larger_keeps_more, assert_laws, assert_no_trigger_no_change, assert_read_again, compacted,
+    found, mended, policy,
+};
+use crate::laws::tests::cases;
+use crate::laws::transcripts::read;
+
+fn small_fixtures() -> Vec<String> {
+    let files = FORMATS.iter().flat_map(|format| of_format(format.name()));
+    files.map(|file| std::fs::read_to_string(file).expect("a fixture")).collect()
+}
+
+/// A change to a text: some characters, told by parts of a thousand, are replaced by something else.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    at: usize,
+    length: usize,
+    by: &'static str,
+}
+
+pub(crate) fn change() -> impl Strategy<Value = Change> {
+    let pieces = vec![
+        "",
+        "",
+        "null",
+        "\"\"",
+        "0",
+        "[]",
+        "{}",
+        "{\"role\":\"tool\"}",
+        ",",
+        "\\ud83d",
+        "\"content\":",
+        "é",
+        "\\",
+        "tool",
+        "call_0",
+        "\"id\":7,",
+        "\r\n",
+    ];
+    (0usize..1000, 0usize..40, prop::sample::select(pieces)).prop_map(|(at, length, by)| Change { at, length, by })
+}
+
+impl Change {
+    pub(crate) fn made_to(&self, text: &str) -> String {
+        let chars: Vec<char> = text.chars().collect();
+        let start = chars.len() * self.at / 1000;
+        let end = (start + self.length).min(chars.len());
+        chars[..start].iter().chain(&self.by.chars().collect::<Vec<_>>()).chain(&chars[end..]).collect()
+    }
+}
+
+/// A known part that holds its text, its result or its arguments under a member that no reader looks for is never empty: its
+/// words are read, or the file is refused.
+#[test]
+fn words_under_unread_members() {
+    const WORDS: &str = "the words in question";
+    for format in FORMATS {
+        let sources = Bricks::of(format.name()).displaced(WORDS);
+        assert!(sources.len() > 1, "{}", format.name());
+        let mut lost = Vec::new();
+        for source in &sources {
+            for from in [None, Some(*format)] {
+                let Ok(document) = read(source, from, None) else { continue };
+                let has_words = |message: &Message<'_>| {
+                    let arguments = message.calls.iter().map(|call| match call.arguments {
+                        Arguments::Text(text) => text.decode().into_owned(),
+                        Arguments::Value(json) => json.raw().to_owned(),
+                        Arguments::Absent => String::new(),
+                    });
+                    let texts = message.content.texts().into_iter().map(|text| text.decode().into_owned());
+                    texts.chain(arguments).any(|text| text.contains(WORDS))
+                };
+                let is_read = document.transcripts[0].messages.iter().any(has_words);
+                if !is_read && framing::check_foreign(&document).is_ok() {
+                    lost.push(format!("{:?}: {source}", from.map(|format| format.name())));
+                }
+            }
+        }
+        assert_eq!(lost, Vec::<String>::new(), "{}", format.name());
+        assert!(read(&sources[0], Some(*format), None).is_ok(), "{}", sources[0]);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(3_000))]
+
+    #[test]
+    fn laws(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin()) {
+        let (source, ids) = file(&Bricks::of(format.name()), &made, layout);
+        let rules = Rules { keep, pin };
+        for (plan, messages) in assert_laws(&source, Some(format), &policy(&rules)) {
+            prop_assert_eq!(ids.len(), messages.len(), "{}", source);
+            if plan.cutoff > 0 {
+                assert_no_pair_is_parted(&ids, &plan, &rules);
+            }
+        }
+    }
+
+    /// Thinking that a model binds to the messages before it goes from all that stays, and nothing else does.
+    #[test]
+    fn bound_thinking_goes(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+                           way in prop::sample::select(WAYS)) {
+        assert_thinking(&Bricks::of(format.name()), format, &made, layout, &Rules { keep, pin }, way);
+    }
+
+    /// What is mended has no breach, what had none stays as it is, and compacting makes none.
+    #[test]
+    fn repair(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, keep in size(), pin in pin(),
+              how in prop::sample::select(vec![Repair::Drop, Repair::Synthesize])) {
+        // Where there is nothing but results without calls, nothing can be left.
+        let made = if made.iter().any(|one| matches!(one, Made::User(_))) { made } else { [made, vec![Made::User("u".to_owned())]].concat() };
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let text = mended(&source, Some(format), how).expect("a user is left");
+        prop_assert_eq!(found(&text, Some(format)), Vec::<String>::new(), "{}\n{}", text, source);
+        if found(&source, Some(format)).is_empty() {
+            prop_assert_eq!(&text, &source);
+        }
+        let (plans, compacted) = compacted(&text, Some(format), &policy(&Rules { keep, pin }));
+        prop_assert_eq!(found(&compacted, Some(format)), Vec::<String>::new(), "{:?}\n{}\n{}", plans, compacted, text);
+    }
+
+    #[test]
+    fn what_is_written_is_told_by_looking(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        // Texts alone are of several formats, and nothing is of the first.
+        let named = read(&source, None, None).map(|document| document.transcripts[0].format.name());
+        let known = made.iter().all(Made::is_known);
+        if known && made.iter().any(|one| matches!(one, Made::Calls(_))) && Bricks::of(format.name()).call.is_some() {
+            prop_assert_eq!(named.as_ref().ok().copied(), Some(format.name()), "{:?} {}", named, source);
+        }
+    }
+
+    /// What is read as a format is read as that format again, whatever was cut.
+    #[test]
+    fn what_is_left_is_read_as_what_it_was(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+                                           keep in size(), pin in pin()) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        assert_read_again(&source, &Rules { keep, pin });
+    }
+
+    /// A part that no reader knows is never nothing: it is counted, has text, and where most is like it, nothing is read.
+    #[test]
+    fn foreign_parts(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        let document = read(&source, Some(format), None).expect("it was named");
+        let messages = &document.transcripts[0].messages;
+        for message in messages.iter().filter(|message| message.json.raw().contains("hologram\":{")) {
+            prop_assert!(foreign::is_in(message), "{}: {}", format.name(), message.json.raw());
+            prop_assert!(message.content.texts().iter().any(|text| text.decode().contains("hologram")));
+            prop_assert!(Counter::Exact(Encoding::Cl100kBase).count(message) > 10);
+        }
+        let bytes = foreign::Bytes::of(messages);
+        prop_assert_eq!(source.contains("hologram\":{"), bytes.foreign > 0, "{}", source);
+        let refused = framing::check_foreign(&document).err().map(|error| error.to_string());
+        let first = messages.iter().position(foreign::is_in).map(|index| format!("message {index} has"));
+        prop_assert_eq!(refused.is_some(), bytes.foreign > bytes.known);
+        prop_assert!(refused.is_none_or(|refused| refused.contains(&first.expect("a message"))));
+        // What could be a call or a result is of another format, unless the user says which.
+        let call = r#"{"type":"hologram_tool_request","part_kind":"hologram_tool_request","id":"h"}"#;
+        let part = Bricks::of(format.name()).with_part(call).replace("$N", "99").replace("$P", "98");
+        let named = read(&format!("[{part}]"), None, None).map(|document| document.transcripts[0].format.name());
+        prop_assert!(named.is_err(), "{:?} {}", named, part);
+    }
+
+    #[test]
+    fn a_larger_keep_never_keeps_less(made in made(), format in prop::sample::select(FORMATS), keep in size()) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, 0);
+        assert_larger_keeps_more(&source, Some(format), keep);
+    }
+
+    #[test]
+    fn no_trigger_no_change(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()), &made, layout);
+        assert_no_trigger_no_change(&source, Some(format));
+    }
+
+    /// Fixtures with pieces cut out, doubled and replaced: what can still be read keeps the laws, and nothing panics.
+    #[test]
+    fn mutated_fixtures(file in prop::sample::select(small_fixtures()), changes in prop::collection::vec(change(), 1..4),
+                        keep in size(), pin in pin()) {
+        let text = changes.iter().fold(file, |text, change| change.made_to(&text));
+        let Ok(document) = read(&text, None, None) else { return Ok(()) };
+        for transcript in &document.transcripts {
+            let messages: Vec<&Message<'_>> = transcript.messages.iter().collect();
+            for counter in [Counter::DEFAULT, Counter::Exact(Encoding::Cl100kBase), Counter::Bytes(3)] {
+                for message in &messages {
+                    let (counted, bounds) = (counter.count(message), counter.bounds(message));
+                    prop_assert!(bounds.is_none_or(|(least, most)| least <= counted && counted <= most), "{bounds:?} {counted}");
+                }
+                let summary = record::summarize(&messages, PREFIX, counter, 60, None);
+                prop_assert!(counter.count_text(&summary) <= 60, "{summary}");
+            }
+        }
+        let one_format = document.transcripts.windows(2).all(|two| two[0].format.name() == two[1].format.name());
+        // Where links are torn, what leads where is anybody's guess; that nothing panics is seen all the same.
+        let is_linked = ["claude-code", "pi"].contains(&document.transcripts[0].format.name());
+        let rules = Rules { keep, pin };
+        if is_linked {
+            compacted(&text, Some(document.transcripts[0].format), &policy(&rules));
+        } else if one_format {
+            // What a field is worth that a change has torn from its message, only the reader can say.
+            assert_laws(&text, Some(document.transcripts[0].format), &policy(&rules));
+        }
+    }
+
+    #[test]
+    fn reading_never_panics(bytes in prop::collection::vec(prop::sample::select(b"[]{}\",:\\u0dae1-.nt \n\r\xc3\xa9role".to_vec()), 0..60)) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let _ = read(&text, None, None);
+    }
+}

@@ -1,0 +1,33 @@
+//! What documents state about the program.
+
+use std::fs;
+use std::path::Path;
+
+use crate::exit::MEANINGS;
+use crate::llm::providers::PROVIDERS;
+use crate::settings::presets::PRESETS;
+use crate::transcript::formats::FORMATS;
+
+fn document(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("a document")
+}
+
+#[test]
+fn the_tables_of_the_documents_are_those_of_the_program() {
+    let [readme, presets, formats] = ["README.md", "docs/presets.md", "docs/formats.md"].map(document);
+    for (exit, meaning) in MEANINGS {
+        assert!(readme.contains(&format!("| {} | {meaning} |", exit as u8)), "exit code {}", exit as u8);
+    }
+    for preset in PRESETS {
+        let row = format!("| `{}` | {} |", preset.name, preset.about);
+        assert!(presets.contains(&row), "{row}");
+    }
+    for format in FORMATS {
+        let row = format!("| `{}` | {} |", format.name(), format.about());
+        assert!(formats.contains(&row), "{row}");
+        assert!(readme.contains(&format!("`{}`", format.name())), "{}", format.name());
+    }
+    for provider in PROVIDERS {
+        assert!(readme.contains(&format!("`{}:`", provider.name)), "{}", provider.name);
+    }
+}

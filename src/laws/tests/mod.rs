@@ -1,0 +1,21 @@
+//! The laws on fixtures and generated conversations, and tcompact against figures of other programs.
+
+mod approx_tokens;
+mod conversations;
+mod documents;
+mod exact_tokens;
+mod fixtures;
+mod langgraph;
+mod lines;
+mod presets;
+mod pruning;
+mod reading_again;
+mod renamed;
+mod restoring;
+mod targets;
+
+/// A configuration for property tests with so many cases, or as many as `PROPTEST_CASES` says.
+pub(crate) fn cases(cases: u32) -> proptest::prelude::ProptestConfig {
+    let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(cases);
+    proptest::prelude::ProptestConfig { cases, failure_persistence: None, ..Default::default() }
+}

@@ -1,0 +1,48 @@
+//! Every preset on every fixture.
+
+use std::fs;
+
+use crate::laws::fixtures::of_format;
+use crate::laws::transcripts::read;
+use crate::laws::whole::processed;
+use crate::settings::presets::PRESETS;
+use crate::transcript::formats::FORMATS;
+
+/// Whatever a preset is given, what it keeps is as it was (`DeepAgents` alone changes some of it), and the result is a
+/// transcript of the same format.
+#[test]
+fn every_fixture_survives_every_preset() {
+    for format in FORMATS.iter().copied() {
+        for file in of_format(format.name()) {
+            let text = fs::read_to_string(&file).expect("a fixture");
+            let before = read(&text, Some(format), None).expect("a transcript").transcripts;
+            for preset in PRESETS {
+                for keep in ["messages:1", "messages:3", "tokens:20", "tokens:100"] {
+                    let (preset_flag, keep) = (format!("--preset={}", preset.name), format!("--keep={keep}"));
+                    let more = ["--trigger=tokens:1", "--summary-role=user", "--archive=a.md", "--report=a.jsonl"]
+                        .map(str::to_owned);
+                    let arguments = [&[preset_flag, keep], &more[..]].concat();
+                    let result = match processed(&arguments, &text) {
+                        Err(error) if error.to_string().contains("without --preset it is read all the same") => {
+                            continue;
+                        }
+                        result => result.unwrap_or_else(|error| panic!("{} {arguments:?}: {error}", file.display())),
+                    };
+                    let again = read(&result.text, Some(format), None)
+                        .unwrap_or_else(|error| panic!("{arguments:?} {error}: {}", result.text))
+                        .transcripts;
+                    assert_eq!(again.len(), before.len(), "{arguments:?}");
+                    for ((before, after), told) in before.iter().zip(&again).zip(&result.conversations) {
+                        let cut = told.plan["cutoff"].as_u64().expect("a cut") as usize;
+                        let kept = &before.messages[cut..];
+                        let end = &after.messages[after.messages.len().saturating_sub(kept.len())..];
+                        let same = kept.iter().zip(end).all(|(one, other)| one.json.raw() == other.json.raw());
+                        // These change what stays, too.
+                        let changes = ["deepagents", "anthropic-context-editing"].contains(&preset.name);
+                        assert!(same || changes, "{arguments:?}");
+                    }
+                }
+            }
+        }
+    }
+}

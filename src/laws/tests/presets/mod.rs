@@ -1,0 +1,154 @@
+//! What the presets do, held against what the known systems did: every recorded case, with none left out.
+//!
+//! `fixtures/presets/README.md` says how the cases were recorded and what they hold. `TCOMPACT_CASES` names a folder with
+//! other files of the same kind.
+
+mod case;
+mod compare;
+mod fixtures;
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use crate::engine::process;
+use crate::exit::{Exit, Failure};
+use crate::files::input::Input;
+use crate::laws::transcripts::json;
+use crate::settings::Settings;
+use crate::settings::layers::CommandLine;
+use crate::settings::presets;
+use crate::tokens::Counter;
+use crate::transcript::json::Json;
+
+use crate::laws::FIXTURES;
+
+use case::{Case, text};
+use compare::{compare_plan, compare_prompts, compare_result};
+
+/// Differences of one case.
+fn differences(case: &Case<'_>, in_state: bool) -> String {
+    let mut out = String::new();
+    let stage = case.expected("error").and_then(|error| text(error.get("stage")));
+    let settings = match (case.settings(), stage.as_deref()) {
+        (Ok(_), Some("construct")) => return format!("{:?} are taken, and are not there\n", case.words()),
+        (Err(_), Some("construct")) => return out,
+        (Err(error), _) => return format!("{:?} are refused: {error}\n", case.words()),
+        (Ok(settings), _) => settings,
+    };
+    let (source, before) = case.source(in_state, &settings);
+    compare_plan(case, &settings, &source, before, &mut out);
+    let script = case.script(&settings);
+    let input = Input { name: "case".to_owned(), text: source.clone(), ..Input::default() };
+    let outcome = process(&settings, &input, &script, &mut Vec::new());
+    let outcome = match (outcome, case.expected("error")) {
+        (Ok(outcome), None) => Some(outcome),
+        (Err(error), Some(expected)) => {
+            compare_error(&error, expected, &mut out);
+            None
+        }
+        (Err(error), None) => {
+            let _ = writeln!(out, "it fails and should not: {error}");
+            None
+        }
+        (Ok(_), Some(expected)) => {
+            let _ = writeln!(out, "it should fail: {}", expected.raw());
+            None
+        }
+    };
+    if stage.as_deref() != Some("convert") {
+        compare_prompts(case, &script.prompts.borrow(), &mut out);
+    }
+    if let Some(outcome) = outcome {
+        compare_result(case, &settings, &source, before, outcome, &mut out);
+    }
+    out
+}
+
+/// Whether an error is of the kind that is recorded: of the input, of the prompt in Python's words, of the model, or of
+/// what is left being too much.
+fn compare_error(error: &anyhow::Error, expected: Json<'_>, out: &mut String) {
+    let said = |key: &str| text(expected.get(key)).unwrap_or_default();
+    let exit = error.downcast_ref::<Failure>().map(|failure| failure.exit);
+    let (found, message) = (error.to_string(), said("message"));
+    let right = match (said("stage").as_str(), said("class").as_str()) {
+        ("convert", _) => exit == Some(Exit::Unreadable),
+        (_, "RuntimeError" | "ModelInvalidRequestError" | "SynapticError") => {
+            exit == Some(Exit::SummarizerFailed) && found.contains(message.trim_start_matches("model error: "))
+        }
+        (_, "ContextOverflowError") if message.contains("input budget") => exit == Some(Exit::SummaryRefused),
+        (_, "ContextOverflowError") => exit == Some(Exit::SummarizerFailed) && found.contains("prompt is too long"),
+        // What cannot be counted is refused when it is read.
+        (_, "TypeError") if exit == Some(Exit::Unreadable) => true,
+        _ => exit == Some(Exit::Usage) && found.contains(&message),
+    };
+    if !right {
+        let _ = writeln!(out, "{exit:?} {found} and not {}", expected.raw());
+    }
+}
+
+/// Cases that are shown, and characters of each.
+const SHOWN: usize = 20;
+const LONGEST: usize = 2_000;
+
+/// Tries all cases of a system; there are so many at least.
+fn recorded(system: &'static str, least: usize) {
+    let folder = std::env::var("TCOMPACT_CASES").unwrap_or(format!("{FIXTURES}/presets"));
+    let Ok(lines) = std::fs::read_to_string(format!("{folder}/{system}.jsonl")) else {
+        assert!(std::env::var_os("TCOMPACT_CASES").is_some(), "the cases of {system} are there");
+        return;
+    };
+    let mut wrong = Vec::new();
+    for line in lines.lines() {
+        let case = Case { system, json: json(line) };
+        // Only DeerFlow has a state to keep a summary in.
+        for in_state in [false, true].into_iter().take(if system == "deerflow" { 2 } else { 1 }) {
+            let differences = differences(&case, in_state);
+            if !differences.is_empty() {
+                wrong.push(format!("{}: {differences}", text(case.json.get("name")).expect("a name")));
+                break;
+            }
+        }
+    }
+    let cases = lines.lines().count();
+    let shown: Vec<String> = wrong.iter().take(SHOWN).map(|one| one.chars().take(LONGEST).collect()).collect();
+    assert!(wrong.is_empty(), "{} of {cases} cases of {system} differ:\n{}", wrong.len(), shown.join("\n"));
+    let least = if std::env::var_os("TCOMPACT_CASES").is_some() { 1 } else { least };
+    assert!(cases >= least, "{cases} cases");
+}
+
+#[test]
+fn langchain() {
+    recorded("langchain", 300);
+}
+
+#[test]
+fn deepagents() {
+    recorded("deepagents", 100);
+}
+
+#[test]
+fn deerflow() {
+    recorded("deerflow", 100);
+}
+
+#[test]
+fn deerflow_v1() {
+    recorded("deerflow-v1", 100);
+}
+
+#[test]
+fn tongyi() {
+    recorded("tongyi", 100);
+}
+
+#[test]
+fn synaptic() {
+    recorded("synaptic", 100);
+}
+
+#[test]
+fn an_estimate_is_what_the_presets_of_langchain_count_with() {
+    let words = ["tcompact", "--preset", "langchain", "--for", "claude-haiku-4-5"].map(OsString::from);
+    let resolved = CommandLine::parse(words).expect("words").resolve(&presets::values, |_| None).expect("settings");
+    assert_eq!(Settings::new(resolved, |_| None).expect("settings").policy.counter, Counter::Approx(3.3));
+}

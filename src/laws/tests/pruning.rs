@@ -1,0 +1,220 @@
+//! What pruning does to generated conversations and to fixtures of every format.
+
+use std::collections::BTreeSet;
+
+use crate::compact::{CompactionPolicy, Compactor, Pruning, SummarizerKind};
+use crate::plan::size::Size;
+use crate::prune::{Choice, KINDS, Scene, chosen, prune};
+use crate::tokens::{Counter, Tally};
+use crate::transcript::edit::apply;
+use crate::transcript::formats::{FORMATS, Format};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::laws::bricks::{Bricks, Made, file, made};
+use crate::laws::fixtures::of_format;
+use crate::laws::lawful::{PREFIX, found, with};
+use crate::laws::tests::cases;
+
+/// A source with all but the last messages of each conversation pruned; with the messages that went whole.
+fn pruned(
+    source: &str,
+    from: Option<&'static dyn Format>,
+    rules: &[Choice],
+    last: usize,
+) -> (String, Vec<BTreeSet<usize>>) {
+    with(source, from, |document| {
+        let mut edits = Vec::new();
+        let mut gone = Vec::new();
+        for transcript in &document.transcripts {
+            let tally = Tally::new(Counter::DEFAULT, &transcript.messages);
+            let count = transcript.messages.len();
+            let touchable = (0..count).map(|index| index + last < count).collect();
+            let mut scene = Scene::new(transcript, &tally, touchable);
+            scene.summary_prefix = PREFIX;
+            let pruned = prune(&scene, &chosen(rules), None);
+            gone.push(pruned.emptied.iter().copied().collect());
+            edits.extend(pruned.all_edits(transcript));
+        }
+        (apply(source, &edits), gone)
+    })
+}
+
+/// The messages of each conversation as they are spelled.
+fn spelled(source: &str, from: Option<&'static dyn Format>) -> Vec<Vec<String>> {
+    with(source, from, |document| {
+        let messages = |transcript: &crate::transcript::Transcript<'_>| {
+            transcript.messages.iter().map(|message| message.json.raw().to_owned()).collect()
+        };
+        document.transcripts.iter().map(messages).collect()
+    })
+}
+
+/// All strings of a value that are ids, and the marks of errors: nothing of this may change.
+fn marks(value: &Value, found: &mut Vec<String>) {
+    const KEPT: [&str; 15] = [
+        "id",
+        "call_id",
+        "tool_call_id",
+        "tool_use_id",
+        "toolUseId",
+        "toolCallId",
+        "toolName",
+        "name",
+        "tool_name",
+        "function",
+        "is_error",
+        "isError",
+        "status",
+        "cause",
+        "uuid",
+    ];
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::Object(_) | Value::Array(_) => marks(value, found),
+                    value if KEPT.contains(&key.as_str()) => found.push(format!("{key}={value}")),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| marks(value, found)),
+        _ => {}
+    }
+}
+
+fn marks_of(message: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    marks(&serde_json::from_str(message).expect("JSON"), &mut found);
+    found
+}
+
+/// What holds whatever is pruned: what is not to be touched is as it was, no pair is parted, and pruning again changes
+/// nothing.
+fn assert_pruned(source: &str, from: Option<&'static dyn Format>, rules: &[Choice], last: usize) -> String {
+    let (out, gone) = pruned(source, from, rules, last);
+    let (before, after) = (spelled(source, from), spelled(&out, from));
+    assert_eq!(before.len(), after.len(), "{rules:?}: {out}\n{source}");
+    for ((before, after), gone) in before.iter().zip(&after).zip(&gone) {
+        let left: Vec<(usize, &String)> =
+            before.iter().enumerate().filter(|(index, _)| !gone.contains(index)).collect();
+        assert_eq!(left.len(), after.len(), "{rules:?}: {out}\n{source}");
+        for ((index, before_it), after_it) in left.iter().zip(after) {
+            if index + last >= before.len() {
+                assert_eq!(*before_it, after_it, "what stays is as it was");
+            }
+        }
+    }
+    let (breaches_before, breaches_after) = (found(source, from), found(&out, from));
+    assert!(!breaches_before.is_empty() || breaches_after.is_empty(), "{breaches_after:?} {rules:?}: {out}\n{source}");
+    let (again, _) = pruned(&out, from, rules, last);
+    assert_eq!(again, out, "pruned twice is pruned once, by {rules:?}: {source}");
+    out
+}
+
+fn choices() -> impl Strategy<Value = Vec<Choice>> {
+    let rules = vec![
+        "all",
+        "results:0",
+        "results:2",
+        "results:messages:4",
+        "results:turns:1",
+        "reads",
+        "cap:30",
+        "thinking",
+        "media:0",
+        "arguments:5",
+    ];
+    let choice = prop::sample::select(rules).prop_map(|rule| rule.parse().expect("a rule"));
+    prop::collection::vec(choice, 1..4)
+}
+
+fn long() -> String {
+    (0..60).map(|line| format!("line {line}: \"é\" and so on\n")).collect()
+}
+
+proptest! {
+    #![proptest_config(cases(3_000))]
+
+    /// At least the last message stays, as in any run: without it, a file of nothing but thinking would be empty.
+    #[test]
+    fn laws_of_pruning(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12, rules in choices(), last in 1usize..6) {
+        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &made, layout);
+        assert_pruned(&source, Some(format), &rules, last);
+    }
+
+    /// Results that answer a call become notes, and what tells which call that was, and whether it failed, stays.
+    #[test]
+    fn marks_stay(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12) {
+        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &made, layout);
+        let rules = ["results:0".parse().expect("a rule"), "cap:30".parse().expect("a rule"), "arguments:5".parse().expect("a rule")];
+        let out = assert_pruned(&source, Some(format), &rules, 0);
+        let (before, after) = (spelled(&source, Some(format)), spelled(&out, Some(format)));
+        for (before, after) in before.iter().flatten().zip(after.iter().flatten()) {
+            prop_assert_eq!(marks_of(before), marks_of(after));
+        }
+        let results = made.iter().any(|one| matches!(one, Made::Orphan(_) | Made::Calls(_)));
+        let has_long = source.contains("line 59");
+        prop_assert!(!has_long || results || source.contains("so "), "{}", source);
+        prop_assert!(!out.contains("line 59"), "{}", out);
+    }
+}
+
+/// Real files, by every rule alone and by all of them.
+#[test]
+fn fixtures_of_every_format() {
+    for format in FORMATS {
+        for file in of_format(format.name()) {
+            let source = std::fs::read_to_string(&file).expect("a fixture");
+            let named: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            for rule in named.into_iter().chain(["all", "results:0", "cap:30", "arguments:5", "media:0"]) {
+                assert_pruned(&source, Some(*format), &[rule.parse().expect("a rule")], 1);
+            }
+        }
+    }
+}
+
+/// The rules of `--fit`, for a text that is compacted in one call.
+fn fitting(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> CompactionPolicy {
+    let all = chosen(&[Choice::All]);
+    let mut policy = CompactionPolicy::keeping(Size::Messages(keep.unwrap_or(20)));
+    policy.fit = Some(Size::Tokens(limit));
+    policy.keep_is_given = keep.is_some();
+    policy.pruning = Pruning { rules: all, except: Vec::new() };
+    policy.summary.tokens = u64::MAX;
+    policy.summary.summarizer = summarizer;
+    policy
+}
+
+/// Tokens of all conversations of a text.
+fn tokens(source: &str, from: Option<&'static dyn Format>) -> u64 {
+    with(source, from, |document| {
+        let messages = document.transcripts.iter().flat_map(|transcript| &transcript.messages);
+        messages.map(|message| Counter::DEFAULT.count(message)).sum()
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(6_000))]
+
+    /// What is made to fit is never larger than said, unless there is an error; made to fit again it stays as it is.
+    #[test]
+    fn what_fits_is_never_larger(made in made(), format in prop::sample::select(FORMATS), layout in 0usize..12,
+                                 limit in 20u64..1_200, keep in prop::option::of(1u64..8), summarizes in any::<bool>()) {
+        // What stands before a provider's own compaction is not sent, and not counted.
+        let made: Vec<Made> = made.into_iter().filter(|one| !matches!(one, Made::Compaction(..))).collect();
+        let (source, _) = file(&Bricks::of(format.name()).with_results(&long()), &made, layout);
+        let summarizer = if summarizes { SummarizerKind::Embedded } else { SummarizerKind::Nobody };
+        let compactor = Compactor::new(fitting(limit, keep, summarizer));
+        let Ok(done) = compactor.compact_as(&source, format.name()) else { return Ok(()) };
+        let is_refused = done.plans.iter().any(|plan| plan.refused);
+        prop_assert!(is_refused || tokens(&done.text, Some(format)) <= limit, "{}: {}\n{}", limit, done.text, source);
+        prop_assert_eq!(done.restore().expect("records"), source.as_str());
+        if found(&source, Some(format)).is_empty() {
+            prop_assert_eq!(found(&done.text, Some(format)), Vec::<String>::new(), "{}\n{}", done.text, source);
+        }
+        let again = compactor.compact_as(&done.text, format.name()).expect("it fits");
+        prop_assert_eq!(&again.text, &done.text, "{}", source);
+    }
+}

@@ -1,0 +1,20 @@
+//! Reading texts in tests. Tests are short, and so is what they leave behind.
+
+use crate::transcript::formats::Format;
+use crate::transcript::framing::{self, Document, Lines, ReadError};
+use crate::transcript::json::Json;
+use crate::transcript::source::Source;
+
+/// The conversations of a text.
+pub(crate) fn read<'a>(
+    text: &'a str,
+    from: Option<&'static dyn Format>,
+    lines: Option<Lines>,
+) -> Result<Document<'a>, ReadError> {
+    framing::read(Box::leak(Box::new(Source::of(text)?)), from, lines)
+}
+
+/// The one value that a text is.
+pub(crate) fn json(text: &str) -> Json<'_> {
+    Box::leak(Box::new(Source::of(text).expect("JSON"))).first().expect("a value")
+}

@@ -1,0 +1,66 @@
+//! The program from its arguments to its exit code.
+
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use crate::cli::{self, When};
+use crate::engine;
+use crate::exit::{Exit, Failure};
+use crate::fault;
+use crate::sanitize::{sanitize, sanitize_line};
+use crate::settings::Mode;
+use crate::settings::layers::CommandLine;
+
+/// Runs the program. Parses the arguments, does what they say, and turns an error into a message and an exit code.
+pub fn run_program() -> ExitCode {
+    fault::install_hook();
+    let done = fault::caught(fault::Part::Program, run).unwrap_or_else(|fault| Err(anyhow::anyhow!("{fault}")));
+    match done {
+        Ok(exit) => exit.into(),
+        Err(error) => match error.downcast::<clap::Error>() {
+            Ok(error) => not_understood(&error),
+            Err(error) => {
+                let failure = error.downcast_ref::<Failure>();
+                let shown = failure.map(Failure::shown).unwrap_or_default().iter().map(|line| sanitize_line(line));
+                let lines: Vec<String> = [sanitize_line(&error.to_string())].into_iter().chain(shown).collect();
+                complain(&lines.join("\n"));
+                failure.map_or(Exit::Unreadable, |failure| failure.exit).into()
+            }
+        },
+    }
+}
+
+/// Help goes to standard output; an error of usage speaks like all the others.
+fn not_understood(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        let printed =
+            if cli::asks_briefly(error) { write!(std::io::stdout(), "{}", cli::BRIEF) } else { error.print() };
+        return match printed {
+            Ok(()) => Exit::Success.into(),
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Exit::Success.into(),
+            Err(_) => Exit::Unreadable.into(),
+        };
+    }
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    complain(&cli::errors::describe(error, &words));
+    Exit::Usage.into()
+}
+
+fn complain(message: &str) {
+    let red = clap::builder::styling::AnsiColor::Red.on_default().bold();
+    // Where nobody can be told, the exit code says it.
+    let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {}", sanitize(message));
+}
+
+fn run() -> anyhow::Result<Exit> {
+    let command_line = CommandLine::parse(std::env::args_os())?;
+    engine::run(&Mode::new(command_line, |name| std::env::var_os(name), colour)?)
+}
+
+fn colour(when: When) {
+    match when {
+        When::Auto => {}
+        When::Always => anstream::ColorChoice::Always.write_global(),
+        When::Never => anstream::ColorChoice::Never.write_global(),
+    }
+}

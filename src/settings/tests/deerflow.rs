@@ -1,0 +1,199 @@
+//! `DeerFlow`'s `config.yaml`, read as it is.
+
+use std::fs;
+
+use crate::settings::tests::layers::Layers;
+
+fn of_fixture(words: &[&str], name: &str) -> Layers {
+    let text = fs::read_to_string(format!(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/deerflow/{}.yaml"), name))
+        .expect("a fixture");
+    Layers::of(words).file("config.yaml", &text)
+}
+
+/// What a section comes to, without what every one does.
+fn values(section: &str) -> Vec<String> {
+    let layers = Layers::of(&["-v"]).deerflow(&format!("enabled: true\n{section}"));
+    let values = layers.values().into_iter().map(|line| line.replace(" (from config.yaml)", ""));
+    values.filter(|line| line != "preset = deerflow" && !line.contains("accept = any")).collect()
+}
+
+#[test]
+fn the_documented_configurations() {
+    for (name, values) in [
+        ("minimal", &["trigger = tokens:4000", "keep = messages:20", "trim-tokens = 4000"][..]),
+        (
+            "production",
+            &[
+                "trigger = tokens:6000 messages:75",
+                "keep = messages:25",
+                "model = openai:gpt-4o-mini",
+                "trim-tokens = 5000",
+            ],
+        ),
+        (
+            "multi-model",
+            &[
+                "trigger = fraction:0.7",
+                "keep = fraction:0.3",
+                "for = openai:gpt-4o-mini",
+                "model = openai:gpt-4o-mini",
+                "trim-tokens = 4000",
+            ],
+        ),
+        (
+            "conservative",
+            &["trigger = tokens:8000", "keep = messages:40", "model = openai:gpt-4", "trim-tokens = 4000"],
+        ),
+    ] {
+        let layers = of_fixture(&["-v"], name);
+        let mut expected: Vec<String> = values.iter().map(|value| format!("{value} (from config.yaml)")).collect();
+        expected.push("preset = deerflow (from config.yaml)".to_owned());
+        expected.push("accept = any (from --preset deerflow)".to_owned());
+        let mut found = layers.values();
+        expected.sort();
+        found.sort();
+        assert_eq!(found, expected, "{name}");
+        let resolved = layers.resolve().expect("settings");
+        assert_eq!((resolved.disabled, resolved.summary_prompt), (None, None));
+    }
+}
+
+#[test]
+fn values_are_taken_as_leniently_as_there() {
+    for (section, line) in [
+        ("trigger: {type: tokens, value: '20'}", "trigger = tokens:20"),
+        ("trigger: {type: tokens, value: true}", "trigger = tokens:1"),
+        ("trigger: {type: messages, value: 20.2}", "trigger = messages:21"),
+        (
+            "trigger: [{type: fraction, value: 1}, {type: tokens, value: 0.5}]\nmodel_name: gpt-4o",
+            "trigger = fraction:1 tokens:1",
+        ),
+        ("trigger: &t {type: tokens, value: 3}\nkeep: *t", "keep = tokens:3"),
+        ("keep: {type: tokens, value: 30.9}", "keep = tokens:30"),
+        ("keep: {type: tokens, value: 0.9}", "keep = tokens:1"),
+        ("trim_tokens_to_summarize: '5'", "trim-tokens = 5"),
+        ("trim_tokens_to_summarize: 12.0", "trim-tokens = 12"),
+        ("trim_tokens_to_summarize: true", "trim-tokens = 1"),
+        ("trim_tokens_to_summarize: -3", "trim-tokens = 0"),
+        ("model_name: deepseek:whatever", "model = deepseek:whatever"),
+        ("model_name: deepseek-chat", "model = deepseek:deepseek-chat"),
+        ("unknown_key: [1]\nskill_file_read_tool_names: [cat]\npreserve_recent_skill_count: '0'", "keep = messages:20"),
+    ] {
+        let section = if section.contains("trigger") {
+            section.to_owned()
+        } else {
+            format!("{section}\ntrigger: {{type: tokens, value: 1}}")
+        };
+        let values = values(&section);
+        assert!(values.iter().any(|value| value == line), "{section}: {values:?}");
+    }
+    for on in ["'on'", "Yes", "1", "1.0", "t", "TRUE"] {
+        let layers = Layers::of(&[]).deerflow(&format!("enabled: {on}\ntrigger: {{type: tokens, value: 1}}"));
+        assert_eq!(layers.resolve().expect("settings").disabled, None, "{on}");
+    }
+    assert!(
+        values("trigger: {type: tokens, value: 1}\nmodel_name: null").iter().all(|line| !line.starts_with("model"))
+    );
+}
+
+#[test]
+fn what_is_refused_there_is_refused() {
+    let amount = "a type and a value, as in {type: tokens, value: 4000}";
+    for (section, rest) in [
+        ("enabled: maybe", "enabled = \"maybe\": expected true or false"),
+        ("enabled: null", "enabled = nothing: expected true or false"),
+        ("model_name: 5", "model_name = 5: expected a string or null"),
+        ("keep: null", &format!("keep = nothing: expected {amount}")),
+        ("keep: 20", &format!("keep = 20: expected {amount}")),
+        ("keep: {type: turns, value: 2}", "keep.type = \"turns\": expected fraction, tokens or messages"),
+        ("keep: {type: tokens}", "keep.value = nothing: expected a number"),
+        ("keep: {type: tokens, value: many}", "keep.value = \"many\": expected a number"),
+        ("keep: {type: tokens, value: .inf}", "keep.value = \".inf\": expected a number"),
+        ("keep: {type: tokens, value: 0}", "keep.value = 0: expected a number above 0"),
+        ("keep: {type: fraction, value: 1.5}", "keep.value = 1.5: expected a fraction above 0 and at most 1"),
+        ("keep: {type: messages, value: 20.0}", "keep.value = 20: expected a whole number, since DeerFlow fails"),
+        ("trigger: tokens", &format!("trigger = \"tokens\": expected {amount}")),
+        ("trigger: [{type: tokens, value: 1}, 5]", &format!("trigger[1] = 5: expected {amount}")),
+        ("trigger: {type: messages, value: -1}", "trigger.value = -1: expected a number above 0"),
+        ("trigger: [{type: fraction, value: 0}]", "trigger[0].value = 0: expected a fraction above 0 and at most 1"),
+        ("trim_tokens_to_summarize: 1.5", "trim_tokens_to_summarize = 1.5: expected a whole number or null"),
+        ("summary_prompt: [x]", "summary_prompt = a list: expected a string or null"),
+        ("skill_file_read_tool_names: cat", "skill_file_read_tool_names = \"cat\": expected a list of strings"),
+        ("preserve_recent_skill_tokens: -1", "preserve_recent_skill_tokens = -1: expected a whole number from 0 on"),
+        (
+            "model_name: my-own\ntrigger: {type: tokens, value: 1}",
+            "model_name = \"my-own\": no such model is known; give --model PROVIDER:MODEL",
+        ),
+    ] {
+        let section =
+            if section.starts_with("enabled") { section.to_owned() } else { format!("enabled: true\n{section}") };
+        let error = Layers::of(&[]).deerflow(&section).error();
+        let expected = format!("config.yaml: summarization.{rest}");
+        assert!(error.starts_with(&expected), "{section}\nfound    {error}\nexpected {expected}");
+    }
+}
+
+#[test]
+fn an_unknown_model_is_no_error_where_another_summarizes() {
+    let section = "enabled: true\nmodel_name: my-own\ntrigger: {type: tokens, value: 1}";
+    let of = |words: &[&str]| Layers::of(words).deerflow(section);
+    assert_eq!(of(&["-m", "extractive"]).arguments().model.as_deref(), Some("extractive"));
+    assert_eq!(of(&["--summarizer-cmd", "cat"]).arguments().model, None);
+    assert_eq!(of(&[]).set("TCOMPACT_MODEL", "openai:x").arguments().model.as_deref(), Some("openai:x"));
+}
+
+#[test]
+fn null_does_not_mean_all_there() {
+    let said = of_fixture(&[], "conservative").said();
+    assert_eq!(said.len(), 1);
+    assert!(said[0].starts_with("config.yaml: DeerFlow does not pass on trim_tokens_to_summarize: null"), "{said:?}");
+    assert!(said[0].ends_with("--trim-tokens none sends all"));
+    assert!(of_fixture(&["-q"], "conservative").said().is_empty());
+    assert!(of_fixture(&["--trim-tokens", "none"], "conservative").said().is_empty());
+}
+
+#[test]
+fn the_prompt_is_the_sections_unless_a_higher_layer_has_one() {
+    let section = "enabled: true\ntrigger: {type: tokens, value: 1}\nsummary_prompt: 'Sum up: {messages}'";
+    let prompt = |words: &[&str]| Layers::of(words).deerflow(section).resolve().expect("settings").summary_prompt;
+    assert_eq!(prompt(&[]).map(|(text, _)| text).as_deref(), Some("Sum up: {messages}"));
+    assert_eq!(prompt(&["--prompt-file", "mine.txt"]), None);
+    let empty = Layers::of(&[]).deerflow(&section.replace("Sum up: {messages}", "")).resolve().expect("settings");
+    assert_eq!(empty.summary_prompt.map(|(text, _)| text).as_deref(), Some(""), "it is forwarded");
+    let said = Layers::of(&["-v"]).deerflow(section).said();
+    assert!(said.iter().any(|line| line.ends_with("config.yaml: summarization.summary_prompt")), "{said:?}");
+}
+
+#[test]
+fn the_preset_of_a_higher_layer_counts() {
+    let layers = Layers::of(&["--preset=known"]).deerflow("enabled: true\ntrigger: {type: tokens, value: 1}");
+    let arguments = layers.arguments();
+    assert_eq!((arguments.preset.as_deref(), arguments.retries), (Some("known"), 1));
+    assert_eq!(arguments.keep.to_string(), "messages:20", "the file's own values stay above it");
+}
+
+#[test]
+fn nothing_else_makes_a_file_deerflows() {
+    let error = Layers::of(&[]).file("config.yaml", "models: []\n").error();
+    assert!(error.starts_with("config.yaml: there is no setting \"models\""), "{error}");
+    let error = Layers::of(&[]).file("config.yaml", "summarization: yes\n").error();
+    assert!(error.starts_with("config.yaml: there is no setting \"summarization\""), "{error}");
+}
+
+#[test]
+fn a_model_may_be_one_of_the_files_own_list() {
+    let file = "models:\n- name: cheap\n  use: langchain_openai:ChatOpenAI\n  model: my-tune\n  base_url: http://localhost:1/v1\n  api_key: $TUNE_KEY\nsummarization:\n  enabled: true\n  model_name: cheap\n  trigger: {type: tokens, value: 1}\n";
+    let values = Layers::of(&["-v"]).file("config.yaml", file).values();
+    for line in ["model = openai:my-tune", "base-url = http://localhost:1/v1", "api-key-env = TUNE_KEY"] {
+        assert!(values.contains(&format!("{line} (from config.yaml)")), "{values:?}");
+    }
+    let of_variable = file.replace("http://localhost:1/v1", "$TUNE_URL");
+    let layers = || Layers::of(&["-v"]).file("config.yaml", &of_variable);
+    let values = layers().set("TUNE_URL", "http://localhost:2/v1").values();
+    assert!(values.contains(&"base-url = http://localhost:2/v1 (from config.yaml)".to_owned()), "{values:?}");
+    let error = layers().error();
+    assert!(error.contains("$TUNE_URL, and there is no such variable"), "{error}");
+    let literal = file.replace("$TUNE_KEY", "sk-written-out");
+    let error = Layers::of(&[]).file("config.yaml", &literal).error();
+    assert!(error.contains("keys are not read from files") && !error.contains("sk-written"), "{error}");
+}

@@ -1,0 +1,4 @@
+//! Settings in layers, and those of other systems.
+
+mod deerflow;
+pub(super) mod layers;
