@@ -796,7 +796,7 @@ fn stem(word: &str) -> String {
     let cut = |end: &str, least: usize| word.strip_suffix(end).filter(|rest| rest.len() >= least);
     // `pinning` and `pinned` come from `pin`.
     let single = |rest: &'_ str| -> usize {
-        let end = rest.as_bytes().len();
+        let end = rest.len();
         let doubled =
             end > 3 && rest.as_bytes()[end - 1] == rest.as_bytes()[end - 2] && !rest.ends_with(['l', 's', 'e', 'o']);
         end - usize::from(doubled)
