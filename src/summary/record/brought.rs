@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::summary::record::literals::{Class, literals};
 use crate::summary::record::names::{Names, names};
-use crate::summary::record::outcome::is_code;
+use crate::summary::record::outcome::{is_code, names_an_error};
 use crate::summary::record::statements::clipped_to;
 use crate::summary::record::values::{Cell, LONGEST_VALUE, cells};
 use crate::summary::record::{Entry, Found, Kind};
@@ -82,7 +82,8 @@ pub(super) fn used_lines(shown: &str, output: &str, index: usize, used: &Names) 
         let mut again = names(line).filter(|name| used.is_used_after(name, index) && !shown.contains(name));
         let Some(name) = again.next() else { continue };
         let line = line.trim();
-        if line.len() > 2 * LONGEST_VALUE || is_code(line) || line.contains(['{', '"']) {
+        // Which errors still hold is told by how the command ended last.
+        if line.len() > 2 * LONGEST_VALUE || is_code(line) || line.contains(['{', '"']) || names_an_error(line) {
             continue;
         }
         found.push((Some(format!("used {name}")), of_line(shown, line, index, 4.0)));

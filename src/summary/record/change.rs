@@ -7,6 +7,7 @@
 //! has changed: the timeout of the API and that of the database.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
@@ -104,26 +105,48 @@ impl Claim {
         claim.take_words(&words);
         claim.frame = words.into_iter().map(|token| stem(&token.text)).collect();
         claim.names = names_of(sentence);
-        claim.clauses = clauses_of(sentence);
-        let main = claim.main_clause(sentence);
+        let main = claim.take_clauses(sentence);
         let telling = |word: &&String| main.contains(*word) && !is_light(word);
         claim.core =
             claim.subject.iter().filter(telling).filter(|word| !claim.names.contains(*word)).cloned().collect();
         claim
     }
 
-    /// The words of the clause that gives the values; of a sentence without values, all.
-    fn main_clause(&self, sentence: &str) -> BTreeSet<String> {
-        let clauses: Vec<Claim> = sentence
-            .split([',', ';', '，', '；', '(', ')', '（', '）'])
-            .map(|clause| {
-                let mut claim = Claim::default();
-                claim.take_words(&tokens(clause));
-                claim
-            })
-            .collect();
-        let with_values = clauses.into_iter().find(|clause| !clause.values.is_empty() && !clause.subject.is_empty());
-        with_values.map_or_else(|| self.subject.clone(), |clause| clause.subject)
+    /// Takes the sentence apart into clauses: those that are no condition, and the words of the one that gives a value.
+    fn take_clauses(&mut self, sentence: &str) -> BTreeSet<String> {
+        let parts: Vec<&str> = sentence.split([',', ';', '，', '；', '(', ')', '（', '）']).collect();
+        let mut main = None;
+        for part in &parts {
+            let claim = if parts.len() == 1 {
+                Claim { subject: self.subject.clone(), ..Claim::default() }
+            } else {
+                Claim::words_of(part)
+            };
+            if main.is_none() && !claim.values.is_empty() && !claim.subject.is_empty() {
+                main = Some(claim.subject.clone());
+            }
+            if !is_condition(part) && !claim.subject.is_empty() {
+                self.clauses.push(claim.subject);
+            }
+            // A reason stands behind a word of its own.
+            let inner: Vec<&str> = part
+                .split([':', '：', '—', '–'])
+                .flat_map(|part| part.split(" so "))
+                .flat_map(|part| part.split(" because "))
+                .collect();
+            if inner.len() > 1 {
+                let inner = inner.iter().filter(|part| !is_condition(part)).map(|part| Claim::words_of(part).subject);
+                self.clauses.extend(inner.filter(|words| !words.is_empty()));
+            }
+        }
+        main.unwrap_or_else(|| self.subject.clone())
+    }
+
+    /// The subject and the values of a text, and nothing else.
+    fn words_of(text: &str) -> Claim {
+        let mut claim = Claim::default();
+        claim.take_words(&tokens(text));
+        claim
     }
 
     fn take_words(&mut self, tokens: &[Token]) {
@@ -415,6 +438,8 @@ pub(super) struct Statements {
     all: Vec<Claim>,
     gone: Vec<bool>,
     by_word: HashMap<String, Vec<usize>>,
+    /// Where a sentence stands that is said again and again, word for word.
+    by_text: HashMap<u64, usize, RandomState>,
 }
 
 /// What becomes of an earlier statement.
@@ -431,6 +456,15 @@ pub(super) struct Changed {
 impl Statements {
     /// Earlier statements that a new one is compared with: more would cost their number times that of all.
     const COMPARED: usize = 16;
+
+    /// The statement that was made in the same words, which takes long to take apart; it is not there any more.
+    pub(super) fn take_repeated(&mut self, sentence: &str) -> Option<(Claim, Changed)> {
+        let next = self.all.len();
+        let key = self.by_text.hasher().hash_one(sentence);
+        let which = self.by_text.insert(key, next).filter(|which| !self.gone[*which])?;
+        self.gone[which] = true;
+        Some((std::mem::take(&mut self.all[which]), Changed { which, doubted: false, about: None }))
+    }
 
     /// Adds a statement, and says which earlier ones it changes.
     pub(super) fn add(&mut self, mut claim: Claim) -> Vec<Changed> {
@@ -455,7 +489,11 @@ impl Statements {
                 (claim.subject, claim.order) = (before.subject.clone(), before.order.clone());
                 continued = true;
             }
-            self.gone[which] = stands != Stands::Doubts;
+            if stands != Stands::Doubts {
+                // Nothing is compared with it any more.
+                self.gone[which] = true;
+                self.all[which] = Claim::default();
+            }
             found.push(Changed { which, doubted: stands == Stands::Doubts, about });
         }
         for word in claim.subject.iter().chain(&claim.choice) {
@@ -642,22 +680,14 @@ fn number_of(word: &str) -> Option<String> {
     (!word.is_empty()).then(|| (total + last.unwrap_or(0)).to_string())
 }
 
-/// The words of the clauses of a sentence, but for conditions.
-fn clauses_of(sentence: &str) -> Vec<BTreeSet<String>> {
+/// Whether a clause only says when something holds.
+fn is_condition(clause: &str) -> bool {
     const CONDITIONS: [&str; 9] =
         ["if ", "when ", "unless ", "while ", "before ", "as long ", "whenever ", "until ", "如果"];
-    let marks = [',', ';', ':', '，', '；', '：', '—', '–', '(', ')', '（', '）', '。', '.'];
-    let clauses = sentence.split(marks).flat_map(|part| part.split(" so ")).flat_map(|part| part.split(" because "));
-    let states = |clause: &&str| {
-        let small = clause.trim_start().to_lowercase();
-        !CONDITIONS.iter().any(|opening| small.starts_with(opening))
-    };
-    let words = |clause: &str| {
-        let mut claim = Claim::default();
-        claim.take_words(&tokens(clause));
-        claim.subject
-    };
-    clauses.filter(states).map(words).filter(|words| !words.is_empty()).collect()
+    let clause = clause.trim_start();
+    CONDITIONS
+        .iter()
+        .any(|opening| clause.get(..opening.len()).is_some_and(|start| start.eq_ignore_ascii_case(opening)))
 }
 
 /// How many words of a statement are not of another; of pairs of characters two are a word.

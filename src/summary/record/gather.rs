@@ -51,7 +51,10 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
             }
             Speaker::Assistant => {
                 if !text.trim().is_empty() {
-                    model.said(turn.index, &text, !turn.calls.is_empty(), position(at), &used);
+                    // A call may stand in a message of its own.
+                    let next_acts =
+                        turns.get(at + 1).is_some_and(|next| !next.calls.is_empty() && next.text.bytes == 0);
+                    model.said(turn.index, &text, !turn.calls.is_empty() || next_acts, position(at), &used);
                     (asked, last_said) = (Some(at), Some(at));
                 }
                 last_act = Some(at);

@@ -11,7 +11,7 @@ use crate::summary::record::change::is_common;
 use crate::summary::record::cues;
 use crate::summary::record::literals::{Class, literals};
 use crate::summary::record::names::{Names, names};
-use crate::summary::record::statements::{Paragraph, paragraphs, sentences, spoken, without_middle};
+use crate::summary::record::statements::{GAP, Paragraph, paragraphs, sentences, spoken, without_middle};
 use crate::summary::record::{Entry, Kind};
 
 /// Characters of a statement.
@@ -61,7 +61,7 @@ impl Statements {
                 with_what_is_asked(&mut texts);
             }
             for text in texts {
-                self.add(index, text, options, position, used);
+                self.add(index, text, options, acts, position, used);
             }
         }
         // What it says before it acts is no report.
@@ -89,12 +89,13 @@ impl Statements {
         self.all.retain(|statement| !names(&statement.entry.text).any(|name| taken.contains(&name)));
     }
 
-    fn add(&mut self, index: usize, text: String, is_option: bool, position: f64, used: &Names) {
+    fn add(&mut self, index: usize, text: String, is_option: bool, acts: bool, position: f64, used: &Names) {
         if cues::TAKES_BACK.is_in(&text) {
             self.take_back(&text);
         }
         let tells = telling(&text).next().is_some() || names(&text).next().is_some();
-        if cues::FILLERS.is_in(&text) || !tells && !text.ends_with(['?', '？']) {
+        let is_debris = text.starts_with(['{', '[']) && text.contains("\":");
+        if cues::FILLERS.is_in(&text) || is_debris || !tells && !text.ends_with(['?', '？']) {
             return;
         }
         let key = self.state.hash_one(&text);
@@ -123,7 +124,7 @@ impl Statements {
         let says_little =
             || telling(&text).nth(2).is_none() && names(&text).next().is_none() && literals(&text).is_empty();
         let chooses = || matches!(kind, Kind::Decision) || cues::CHOOSES.is_in(&text) || cues::REASONS.is_in(&text);
-        let is_thin = !is_option && (talks && !chooses() || !is_status() && says_little());
+        let is_thin = !is_option && (talks && !chooses() || acts && !is_status() && says_little());
         // A name beside it makes a statement more than talk.
         let named = if literals(&text).iter().any(|literal| literal.class != Class::Number) { 1.2 } else { 1.0 };
         let mut entry = Entry::new(kind, index, String::new(), text);
@@ -208,6 +209,8 @@ impl Statements {
             let talk = cues::TALK.is_in(&entry.text);
             match (entry.kind, of_last) {
                 (Kind::Open, true) if open && turn == turns => entry.weight = 13.0,
+                // Its answer has it beside it.
+                (Kind::Open, _) if answered.contains(&turn) => return None,
                 (Kind::Open, _) => (entry.kind, entry.weight) = (Kind::Finding, 0.5),
                 (Kind::Next, true) if ends && turn == turns => entry.weight = if talk { 6.0 } else { 11.0 },
                 _ if talk => (entry.kind, entry.weight) = (Kind::Finding, 0.4),
@@ -245,7 +248,7 @@ fn with_what_is_asked(texts: &mut Vec<String>) {
 
 /// The statements of a paragraph; `before` is the one that stands before it.
 fn of_paragraph(paragraph: &Paragraph, before: Option<&Paragraph>) -> Vec<String> {
-    let announces = |text: &str| text.ends_with([':', '：', ',', '，']);
+    let announces = |text: &str| text.trim_end_matches([GAP, ' ']).ends_with([':', '：', ',', '，']);
     if paragraph.is_item && paragraph.text.chars().count() <= LONGEST {
         return if announces(&paragraph.text) { Vec::new() } else { vec![paragraph.text.clone()] };
     }

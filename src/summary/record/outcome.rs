@@ -43,7 +43,7 @@ impl Outcome {
         };
         let mut status = number.parse().ok();
         let mut told = format!("{} {number}", word.trim_matches(|c: char| !c.is_ascii_alphanumeric()));
-        let output = &*frames.without(output);
+        let output = frames.without(output);
         if status.is_none()
             && let Some(number) = frames.status(&ends)
         {
@@ -70,7 +70,10 @@ impl Outcome {
             let code = status.map_or_else(|| "failed".to_owned(), |_| format!("failed, {}", self.told));
             let went_well =
                 |line: &str| line.split_whitespace().any(|word| matches!(word, "ok" | "PASS" | "PASSED" | "passed"));
+            // A trace says at its end what it says at its beginning.
+            let says_the_same = |before: &str| self.lines.first().is_some_and(|line| opening(line) == opening(before));
             let before = self.lines.get(1).filter(|line| tells(line) > 1 || !went_well(line));
+            let before = before.filter(|line| !says_the_same(line));
             return Some(match (line, before) {
                 (Some(line), Some(before)) => format!("{code}: {before} … {line}"),
                 (Some(line), None) => format!("{code}: {line}"),
@@ -85,6 +88,13 @@ impl Outcome {
             _ => line.clone(),
         })
     }
+}
+
+/// How a line begins, by which one that was cut is known again.
+fn opening(line: &str) -> &str {
+    const BYTES: usize = 48;
+    let end = (0..=line.len().min(BYTES)).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
+    &line[..end]
 }
 
 /// Whether a line reports that something went wrong, and not that nothing did.
@@ -178,15 +188,23 @@ impl Frames {
     }
 
     /// An output without them.
-    fn without<'o>(&self, output: &'o str) -> std::borrow::Cow<'o, str> {
-        if !Self::edges(output).any(|line| self.has(line)) {
-            return output.into();
+    fn without<'o>(&self, output: &'o str) -> &'o str {
+        let mut inside = output;
+        for _ in 0..Self::EDGE {
+            let first = inside.trim_start().lines().next().unwrap_or("");
+            if self.has(first.trim()) {
+                inside = &inside.trim_start()[first.len()..];
+            }
+            let last = inside.trim_end().lines().next_back().unwrap_or("");
+            if self.has(last.trim()) {
+                inside = &inside[..inside.trim_end().len() - last.len()];
+            }
         }
-        output.lines().filter(|line| !self.has(line.trim())).collect::<Vec<_>>().join("\n").into()
+        inside
     }
 
     fn has(&self, line: &str) -> bool {
-        self.lines.contains(&without_digits(line))
+        !self.lines.is_empty() && self.lines.contains(&without_digits(line))
     }
 
     /// The exit status that one of them gives.
@@ -213,7 +231,10 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
     let mut found: Vec<(u8, usize, String)> = Vec::new();
     let mut line_end = 0;
     let small = output.to_ascii_lowercase();
-    for (place, at) in cues::ENDINGS.places(&small).map(|range| range.start).enumerate() {
+    let complaints = failed.then(|| cues::COMPLAINTS.places(&small)).into_iter().flatten();
+    let mut places: Vec<usize> = cues::ENDINGS.places(&small).chain(complaints).map(|range| range.start).collect();
+    places.sort_unstable();
+    for (place, at) in places.into_iter().enumerate() {
         if at < line_end {
             continue;
         }
@@ -314,7 +335,8 @@ pub(super) fn is_code(line: &str) -> bool {
         "func ", "fn ", "let ", "const ", "//", "#", "assert", "* ", "\"", "'",
     ];
     const ENDS: [&str; 7] = ["{", ";", "(", ",", "\\", "):", "])"];
-    let called = line.ends_with(')') && (line.contains("(\"") || line.contains("('"));
+    let called = line.ends_with(')') && (line.contains("(\"") || line.contains("('") || !line.contains(' '))
+        || line.contains(" := ");
     numbered
         || called
         || OPENINGS.iter().any(|opening| line.starts_with(opening))
@@ -359,7 +381,13 @@ fn last_line(output: &str) -> Option<String> {
         .find(|line| {
             let is_status = line.len() < SHORT_LINE && cues::STATUS.is_in(line);
             let is_other = is_code(line) || line.starts_with('<') || is_debris(line) || is_status;
-            !is_other && line.chars().filter(|c| c.is_alphanumeric()).count() > 2 && line.len() <= LONGEST_LOOKED_AT
+            // `(no output)` is what a program says for nothing.
+            let says_nothing =
+                line.starts_with('(') && line.ends_with(')') && line.to_lowercase().contains("no output");
+            !is_other
+                && !says_nothing
+                && line.chars().filter(|c| c.is_alphanumeric()).count() > 2
+                && line.len() <= LONGEST_LOOKED_AT
         })
         .map(|line| clipped_to(line, LONGEST))
 }

@@ -140,7 +140,7 @@ fn is_prose(line: &str) -> bool {
     // Nothing but the names of files.
     let is_file = |word: &str| word.trim_end_matches(['.', ',', '?', '!']).contains(['.', '_', '/']);
     let words = || line.split_whitespace();
-    if !wide && words().nth(1).is_some() && words().filter(|word| is_file(word)).count() * 3 > words().count() * 2 {
+    if !wide && words().nth(1).is_some() && words().filter(|word| is_file(word)).count() * 3 >= words().count() * 2 {
         return false;
     }
     if line.ends_with(['{', '}', ';', '(', '\\']) || line.starts_with(['{', '}', '[', ']', '<', '"']) && !wide {

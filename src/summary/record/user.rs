@@ -1,6 +1,11 @@
 //! The user's words, each message as it was typed: what opens a conversation, answers with what was asked, what was said
 //! when a tool was not let do its work. A later statement about the same thing takes the place of an earlier one.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
+
 use crate::summary::record::change::{Claim, Statements};
 use crate::summary::record::cues;
 use crate::summary::record::statements::{GAP, paragraphs, sentences, spoken, without_middle};
@@ -116,13 +121,16 @@ impl Words {
         for (place, sentence) in all.iter().enumerate().filter(|_| states) {
             let about = if place == 0 { format!("{} {sentence}", entry.about) } else { (*sentence).to_owned() };
             let mut prefix = None;
-            let mut claim = Claim::of(&about);
+            let (mut claim, repeated) = match self.statements.take_repeated(&about) {
+                Some((claim, changed)) => (claim, Some(changed)),
+                None => (Claim::of(&about), None),
+            };
             if let Some(before) = &before {
                 claim.goes_on_from(before);
             }
             before = Some(claim.clone());
             let revises = claim.changes();
-            for changed in self.statements.add(claim) {
+            for changed in repeated.into_iter().chain(self.statements.add(claim)) {
                 // What one message says holds together, unless it corrects itself.
                 let same = self.places.get(changed.which).is_some_and(|(line, _)| {
                     self.lines.get(*line).is_none_or(|line| line.entry.index == index && !line.entry.earlier)
@@ -274,7 +282,8 @@ pub(super) fn is_idle(sentence: &str) -> bool {
         return false;
     }
     let words = sentence.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty());
-    let known = |word: &&str| WORDS.split_whitespace().any(|idle| idle.eq_ignore_ascii_case(word));
+    static IDLE_WORDS: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| WORDS.split_whitespace().collect());
+    let known = |word: &&str| IDLE_WORDS.contains(word.to_lowercase().as_str());
     let words: Vec<&str> = words.collect();
     let idle = words.iter().filter(|word| known(word)).count();
     let thanks = words.iter().any(|word| ["thank", "thanks", "谢谢"].contains(&word.to_lowercase().as_str()));

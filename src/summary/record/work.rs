@@ -23,9 +23,10 @@ const LONGEST_COMMAND: usize = 110;
 const LONGEST_ITEM: usize = 200;
 
 /// Programs that only look, or move about: how they ended is worth a note where they failed.
-const LOOKS: [&str; 27] = [
+const LOOKS: [&str; 30] = [
     "ls", "cat", "grep", "rg", "find", "sed", "head", "tail", "awk", "wc", "echo", "pwd", "cd", "source", "which",
-    "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv", "printf", "true",
+    "tree", "diff", "sleep", "nl", "cp", "mkdir", "rm", "export", "touch", "mv", "printf", "true", "rmdir", "[",
+    "test",
 ];
 /// Words of a shell's own, before the program that a loop or a condition runs.
 const SHELL_WORDS: [&str; 13] =
