@@ -41,12 +41,11 @@ use crate::report::tables;
 use crate::settings::{Action, Destination, Mode, Settings, Volume};
 use crate::wording::reason;
 
-#[cfg(any(test, feature = "laws"))]
-pub use alone::made;
 #[cfg(test)]
 pub use alone::process;
-pub use outcome::Outcome;
 pub use restore::restore;
+#[cfg(any(test, feature = "laws"))]
+pub use {alone::made, outcome::Outcome};
 
 use batch::RunCache;
 use inputs::Inputs;

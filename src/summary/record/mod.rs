@@ -193,6 +193,7 @@ impl Record {
     }
 
     /// Reads the entries of a section that an earlier summary holds; none where it has no such section.
+    #[cfg(any(test, feature = "laws"))]
     pub fn parse(summary: &str) -> Vec<Entry> {
         section::parse(summary)
     }
