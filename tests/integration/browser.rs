@@ -65,6 +65,7 @@ fn probed(browser: &str, folder: &Path, page: &str, axe: &str, (width, dark): (u
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn the_page_in_light_and_dark_narrow_and_wide() {
     let Some(browser) = browser() else {
         eprintln!("skipped: no browser is installed");

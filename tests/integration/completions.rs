@@ -95,6 +95,7 @@ fn is_there(program: &str) -> bool {
 }
 
 /// Starts `command`, has it read the completions by `setup`, and types.
+#[expect(clippy::print_stderr, reason = "it says what is not tried")]
 fn completes(shell: &str, command: &str, setup: &[&str]) {
     if !is_there(shell) || !is_there("script") {
         eprintln!("skipped: {shell} or script is not installed");
