@@ -4,6 +4,7 @@
 
 mod brief;
 pub mod errors;
+mod retry;
 mod values;
 
 use std::path::PathBuf;
@@ -27,7 +28,7 @@ use crate::transcript::framing::Lines;
 
 pub use brief::BRIEF;
 pub use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
-use values::{number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
+use values::{keep_size, number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
 
 /// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.
 const EXAMPLES: &str = "\
@@ -89,7 +90,7 @@ fn after_help() -> String {
 }
 
 /// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
-/// and no tool call is parted from its result.
+/// and no tool call is split from its result.
 ///
 /// Reads conversations as JSON or JSONL from each PATH or standard input and writes them in their own format: to standard
 /// output, to a directory (--output-dir), or in place (--in-place).
@@ -106,8 +107,8 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = "Input")]
     pub from: String,
 
-    /// How a JSONL file is read: one message a line, or one conversation a line. Told by its first line if not given.
-    /// Conversations are written as they are done, in order.
+    /// How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides.
+    /// tcompact writes conversations in order, each as soon as it is done.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Input")]
     pub lines: Option<Lines>,
 
@@ -116,11 +117,12 @@ pub struct Arguments {
     #[arg(long = "trigger", value_name = "SIZE[,SIZE…]", allow_negative_numbers = true, help_heading = "Rules")]
     pub triggers: Vec<Clause>,
 
-    /// How much of the end stays as it is.
+    /// How much of the end stays as it is; `none` for nothing, so that all is summarized.
     #[arg(
         long,
-        value_name = "SIZE",
+        value_name = "SIZE|none",
         default_value = "messages:20",
+        value_parser = keep_size,
         allow_negative_numbers = true,
         help_heading = "Rules"
     )]
@@ -131,12 +133,13 @@ pub struct Arguments {
     #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = "Rules")]
     pub pins: Vec<Pin>,
 
-    /// How a cut that would part a tool call from its result is moved: `strict`, to where it parts none; `langchain`, as
+    /// How to move a cut that would split a tool call from its result: `strict`, to where it splits none; `langchain`, as
     /// LangChain does; `window:N`, looking only at N messages before it.
     #[arg(long, value_name = "RULE", default_value = "strict", help_heading = "Rules")]
     pub pairs: Pairs,
 
-    /// The model that will read the result: its context window, tokenizer and price are looked up (`--list models`).
+    /// The model that will read the result: tcompact looks up its context window, tokenizer and price (`--list models`).
+    /// A name alone is the model as its maker serves it; PROVIDER:MODEL is taken as it is.
     #[arg(long = "for", value_name = "MODEL", help_heading = "Rules")]
     pub for_model: Option<String>,
 
@@ -165,7 +168,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
     pub config: Option<PathBuf>,
 
-    /// What goes before anything is summarized, of all that stands before the kept part: `results[:SIZE]`, `reads`,
+    /// What to remove before anything is summarized, from the messages before the kept part: `results[:SIZE]`, `reads`,
     /// `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`--list prune`). Repeatable
     /// [default: none; all with --fit].
     #[arg(long = "prune", value_name = "RULE", help_heading = "Rules")]
@@ -196,7 +199,8 @@ pub struct Arguments {
     pub thinking: Thinking,
 
     /// Who writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a provider of
-    /// `--list providers`; or `none` for nobody, so that --prune alone makes the transcript smaller [default: extractive].
+    /// `--list providers`; the name of a model alone, for the API of its maker; or `none` for nobody, so that --prune alone
+    /// makes the transcript smaller [default: extractive].
     #[arg(short, long, value_name = "PROVIDER:MODEL", help_heading = "Summaries")]
     pub model: Option<String>,
 
@@ -235,7 +239,8 @@ pub struct Arguments {
     )]
     pub trim_tokens: TrimTokens,
 
-    /// The size asked of the summary, in tokens; the embedded summarizer never exceeds it.
+    /// The size asked of the summary, in tokens. The embedded summarizer never exceeds it, and counts the words around the
+    /// summary.
     #[arg(
         long, value_name = "N", default_value = "1024", value_parser = summary_size, allow_negative_numbers = true,
         help_heading = "Summaries"
@@ -322,7 +327,8 @@ pub struct Arguments {
     )]
     pub in_place: Option<String>,
 
-    /// What is written: the transcript in its own format, or the update of a LangGraph state (null if nothing was done).
+    /// What is written: the transcript in its own format, the update of a LangGraph state (null if nothing was done), or the
+    /// summary alone.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
     pub emit: Emit,
 
@@ -354,8 +360,16 @@ pub struct Arguments {
     )]
     pub html: Option<PathBuf>,
 
+    /// Print the tokens of each conversation and do nothing else; with --json, what they are spent on: roles, tools,
+    /// thinking and media.
+    #[arg(
+        long, help_heading = "Output",
+        conflicts_with_all = ["dry_run", "check", "diff", "explain", "emit", "repair", "report", "html", "exit_status", "archive"]
+    )]
+    pub count: bool,
+
     /// Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several
-    /// files, the path, a tab and the index. Only with --cache and --model (or --summarizer-cmd) on the same command line,
+    /// files, the path, a tab and the index; of conversations on lines, PATH:LINE. Only with --cache and --model (or --summarizer-cmd) on the same command line,
     /// the summary is asked for, shown on standard error, and kept for the real run, which does not ask again.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub dry_run: bool,
@@ -373,21 +387,21 @@ pub struct Arguments {
     )]
     pub diff: bool,
 
-    /// With --dry-run: print a JSON object for each conversation, with the summary where it is shown.
-    #[arg(long, requires = "dry_run", help_heading = "Output")]
+    /// With --dry-run, --count or --emit summary: print a JSON object for each conversation.
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 
-    /// Only look whether the transcript keeps its provider's rules for calls, results and turns; print each breach with
-    /// the index of its message, and exit with 6 if there is any.
+    /// Only check the provider's rules for calls, results and turns: print each violation with the index of its message,
+    /// and exit with 6 if there is any.
     #[arg(
         long, conflicts_with_all = ["dry_run", "output", "output_dir", "in_place", "emit", "archive", "report", "exit_status", "repair"],
         help_heading = "Output"
     )]
     pub check: bool,
 
-    /// Mend such breaches on the way through: take calls without a result away (`drop`), or give them one that says so
-    /// where the format has a way to write it (`synthesize`). Results without a call go, and what stands in the wrong
-    /// place moves.
+    /// Repair such violations first: remove calls without a result (`drop`), or add a result that says there is none, where
+    /// the format can hold it (`synthesize`). tcompact removes results without a call, and moves misplaced results to their
+    /// call.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Output")]
     pub repair: Option<Repair>,
 
@@ -398,7 +412,7 @@ pub struct Arguments {
     )]
     pub jobs: Option<u32>,
 
-    /// Leave out what an earlier run with the same input and the same rules has finished: files of the same directory, or
+    /// Skip what an earlier run with the same input and the same rules has finished: files of the same directory, or
     /// summaries for the same file.
     #[arg(long, help_heading = "Output")]
     pub resume: bool,
@@ -407,11 +421,11 @@ pub struct Arguments {
     #[arg(short = 'e', long, help_heading = "Output")]
     pub exit_status: bool,
 
-    /// Say nothing but errors.
+    /// Report only errors.
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
     pub quiet: bool,
 
-    /// Say what is decided and done, on standard error.
+    /// Report decisions, and settings that are no defaults, on standard error.
     #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", help_heading = "Output")]
     pub verbose: bool,
 

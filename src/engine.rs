@@ -77,11 +77,12 @@ fn conversations(settings: &Settings) -> Result<Exit> {
     let inputs = inputs::find(settings)?;
     file::check(settings, &inputs)?;
     check_places(settings, &inputs)?;
-    let journal = inputs.home.as_ref().map(|home| Journal::open(home, &settings.rules)).transpose()?;
+    let remembered_in = inputs.home.as_ref().filter(|_| inputs.remembers);
+    let journal = remembered_in.map(|home| Journal::open(home, &settings.rules)).transpose()?;
     if inputs.home.is_some() {
         inputs.tidy();
     }
-    let waiting = waiting_room(settings);
+    let waiting = waiting_room(settings, &inputs);
     let cache = cache(settings, &inputs, waiting.as_ref())?;
     if !settings.is_embedded() {
         interrupt::leave_no_core();
@@ -94,7 +95,8 @@ fn conversations(settings: &Settings) -> Result<Exit> {
     if let Some((_, summaries)) = &waiting {
         clear(summaries, done.is_ok());
     }
-    let (exit, totals) = done?;
+    let tell_origins = || settings.voice.origins.iter().for_each(|line| tell(&reporter, Event::Notice(line)));
+    let (exit, totals) = done.inspect_err(|_| tell_origins())?;
     if matches!(settings.action, Action::Compact | Action::Diff) {
         if let Some(reason) = &settings.policy.disabled {
             tell(&reporter, Event::Disabled(reason));
@@ -107,12 +109,19 @@ fn conversations(settings: &Settings) -> Result<Exit> {
                 tell(&reporter, Event::PromptNotUsed(from));
             }
         }
-        if inputs.many && settings.action != Action::Diff {
-            tell(&reporter, Event::AllDone(&totals));
-        }
+    }
+    // Of a single file there is nothing to sum up.
+    let is_summed_up = inputs.remembers || inputs.many && settings.voice.volume == Volume::Verbose;
+    let has_sentence = is_summed_up && settings.action == Action::Compact;
+    if has_sentence {
+        tell(&reporter, Event::AllDone(&totals));
+    }
+    if exit == Exit::Success && totals.compacted == 0 && !has_sentence {
+        tell(&reporter, Event::NothingDone(&totals.idle));
     }
     let looked = settings.action.is_dry_run();
     tell(&reporter, Event::LoseMost { largest: &totals.largest, looked });
+    tell_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
 }
@@ -127,8 +136,8 @@ fn cache(settings: &Settings, inputs: &Inputs, waiting: Option<&(PathBuf, PathBu
     }
     let cache = match (&settings.summarizer.cache, &inputs.home) {
         (Some(cache), _) => Some(cache.clone()),
-        (None, Some(home)) if !settings.is_embedded() => {
-            let folder = home.join(inputs::OWN_FOLDER).join("summaries");
+        (None, Some(home)) if inputs.remembers && !settings.is_embedded() => {
+            let folder = home.join(inputs::OWN_FOLDER).join(journal::SUMMARIES);
             links::refuse(home, &folder).map_err(|error| unusable(&folder, &error))?;
             let cache = Cache::open(&folder).map_err(|error| unusable(&folder, &error))?;
             Some(cache.that_must_keep())
@@ -187,8 +196,9 @@ fn unusable(folder: &Path, error: &io::Error) -> Failure {
 }
 
 /// Where summaries wait that go into one file, until that is whole: the folder of the file, and one below it.
-fn waiting_room(settings: &Settings) -> Option<(PathBuf, PathBuf)> {
-    let Destination::File(file) = &settings.output.destination else { return None };
+fn waiting_room(settings: &Settings, inputs: &Inputs) -> Option<(PathBuf, PathBuf)> {
+    let only = inputs.entries.first().filter(|_| !inputs.remembers);
+    let file = only.and_then(|entry| entry.output.as_ref())?;
     let is_device = fs::metadata(file).is_ok_and(|there| !there.is_file());
     if is_device || settings.is_embedded() || settings.action.only_looks() || settings.summarizer.cache.is_some() {
         return None;

@@ -1,5 +1,5 @@
 //! tcompact shortens transcripts of LLM conversations: recent messages stay byte for byte, one summary message takes the
-//! place of what came before, and no tool call is parted from its result.
+//! place of what came before, and no tool call is split from its result.
 //!
 //! # One idea: compaction is a splice
 //!

@@ -21,7 +21,11 @@ pub fn run_program() -> ExitCode {
             Ok(error) => not_understood(&error),
             Err(error) => {
                 let failure = error.downcast_ref::<Failure>();
-                let shown = failure.map(Failure::shown).unwrap_or_default().iter().map(|line| sanitize_line(line));
+                let shown = failure.map(Failure::shown).unwrap_or_default().iter();
+                let words = words();
+                let wrong =
+                    failure.and_then(|failure| failure.flag).map(|flag| format!("--{flag}")).unwrap_or_default();
+                let shown = shown.map(|line| sanitize(&cli::errors::retry(&sanitize_line(line), &wrong, &words)));
                 let lines: Vec<String> = [sanitize_line(&error.to_string())].into_iter().chain(shown).collect();
                 complain(&lines.join("\n"));
                 failure.map_or(Exit::Unreadable, |failure| failure.exit).into()
@@ -41,9 +45,13 @@ fn not_understood(error: &clap::Error) -> ExitCode {
             Err(_) => Exit::Unreadable.into(),
         };
     }
-    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    complain(&cli::errors::describe(error, &words));
+    complain(&cli::errors::describe(error, &words()));
     Exit::Usage.into()
+}
+
+/// What was typed.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 fn complain(message: &str) {

@@ -30,6 +30,12 @@ pub fn sanitize_line(text: &str) -> String {
     sanitize(&text.replace('\n', "\\n"))
 }
 
+/// The name of a conversation in a table whose columns are separated by tabs: what would begin a column or a line is
+/// escaped.
+pub fn sanitize_name(name: &str) -> String {
+    sanitize_line(&name.replace('\t', "\\t"))
+}
+
 /// JSON on one line, the same to a program, without a character in it that a terminal obeys.
 pub fn sanitize_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -54,6 +60,7 @@ mod tests {
     #[test]
     fn what_directs_is_removed_and_what_is_shown_stays() {
         assert_eq!(sanitize("a\tb\r\u{1b}]0;x\u{2066}\nc"), "a\tb]0;x\nc");
+        assert_eq!(sanitize_name("a\tb\nc"), "a\\tb\\nc");
         assert_eq!(sanitize_line("a\nb\u{200f}\u{2028}c\u{61c}d\u{200b}e"), "a\\nbcde");
         assert_eq!(
             sanitize("e\u{301} 日本語 😀 ¿ß\u{a0}"),

@@ -32,9 +32,9 @@ use crate::transcript::formats::Format;
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
-use names::from;
+use names::{from, unlisted};
 use policy::policy;
-use summarizer::{asks, cache, preview, summarizer, unencrypted, unknown};
+use summarizer::{asks, cache, preview, summarizer, unencrypted, unknown, with_provider};
 
 pub use mode::{Mode, RestoreSettings};
 pub use policy::archive_among;
@@ -67,6 +67,11 @@ pub struct Settings {
 pub enum Action {
     /// Its history is replaced by a summary.
     Compact,
+    /// Its tokens are printed.
+    Count {
+        /// As JSON.
+        json: bool,
+    },
     /// It is printed where the cut would be.
     DryRun {
         /// As JSON.
@@ -89,6 +94,11 @@ impl Action {
     /// Whether it is a dry run.
     pub fn is_dry_run(self) -> bool {
         matches!(self, Action::DryRun { .. })
+    }
+
+    /// Whether something short is printed for each conversation, wherever results would go.
+    pub fn prints(self) -> bool {
+        self.is_dry_run() || matches!(self, Action::Count { .. })
     }
 
     /// Whether it is a dry run that shows the summary.
@@ -132,6 +142,8 @@ pub struct OutputSettings {
     pub html: Option<PathBuf>,
     /// Whether the user said where what is cut away goes.
     pub archive_chosen: bool,
+    /// Write a summary that is written alone as a JSON object.
+    pub json: bool,
     /// Leave out what an earlier run has finished.
     pub resume: bool,
     /// Exit with 3 when nothing was compacted.
@@ -156,6 +168,8 @@ pub struct Voice {
     pub explain: bool,
     /// What is to be told of the settings themselves, a line each.
     pub notices: Vec<String>,
+    /// Where settings come from that are no defaults, a line each, where that is to be told.
+    pub origins: Vec<String>,
 }
 
 /// How much is told on standard error.
@@ -198,7 +212,7 @@ impl Settings {
     /// # Errors
     /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
     pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let Resolved { arguments, summary_prompt, disabled, said, given, rules, chosen } = resolved;
+        let Resolved { arguments, summary_prompt, disabled, said, origins, given, rules, chosen } = resolved;
         let preview = preview(&arguments, &given);
         let asks = asks(&arguments, preview) && disabled.is_none();
         let settings = Self::checked(arguments, &chosen, (asks, preview), summary_prompt, variable);
@@ -207,26 +221,31 @@ impl Settings {
         settings.policy.disabled = disabled;
         let notices = said.into_iter().chain(settings.notices(asks)).collect();
         settings.voice.notices = notices;
+        settings.voice.origins = origins;
         Ok(settings)
     }
 
     /// What the user should know of the settings.
     fn notices(&self, asks: bool) -> Vec<String> {
-        let Settings { policy: CompactionPolicy { cut, summary, disabled, .. }, summarizer, .. } = self;
+        let Settings { policy: CompactionPolicy { cut, summary, disabled, unlisted_reader, .. }, summarizer, .. } =
+            self;
         if self.voice.volume == Volume::Quiet {
             return Vec::new();
         }
         let is_done = disabled.is_none();
-        let never = (cut.never() && is_done).then(|| format!("{}; the transcript is left as it is", plan::NEVER));
+        let never = (cut.never() && is_done).then(|| format!("{}; the transcript stays unchanged", plan::NEVER));
         let host = unencrypted(&summarizer.backend).filter(|_| is_done);
         let unencrypted =
             host.map(|host| format!("the key goes to {host} unencrypted; an address with https:// is safer"));
+        let reader = unlisted_reader.as_deref().filter(|_| cut.context_window.is_none() && is_done);
+        let same = reader == Some(summary.name.as_str());
+        let reader = reader.map(unlisted);
         let unknown = unknown(&summary.name, summary.summarizer, summary.model).filter(|_| asks);
         let no_place = summary
             .template
             .has_no_place()
             .then(|| "the prompt has no {messages}, so that the summarizer is sent none of the history".to_owned());
-        [never, unencrypted, unknown, no_place].into_iter().flatten().collect()
+        [never, unencrypted, reader, unknown.filter(|_| !same), no_place].into_iter().flatten().collect()
     }
 
     /// How many conversations are worked on at once.
@@ -245,13 +264,20 @@ impl Settings {
     }
 
     fn checked(
-        arguments: Arguments,
+        mut arguments: Arguments,
         chosen: &[String],
         (asks, preview): (bool, bool),
         summary_prompt: Option<(String, String)>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self> {
+        if arguments.json && !(arguments.dry_run || arguments.count || arguments.emit == Emit::Summary) {
+            let why = "--json: it goes with --dry-run, --count or --emit summary; give one of them";
+            return Err(Failure::usage(why).about("json").try_next("tcompact --dry-run --json").into());
+        }
         let preset = arguments.preset.as_deref().and_then(presets::by_name).unwrap_or(&presets::OWN);
+        if let Some(full) = arguments.model.as_deref().and_then(with_provider) {
+            arguments.model = Some(full);
+        }
         let policy = policy(&arguments, chosen, preset, summary_prompt)?;
         let destination = destination(&arguments)?;
         let from = from(&arguments.from)?;
@@ -269,6 +295,7 @@ impl Settings {
                 report: arguments.report.clone(),
                 html: arguments.html.clone(),
                 archive_chosen: arguments.archive.is_some(),
+                json: arguments.json,
                 resume: arguments.resume,
                 exit_status: arguments.exit_status,
             },
@@ -277,6 +304,7 @@ impl Settings {
                 progress: arguments.progress,
                 explain: arguments.explain,
                 notices: Vec::new(),
+                origins: Vec::new(),
             },
             repair: arguments.repair,
             jobs: jobs(&arguments),
@@ -293,6 +321,7 @@ impl Settings {
 
 fn action(arguments: &Arguments, preview: bool) -> Action {
     match (arguments.check, arguments.diff, arguments.dry_run) {
+        _ if arguments.count => Action::Count { json: arguments.json },
         (true, ..) => Action::Check,
         (_, true, _) => Action::Diff,
         (.., true) => Action::DryRun { json: arguments.json, preview },
@@ -321,10 +350,11 @@ fn destination(arguments: &Arguments) -> Result<Destination> {
         Destination::InPlace(Some(suffix)) if suffix.contains(['/', '\\']) => {
             wrong("in-place", &format!("--in-place={suffix}: expected the end of a file name, as in --in-place=.bak"))
         }
-        Destination::InPlace(_) if arguments.emit == Emit::Update => wrong(
-            "emit",
-            "--emit update: with --in-place it would take the place of the transcript; write it to --output-dir",
-        ),
+        Destination::InPlace(_) if arguments.emit != Emit::Messages => {
+            let what = if arguments.emit == Emit::Update { "update" } else { "summary" };
+            let why = "with --in-place it would take the place of the transcript; write it to --output-dir";
+            wrong("emit", &format!("--emit {what}: {why}"))
+        }
         Destination::Stdout if arguments.resume => {
             wrong("resume", "--resume: it goes on with --output, --output-dir or --in-place; name one of them")
         }

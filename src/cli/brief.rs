@@ -3,7 +3,7 @@
 /// At most 24 lines of 80 columns; a test counts them.
 pub const BRIEF: &str = "\
 Shortens LLM transcripts: recent messages stay byte for byte, one summary takes
-the place of what came before, and no tool call is parted from its result.
+the place of what came before, and no tool call is split from its result.
 
 Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
 
@@ -11,13 +11,13 @@ Usage: tcompact [OPTIONS] [PATH]...    (files, directories; none or -: stdin)
       --trigger SIZE[,SIZE…]  compact only when all are reached; repeat for \"or\"
       --for MODEL             who reads the result: window, tokenizer and price
   -m, --model PROVIDER:MODEL  who writes the summary [default: no network]
-  -n, --dry-run [--json]      where it would cut; requests only with --cache
+  -n, --dry-run [--json]      where it would cut; --count prints the tokens
       --explain, --diff       draw the cut; show what goes and what comes
   -o, --output FILE           instead of standard output; -i replaces the files
   -O, --output-dir DIR        for directories and several files
       --report FILE           what became of each conversation, and its cost
       --check                 only look for calls and results out of order
-  -v, -q                      say more; say nothing but errors
+  -v, -q                      report decisions; report only errors
 SIZE: messages:20, tokens:8k, fraction:0.8 (of the context window), turns:3
 
   tcompact --keep messages:10 chat.json > short.json

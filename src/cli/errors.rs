@@ -6,6 +6,7 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::command;
+pub use crate::cli::retry::retry;
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::plan::size::whole;
 use crate::tokens::models;
@@ -62,7 +63,10 @@ pub fn describe(error: &clap::Error, words: &[String]) -> String {
         ErrorKind::MissingRequiredArgument => of_missing(error, words),
         _ => None,
     };
-    lines.unwrap_or_else(|| otherwise(error, words)).join("\n")
+    let lines = lines.unwrap_or_else(|| otherwise(error, words));
+    let wrong = text(error, ContextKind::InvalidArg);
+    let wrong = wrong.as_deref().map(name).unwrap_or_default();
+    lines.iter().map(|line| retry(line, wrong, words)).collect::<Vec<_>>().join("\n")
 }
 
 /// What is wrong with a value, where a part of it is known to be.
@@ -99,6 +103,12 @@ fn of_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     if value.is_empty() {
         let valid = strings(error, ContextKind::ValidValue);
         let valid = if valid.is_empty() { String::new() } else { format!(": {}", listed(valid, "or")) };
+        if name.is_empty() {
+            return Some(vec![
+                "a PATH is empty; name a file, or leave it out to read standard input".to_owned(),
+                HELP.to_owned(),
+            ]);
+        }
         return Some(vec![format!("{name} needs a value{valid}"), attempt(name, None, words)]);
     }
     let diagnostic = diagnostic(error);
@@ -194,7 +204,7 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
 
 /// What a fraction is of: what was typed, or an example.
 fn of_window(words: &[String]) -> String {
-    let of_model = value_of("--for", words).filter(|name| models::find(name).is_ok());
+    let of_model = value_of("--for", words).filter(|name| models::find(name).is_some());
     match value_of("--context-window", words).filter(|tokens| whole(tokens).is_ok()) {
         Some(tokens) => format!(" --context-window {tokens}"),
         None => format!(" --for {}", quoted(of_model.unwrap_or("gpt-4o"))),

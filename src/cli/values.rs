@@ -91,6 +91,11 @@ impl std::str::FromStr for Facts {
     }
 }
 
+/// How much of the end stays: a size, or nothing.
+pub(super) fn keep_size(text: &str) -> Result<Size, Diagnostic> {
+    if text == "none" { Ok(Size::Nothing) } else { text.parse() }
+}
+
 /// A size that is one in tokens: a number of them, or a part of the context window.
 pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
     match text.parse::<Size>()? {
@@ -114,7 +119,7 @@ pub(super) fn results_rule(text: &str) -> Result<Choice, Diagnostic> {
 }
 
 pub(super) fn whole_or_none(text: &str) -> Result<u64, String> {
-    if text == "0" { Ok(0) } else { whole(text).map_err(|why| why.replace("from 1 on", "from 0 on")) }
+    if text == "0" { Ok(0) } else { whole(text).map_err(|why| why.replace("from 1 up", "from 0 up")) }
 }
 
 /// A number in a range.
@@ -234,8 +239,8 @@ values_of! { Lines:
 }
 
 values_of! { Repair:
-    Repair::Drop => "drop", "They are taken away";
-    Repair::Synthesize => "synthesize", "They are given a result that says there is none";
+    Repair::Drop => "drop", "Remove them";
+    Repair::Synthesize => "synthesize", "Add a result that says there is none";
 }
 
 values_of! { Thinking:
@@ -259,4 +264,5 @@ values_of! { Accept:
 values_of! { Emit:
     Emit::Messages => "messages", "The transcript in its own format";
     Emit::Update => "update", "`{\"messages\": [remove-all, summary, kept…]}`, or null";
+    Emit::Summary => "summary", "The text of the summary alone; with --json an object, or null";
 }

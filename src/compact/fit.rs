@@ -310,7 +310,7 @@ const SHARE: f64 = 0.8;
 /// A summary that leaves this part of the size is taken to have told all.
 const SPARE: u64 = 20;
 /// Tokens below which no summary says anything.
-const LEAST_SUMMARY: u64 = 24;
+pub(super) const LEAST_SUMMARY: u64 = 24;
 /// Cuts that are looked at.
 const CUTS: usize = 48;
 
@@ -397,7 +397,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
                 let note = note_tokens(policy, transcript);
                 return (note, note);
             }
-            SummarizerKind::Embedded => summary.tokens,
+            SummarizerKind::Embedded => summary.tokens.saturating_sub(wrapper),
             SummarizerKind::Model | SummarizerKind::Command => summary.model.asked_tokens + summary.ledger,
         };
         let share = (room as f64 * SHARE) as u64;
@@ -508,8 +508,9 @@ fn cannot_fit(source: &str, limit: u64, unmet: Unmet) -> anyhow::Error {
         parts.join(", ")
     );
     let next = match pinned > limit / 2 {
-        true => "--pin none, or --fit with a larger size",
-        false => "--fit with a larger size, or keep less with --keep",
+        true => "tcompact --pin none".to_owned(),
+        // A summary needs some room, too.
+        false => format!("tcompact --fit tokens:{}, or keep less with --keep", unmet.least() + unmet.least() / 10),
     };
     Failure::new(Exit::SummaryRefused, message).try_next(next).into()
 }

@@ -6,6 +6,7 @@
 //!
 //! What is not here: where conversations come from and results go, who answers a summarizer's requests, and who is told.
 
+mod advice;
 mod archive;
 mod ask;
 mod compaction;
@@ -37,7 +38,7 @@ pub use archive::{Archived, ChangedConversation, Section, kept};
 pub use compaction::{Account, Compaction};
 pub use compactor::{CompactedText, Compactor, restore};
 pub use context::CompactionContext;
-pub use decide::decide;
+pub use decide::{Decision, decide};
 pub use fit::{Fit, FittedPlan, fit};
 pub use happening::Happening;
 pub use masking::{masked, redactor};
@@ -47,7 +48,7 @@ pub use policy::{
     SummaryPolicy, Ways, is_lines, is_no_model,
 };
 pub use reading::read;
-pub use summarize::SummarySource;
+pub use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};
 
@@ -179,7 +180,9 @@ impl CompactionContext<'_> {
             left if left > limit => {
                 let source = readable_source(source);
                 let message = format!("{source}: the result would have {left} tokens, more than the {limit} of --fit");
-                Err(Failure::new(Exit::SummaryRefused, message).try_next("--fit with a larger size").into())
+                Err(Failure::new(Exit::SummaryRefused, message)
+                    .try_next(format!("tcompact --fit tokens:{left}"))
+                    .into())
             }
             _ => Ok(()),
         }

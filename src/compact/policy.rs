@@ -25,12 +25,16 @@ pub struct CompactionPolicy {
     pub counter: Counter,
     /// The model that will read the result, where it is named.
     pub reader: Option<Model>,
+    /// Its full name, where the table of models does not have it.
+    pub unlisted_reader: Option<String>,
     /// How old arguments of tools are cut by a known system.
     pub truncation: Option<Truncation>,
     /// What goes before anything is summarized.
     pub pruning: Pruning,
     /// How large the result may be, where that is said.
     pub fit: Option<Size>,
+    /// Whether the trigger and the size of the result are those that a known window gives where nobody says any.
+    pub is_by_window: bool,
     /// Whether somebody said how much is kept, so that it is kept however large the result may be.
     pub keep_is_given: bool,
     /// What becomes of signed thinking behind history that has changed.
@@ -58,9 +62,11 @@ impl CompactionPolicy {
             cut: Policy::keeping(keep),
             counter,
             reader: None,
+            unlisted_reader: None,
             truncation: None,
             pruning: Pruning::default(),
             fit: None,
+            is_by_window: false,
             keep_is_given: true,
             thinking: Thinking::Auto,
             summary: SummaryPolicy {
@@ -99,8 +105,9 @@ impl CompactionPolicy {
     }
 
     /// The name of the model that reads on, where the user says so.
-    pub fn reader_name(&self) -> Option<&'static str> {
-        self.reader.map(|model| model.name)
+    pub fn reader_name(&self) -> Option<&str> {
+        let unlisted = || Some(self.unlisted_reader.as_deref()?.split_once(':')?.1);
+        self.reader.map(|model| model.name).or_else(unlisted)
     }
 }
 
@@ -214,6 +221,8 @@ pub enum Emit {
     Messages,
     /// The update of a `LangGraph` state.
     Update,
+    /// The summary alone.
+    Summary,
 }
 
 /// What a system does besides cutting and summarizing.

@@ -27,7 +27,7 @@ use crate::wording::readable_source;
 
 use crate::compact::archive::{self, ArchivePlace, Archived, Section, WRAPPED, record};
 use crate::compact::context::CompactionContext;
-use crate::compact::fit::FittedPlan;
+use crate::compact::fit::{FittedPlan, LEAST_SUMMARY};
 use crate::compact::happening::Happening;
 use crate::compact::masking::{edited, redactor};
 use crate::compact::message::{introduced, message_tokens, note};
@@ -310,11 +310,13 @@ impl Summarization<'_, '_> {
         let message = self.masked(message);
         let next = match failed.exit {
             Exit::SummaryRefused => {
-                "--on-error extractive goes on without a model; --accept any takes the summary as it is"
+                "tcompact --on-error extractive, to go on without a model; --accept any takes the summary as it is"
             }
-            Exit::SummarizerFailed if self.embedded() => "--on-error passthrough leaves such a transcript unchanged",
+            Exit::SummarizerFailed if self.embedded() => {
+                "tcompact --on-error passthrough, to leave such a transcript unchanged"
+            }
             Exit::SummarizerFailed => {
-                failed.kind.map_or("--on-error extractive goes on without a model", FailureKind::remedy)
+                failed.kind.map_or("tcompact --on-error extractive, to go on without a model", FailureKind::remedy)
             }
             _ => "--prompt-file FILE with another prompt",
         };
@@ -343,7 +345,7 @@ impl Summarization<'_, '_> {
                 Ok(match self.extractive(&messages).and_then(|reply| self.accepted(&reply)) {
                     Ok(accepted) => Some(Accepted { by: SummarySource::Embedded, ..accepted }),
                     Err(fault) if fault.exit == Exit::SummarizerFailed => {
-                        let next = "--on-error passthrough leaves such a transcript unchanged";
+                        let next = "tcompact --on-error passthrough, to leave such a transcript unchanged";
                         let fail = Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));
                         return Err(fail.try_next(next).into());
                     }
@@ -509,9 +511,10 @@ impl Summarization<'_, '_> {
         let last = self.summarized.last().map(|&last| &self.history.messages[last]);
         let mut messages: Vec<&Message<'_>> = earlier.iter().chain(sent.iter().copied()).collect();
         messages.extend(last.filter(|_| sent.is_empty()));
-        let most = self.most_tokens();
         let tokens = |text: &str| self.message_tokens(text);
-        let mut limit = self.policy.summary.tokens.min(most.saturating_sub(tokens(""))).max(1);
+        // The words around a summary are part of its size; but something must be left to say.
+        let most = self.most_tokens().min(self.policy.summary.tokens.max(tokens("") + LEAST_SUMMARY));
+        let mut limit = most.saturating_sub(tokens("")).max(1);
         let mut kept = Record::default();
         // Only a page shows it, by the indices of the messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();

@@ -131,7 +131,7 @@ pub(super) fn run(
         batch.work(scope);
     });
     let Batch { totals, failure, records, .. } = batch;
-    let Records { listeners, breaches, .. } = records;
+    let Records { listeners, breaches, journal } = records;
     let Listeners { page, progress, .. } = listeners;
     drop(progress);
     let totals = unpoisoned(totals.into_inner());
@@ -140,6 +140,10 @@ pub(super) fn run(
     }
     if let Some((page, file)) = page.zip(settings.output.html.as_deref()) {
         page::write(page, file, inputs)?;
+    }
+    let is_paid_for = totals.requests > 0 || totals.cached > 0;
+    if totals.failed == 0 && !is_paid_for && !settings.output.resume {
+        journal.into_iter().for_each(Journal::remove_if_free);
     }
     let exit = match (totals.failed, breaches.into_inner()) {
         (1.., _) => Exit::SomeFailed,
@@ -202,7 +206,10 @@ impl<'b> Batch<'b> {
 
     /// Whether lines are worked on several at a time: where nobody else is waited for.
     fn takes_several(&self) -> bool {
-        let only_decides = matches!(self.settings.action, Action::DryRun { preview: false, .. } | Action::Check);
+        let only_decides = matches!(
+            self.settings.action,
+            Action::DryRun { preview: false, .. } | Action::Count { .. } | Action::Check
+        );
         self.settings.is_embedded() || only_decides
     }
 
@@ -330,7 +337,7 @@ impl<'b> Batch<'b> {
             return Err(failed);
         }
         let error = failed.error.to_string();
-        self.tell(Event::InputFailed(&format!("{error}; the line is left as it is")));
+        self.tell(Event::InputFailed(&format!("{error}; the line stays unchanged")));
         let conversations = vec![Conversation::without_plan(name, Status::Failed, Some(error))];
         Ok(Outcome { conversations, made: Rewritten::Bytes(line.into_owned()), ..Outcome::default() })
     }

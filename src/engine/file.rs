@@ -107,7 +107,7 @@ impl fmt::Display for FileStatus {
         match self {
             FileStatus::Compacted => out.write_str("compacted"),
             FileStatus::Unchanged => out.write_str("unchanged"),
-            FileStatus::PassedThrough => out.write_str("left as it is, since its summarizer failed"),
+            FileStatus::PassedThrough => out.write_str("unchanged, since its summarizer failed"),
             FileStatus::Finished => out.write_str("finished by an earlier run"),
             FileStatus::LeftOut(why) => write!(out, "left out: it {why}"),
             FileStatus::Failed(error) => write!(out, "{error}"),
@@ -255,6 +255,7 @@ impl<'b> Job<'b> {
         let mut state = self.state();
         records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
         (state.changed, state.compacted) = (outcome.changed, outcome.compacted);
+        state.sums.idle.join(&outcome.idle);
         state.add(self.settings, outcome.conversations);
         // First what is cut away: should the result fail to be written, it is there twice and not nowhere.
         archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
@@ -275,6 +276,7 @@ impl<'b> Job<'b> {
             records.breaches.fetch_or(outcome.breaches, Ordering::Relaxed);
             state.changed |= outcome.changed;
             state.compacted |= outcome.compacted;
+            state.sums.idle.join(&outcome.idle);
             state.add(self.settings, outcome.conversations);
             archive::write(self.settings, &self.policy, &outcome.archived, self.entry.path.as_deref())?;
             if self.settings.action == Action::Check {
@@ -299,7 +301,7 @@ impl<'b> Job<'b> {
 
     /// Whether the result goes to standard output.
     fn is_printed(&self) -> bool {
-        self.settings.action.is_dry_run() || self.entry.output.is_none()
+        self.settings.action.prints() || self.entry.output.is_none()
     }
 
     /// Whether a result is to be written that was worked on as one. In place, what needs nothing is left alone; and a
@@ -310,7 +312,7 @@ impl<'b> Job<'b> {
             Destination::Folder(_) => state.compression.is_some(),
             _ => false,
         };
-        self.settings.action != Action::Check && (self.settings.action.is_dry_run() || state.changed || !as_it_is)
+        self.settings.action != Action::Check && (self.settings.action.prints() || state.changed || !as_it_is)
     }
 
     fn output<'s>(&self, state: &'s mut State) -> Result<&'s mut Output> {
@@ -357,7 +359,7 @@ impl<'b> Job<'b> {
                 let before = self.found.as_ref().and_then(stamp);
                 if [&now, &there].iter().any(|now| now.as_ref().and_then(stamp) != before) {
                     let message =
-                        format!("{} was changed meanwhile, and is left as it is now; run again", path.display());
+                        format!("{} was changed meanwhile, and stays unchanged now; run again", path.display());
                     return Err(Failure::unreadable(message).into());
                 }
                 if let Some(copy) = suffix.as_ref().and_then(|suffix| self.copy(suffix)) {

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 use walkdir::WalkDir;
 
+use crate::diagnostic::quoted;
 use crate::exit::Failure;
 use crate::settings::{Destination, Settings};
 use crate::wording::reason;
@@ -39,8 +40,10 @@ pub struct Inputs {
     pub passed_over: Vec<PathBuf>,
     /// What could not be searched, and why.
     pub unsearched: Vec<(String, String)>,
-    /// The directory in which a run remembers what is finished.
+    /// The directory that results go to, or that has the first file that is replaced.
     pub home: Option<PathBuf>,
+    /// Whether there is anything to remember there: a single file is finished when the run is.
+    pub remembers: bool,
 }
 
 /// Finds what the settings name.
@@ -57,15 +60,13 @@ pub fn find(settings: &Settings) -> Result<Inputs> {
     if inputs.many && (settings.input.paths.is_empty() || settings.input.paths.iter().any(is_stdin)) {
         return wrong("standard input stands alone, and its result goes to standard output or to --output FILE");
     }
+    if let Some(missing) = settings.input.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
+        return Err(missing_file(missing, settings).into());
+    }
     if inputs.many && !in_files && !looks {
         let what = directory.map_or("several inputs".to_owned(), |path| format!("the directory {}", path.display()));
-        return wrong(&format!("{what}: --output-dir DIR or --in-place says where the result of each file goes"));
-    }
-    if let Some(missing) = settings.input.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
-        let name = missing.display();
-        let meant = settings.output.destination == Destination::InPlace(None) && name.to_string().starts_with('.');
-        let hint = if meant { format!("; did you mean --in-place={name}?") } else { String::new() };
-        return Err(Failure::unreadable(format!("{name} is not there{hint}")).into());
+        let message = format!("{what}: --output-dir DIR or --in-place says where the result of each file goes");
+        return Err(Failure::usage(message).try_next("tcompact --output-dir compacted").into());
     }
     if let Some(odd) = settings.input.paths.iter().find(|path| in_files && !path.is_dir() && !path.is_file()) {
         return wrong(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
@@ -84,8 +85,25 @@ pub fn find(settings: &Settings) -> Result<Inputs> {
     if in_files {
         check_places(settings, &inputs)?;
         inputs.home = home(settings);
+        inputs.remembers = directory.is_some() || settings.input.paths.len() > 1;
     }
     Ok(inputs)
+}
+
+/// That one of several inputs is not there, and what was meant by it, if that is known.
+fn missing_file(missing: &Path, settings: &Settings) -> Failure {
+    let name = missing.display().to_string();
+    let others: Vec<&PathBuf> = settings.input.paths.iter().filter(|path| *path != missing).collect();
+    let is_suffix = settings.output.destination == Destination::InPlace(None) && name.starts_with('.');
+    let is_word = name.chars().all(|c| c.is_ascii_alphabetic() || c == '-');
+    match others.as_slice() {
+        _ if is_suffix => Failure::unreadable(format!("there is no file {name}; did you mean --in-place={name}?")),
+        [only] if is_word => {
+            let message = format!("there is no file {name}; tcompact has no commands, only flags and files");
+            Failure::unreadable(message).try_next(format!("tcompact {}", quoted(&only.display().to_string())))
+        }
+        _ => Failure::unreadable(format!("there is no file {name}")),
+    }
 }
 
 /// Adds the files of a directory. Links in it are not followed.
@@ -227,7 +245,8 @@ impl Inputs {
     }
 }
 
-/// Where a run remembers what is finished: in the directory that it writes to, or beside the first file that it replaces.
+/// Where a run remembers what is finished, if it does: in the directory that it writes to, or beside the first file that
+/// it replaces.
 fn home(settings: &Settings) -> Option<PathBuf> {
     match &settings.output.destination {
         Destination::Folder(folder) => Some(folder.clone()),

@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ use crate::files::links;
 
 /// The file in [`OWN_FOLDER`].
 const NAME: &str = "journal.jsonl";
+/// The folder beside it that holds summaries which were paid for.
+pub(super) const SUMMARIES: &str = "summaries";
 
 /// How often and how long another run is waited for.
 const PATIENCE: u32 = 10;
@@ -50,6 +53,8 @@ pub struct Journal {
     paths: Mutex<RealPaths>,
     file: Mutex<File>,
     finished: HashMap<String, Finished>,
+    /// Whether a file was replaced, which nothing else tells afterwards.
+    has_replaced: AtomicBool,
 }
 
 impl Journal {
@@ -79,6 +84,10 @@ impl Journal {
             let message = format!("another run of tcompact is writing to {}; let it end first", home.display());
             return Err(Failure::unreadable(message).into());
         }
+        if !folder.join(NAME).is_file() {
+            // The run that was waited for has removed it.
+            return Journal::open(home, rules);
+        }
         let finished = read(&mut file).map_err(unusable)?;
         Ok(Journal {
             home: real(home),
@@ -86,6 +95,7 @@ impl Journal {
             paths: Mutex::default(),
             file: Mutex::new(file),
             finished,
+            has_replaced: AtomicBool::new(false),
         })
     }
 
@@ -112,7 +122,22 @@ impl Journal {
         let line = serde_json::to_string(&line).map_err(io::Error::other)? + "\n";
         let mut file = lock(&self.file);
         file.write_all(line.as_bytes())?;
+        self.has_replaced.fetch_or(certain, Ordering::Relaxed);
         if certain { file.sync_data() } else { Ok(()) }
+    }
+
+    /// Removes the journal at the end of a run that has paid for nothing, unless it tells of an earlier run or of files
+    /// that were replaced: what cost nothing is done again as fast as it is looked up.
+    pub fn remove_if_free(self) {
+        if !self.finished.is_empty() || self.has_replaced.into_inner() {
+            return;
+        }
+        let folder = self.home.join(OWN_FOLDER);
+        // Summaries of another run stay, and so do these notes with them.
+        let _ = fs::remove_dir(folder.join(SUMMARIES));
+        if !folder.join(SUMMARIES).exists() {
+            let _ = fs::remove_file(folder.join(NAME)).and_then(|()| fs::remove_dir(&folder));
+        }
     }
 
     fn name(&self, path: &Path) -> String {

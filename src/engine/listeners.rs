@@ -35,7 +35,7 @@ impl Listeners {
 /// Where results go.
 fn results(settings: &Settings) -> Results {
     match (settings.action, &settings.output.destination) {
-        (Action::DryRun { .. } | Action::Diff, _) => Results::Shown,
+        (Action::DryRun { .. } | Action::Count { .. } | Action::Diff, _) => Results::Shown,
         (Action::Compact | Action::Check, Destination::Stdout) => Results::Printed,
         (Action::Compact | Action::Check, _) => Results::ToFiles,
     }

@@ -1,7 +1,7 @@
 //! What is made of an input, before it is written.
 
 use crate::compact::Archived;
-use crate::events::Conversation;
+use crate::events::{Conversation, Idle};
 use crate::rewrite::{self, Edit};
 
 /// What is made of an input.
@@ -17,6 +17,8 @@ pub struct Outcome {
     pub breaches: bool,
     /// What is to be kept elsewhere.
     pub archived: Archived,
+    /// Conversations that stay as they are, and why.
+    pub idle: Idle,
     /// What became of each conversation.
     pub conversations: Vec<Conversation>,
 }

@@ -21,6 +21,7 @@ use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
 use crate::summary::record::{self, Record};
+use crate::tokens::Categories;
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::Arena;
 use crate::transcript::{Message, Transcript};
@@ -96,6 +97,7 @@ fn of_what_was_done(
     Drawn {
         messages: remaining(transcript, &plan, summary, no_edits).len(),
         decision,
+        spent: Categories::of(before, tally, plan.start).rows(),
         picture: picture(&Shown { picture: picture_of, after, anchor: source }),
         summary: summary.map(|summary| put_in(transcript, policy, summary)).unwrap_or_default(),
         facts: summary.map(|summary| facts_of(policy, before, &plan, summary, facts)).unwrap_or_default(),

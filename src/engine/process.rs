@@ -2,6 +2,8 @@
 //! comes of it is told, counted and put together.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt::Display;
 use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,19 +11,20 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::compact::{
-    Archived, ChangedConversation, Compaction, CompactionContext, CompactionPolicy, Emit, FittedPlan, Happening,
-    certain_files, economy, kept,
+    Archived, ChangedConversation, Compaction, CompactionContext, CompactionPolicy, Decision, Emit, FittedPlan,
+    Happening, certain_files, decide, economy, kept,
 };
-use crate::events::{Conversation, Drawn, Event, Saving, Status};
+use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
 use crate::exit::Failure;
 use crate::fault::{self, Part};
 use crate::files::append;
 use crate::plan::economy::Economy;
+use crate::plan::{self, Plan};
 use crate::report::diff::Diff;
-use crate::report::json::DryRun;
+use crate::report::json::{self, Count, DryRun};
 use crate::report::terminal;
 use crate::rewrite::{self, Edit};
-use crate::sanitize::sanitize_line;
+use crate::sanitize::sanitize_name;
 use crate::settings::{Action, Explain, Volume};
 use crate::transcript::framing::Document;
 use crate::transcript::view::Arena;
@@ -30,7 +33,7 @@ use crate::wording::readable_source;
 
 use crate::engine::account::reported;
 use crate::engine::outcome::{Outcome, Rewritten};
-use crate::engine::read::{json, read, source_name};
+use crate::engine::read::{json as json_of, read, source_name};
 use crate::engine::task::InputTask;
 use crate::engine::{archive, check, page};
 
@@ -55,6 +58,10 @@ impl InputTask<'_> {
             archive::check(self.settings, self.policy, &[])?;
         }
         let mut outcome = task.process(conversations)?;
+        if whole.text != self.input.text {
+            // What was repaired did change.
+            outcome.idle = Idle::default();
+        }
         archived.extend(mem::take(&mut outcome.archived));
         // When it is written, what was repaired is no longer there, and lines are not either.
         if matches!(whole, Cow::Owned(_)) || self.input.as_lines {
@@ -70,7 +77,7 @@ impl InputTask<'_> {
 
     /// Whether anything in the input would be cut.
     fn cuts(&self) -> Result<bool> {
-        let source = json(self.input)?;
+        let source = json_of(self.input)?;
         let document = read(&self.settings.input, self.policy, self.input, &source)?;
         let cuts = |transcript| {
             let arena = Arena::default();
@@ -85,7 +92,7 @@ impl InputTask<'_> {
     /// # Errors
     /// The input cannot be read, or there is no summary and the settings do not say what to put in its place.
     pub(super) fn process(&self, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
-        let source = json(self.input)?;
+        let source = json_of(self.input)?;
         let document = read(&self.settings.input, self.policy, self.input, &source)?;
         self.check_messages(&document)?;
         if let Some(line) = document.incomplete_line {
@@ -93,6 +100,7 @@ impl InputTask<'_> {
         }
         match self.settings.action {
             Action::DryRun { json, preview } => self.dry_run(&document, (json, preview), conversations),
+            Action::Count { json } => self.count(&document, json),
             Action::Diff => self.diff(&document, conversations),
             Action::Compact | Action::Check => self.compact(&document, conversations),
         }
@@ -101,13 +109,13 @@ impl InputTask<'_> {
     /// Compacts each conversation.
     fn compact(&self, document: &Document<'_>, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
         let mut changed: Vec<ChangedConversation<'_, '_>> = Vec::new();
-        let (mut updates, mut compacted) = (String::new(), false);
+        let (mut updates, mut compacted, mut idle) = (String::new(), false, Idle::default());
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let done = self.compacted(document, &source, transcript, &arena, conversations)?;
+            let done = self.compacted(document, &source, transcript, &arena, (conversations, &mut idle))?;
             if !done.is_change() {
-                updates.push_str(&rewrite::no_update());
+                updates.push_str(&self.summary_alone(None).unwrap_or_else(rewrite::no_update));
                 continue;
             }
             compacted |= done.summary.is_some() || done.is_pruned();
@@ -116,6 +124,7 @@ impl InputTask<'_> {
                 let placed = summary.as_ref().map(|summary| &summary.placed);
                 updates.push_str(&rewrite::update(transcript, plan, placed, edits));
             }
+            updates.extend(self.summary_alone(Some(&done)));
             changed.push(ChangedConversation::new(transcript, source, done));
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
@@ -123,18 +132,56 @@ impl InputTask<'_> {
         let archived = kept(self.policy.has_records(), document.source, &edits, changed);
         let made = match self.policy.emit {
             Emit::Messages => Rewritten::Edited(edits),
-            Emit::Update => Rewritten::Text(updates),
+            Emit::Update | Emit::Summary => Rewritten::Text(updates),
         };
-        Ok(Outcome { made, compacted, archived, ..Outcome::default() })
+        Ok(Outcome { made, compacted, archived, idle, ..Outcome::default() })
+    }
+
+    /// The line for a conversation where the summary alone is written; nothing where the transcript is.
+    fn summary_alone(&self, done: Option<&Compaction<'_>>) -> Option<String> {
+        if self.policy.emit != Emit::Summary {
+            return None;
+        }
+        let summary = done.and_then(|done| Some((done, done.summary.as_ref()?)));
+        Some(match (self.settings.output.json, summary) {
+            (false, None) => String::new(),
+            (false, Some((_, summary))) => format!("{}\n", summary.text.trim_end()),
+            (true, None) => "null\n".to_owned(),
+            (true, Some((done, summary))) => json::summary(&done.plan, summary),
+        })
+    }
+
+    /// Prints the tokens of each conversation.
+    fn count(&self, document: &Document<'_>, json: bool) -> Result<Outcome> {
+        let mut text = String::new();
+        for transcript in &document.transcripts {
+            let arena = Arena::default();
+            let source = source_name(self.input, transcript);
+            let Decision { seen, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
+            let tokens = plan::total(seen, &tally, &self.policy.cut);
+            text.push_str(&match json {
+                true => Count::new(&source, (seen, &tally, &plan), tokens, self.policy).to_line(),
+                false => self.line(&source, transcript, tokens),
+            });
+        }
+        Ok(Outcome { made: Rewritten::Text(text), ..Outcome::default() })
+    }
+
+    /// A number for a conversation on a line, with its name where there may be others.
+    fn line(&self, source: &str, transcript: &Transcript<'_>, number: impl Display) -> String {
+        match self.many || transcript.line.is_some() {
+            true => format!("{}\t{number}\n", sanitize_name(source)),
+            false => format!("{number}\n"),
+        }
     }
 
     /// Draws what compacting each conversation takes away and puts in.
     fn diff(&self, document: &Document<'_>, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
-        let (mut diffs, mut compacted) = (String::new(), false);
+        let (mut diffs, mut compacted, mut idle) = (String::new(), false, Idle::default());
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let mut done = self.compacted(document, &source, transcript, &arena, conversations)?;
+            let mut done = self.compacted(document, &source, transcript, &arena, (conversations, &mut idle))?;
             if !done.is_change() {
                 continue;
             }
@@ -146,7 +193,7 @@ impl InputTask<'_> {
             let (source, counter) = (source.as_str(), self.policy.counter);
             diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits }.draw());
         }
-        Ok(Outcome { made: Rewritten::Text(terminal::printed(diffs)), compacted, ..Outcome::default() })
+        Ok(Outcome { made: Rewritten::Text(terminal::printed(diffs)), compacted, idle, ..Outcome::default() })
     }
 
     /// Prints where each conversation would be cut, and shows the summary where that is wanted.
@@ -156,12 +203,13 @@ impl InputTask<'_> {
         (json, preview): (bool, bool),
         conversations: &mut Vec<Conversation>,
     ) -> Result<Outcome> {
-        let (mut text, mut compacted) = (String::new(), false);
+        let (mut text, mut compacted, mut idle) = (String::new(), false, Idle::default());
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
             let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
             compacted |= fitted.is_change();
+            self.note_idle(document, &source, (transcript, &fitted), None, &mut idle);
             let explain = self.explain(document);
             let estimate = json || self.settings.voice.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
@@ -175,8 +223,7 @@ impl InputTask<'_> {
             self.check_state(&source, &fitted)?;
             let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| match json {
                 true => DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line(),
-                false if self.many => format!("{}\t{}\n", sanitize_line(&source), fitted.plan.cutoff),
-                false => format!("{}\n", fitted.plan.cutoff),
+                false => self.line(&source, transcript, fitted.plan.cutoff),
             };
             if !preview {
                 text.push_str(&line(&fitted, worth, None));
@@ -190,7 +237,7 @@ impl InputTask<'_> {
             }
             text.push_str(&line(&done.fitted, worth, summary));
         }
-        Ok(Outcome { made: Rewritten::Text(text), compacted, ..Outcome::default() })
+        Ok(Outcome { made: Rewritten::Text(text), compacted, idle, ..Outcome::default() })
     }
 
     fn tell_of_dry_run(&self, source: &str, fitted: &FittedPlan<'_>, worth: Option<&Economy>) {
@@ -239,11 +286,18 @@ impl InputTask<'_> {
         source: &str,
         transcript: &'t Transcript<'t>,
         arena: &'t Arena<'t>,
-        conversations: &mut Vec<Conversation>,
+        (conversations, idle): (&mut Vec<Conversation>, &mut Idle),
     ) -> Result<Compaction<'t>> {
         let began = Instant::now();
         let reader = self.policy.reader_name();
-        let listen = |source: &str, what: Happening<'_>| self.tell(Event::Compacting { source, what, reader });
+        // Why there is no summary, where that is what can happen and is not told at once.
+        let left = RefCell::new(None);
+        let listen = |source: &str, what: Happening<'_>| {
+            if let Happening::Left { why, unexpected: false } = what {
+                left.replace(Some(why.to_owned()));
+            }
+            self.tell(Event::Compacting { source, what, reader });
+        };
         let context = self.context(&listen);
         let fitted = context.plan(transcript, arena).inspect_err(|error| {
             conversations.push(Conversation::without_plan(source, Status::Failed, Some(error.to_string())));
@@ -260,6 +314,9 @@ impl InputTask<'_> {
             Ok(()) => context.carry_out(source, fitted),
             Err(error) => context.refused(fitted, error),
         };
+        if done.failure.is_none() && !done.is_change() {
+            self.note_idle(document, source, (transcript, &done.fitted), left.take(), idle);
+        }
         let page = self.page_of(source, &mut done);
         let told = reported(self.settings, self.policy, source, &done, began.elapsed());
         let saving = saving.map(|one| Saving { saved: told.saved, ..one });
@@ -269,6 +326,31 @@ impl InputTask<'_> {
             Some(Ok(failure)) => Err(failure.reported(true).into()),
             Some(Err(error)) => Err(error),
         }
+    }
+
+    /// Notes that a conversation stays as it is and why, where that is not told otherwise.
+    fn note_idle(
+        &self,
+        document: &Document<'_>,
+        source: &str,
+        (transcript, fitted): (&Transcript<'_>, &FittedPlan<'_>),
+        left: Option<String>,
+        idle: &mut Idle,
+    ) {
+        let Plan { reason, refused, .. } = &fitted.plan;
+        let is_told = self.policy.disabled.is_some() || self.policy.cut.never();
+        let is_told = is_told || *refused && !self.settings.action.is_dry_run();
+        let planned = reason.clone().filter(|_| !is_told && !fitted.is_change());
+        let Some(reason) = left.or(planned) else { return };
+        if self.is_one_of_several(document) || self.settings.voice.volume == Volume::Quiet {
+            return idle.add(source, &reason, None);
+        }
+        let advice = self.context(&|_, _| ()).advice(transcript, fitted);
+        let size = match fitted.plan.triggered {
+            true => String::new(),
+            false => format!("it has {} tokens, and ", fitted.tokens(self.policy)),
+        };
+        idle.add(source, &format!("{size}{reason}"), advice);
     }
 
     /// Has a conversation drawn, or gives what a table shows of it.
@@ -321,8 +403,12 @@ impl InputTask<'_> {
 
     /// How a conversation of a document is drawn, if it is.
     fn explain(&self, document: &Document<'_>) -> Option<Explain> {
-        let several = self.many || self.input.as_lines || document.transcripts.len() > 1;
-        self.settings.voice.explain.then_some(if several { Explain::Table } else { Explain::Picture })
+        let explain = if self.is_one_of_several(document) { Explain::Table } else { Explain::Picture };
+        self.settings.voice.explain.then_some(explain)
+    }
+
+    fn is_one_of_several(&self, document: &Document<'_>) -> bool {
+        self.many || self.input.as_lines || document.transcripts.len() > 1
     }
 
     /// Refuses what the format cannot hold and, in the presets of `LangChain`, what `LangChain` does not take.

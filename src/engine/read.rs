@@ -39,9 +39,11 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
         ReadError::Foreign { .. } | ReadError::Ambiguous { .. } => false,
     };
     let next = match &error {
-        ReadError::Ambiguous { .. } => Some("--from FORMAT, one of these"),
+        ReadError::Ambiguous { ambiguity, .. } => {
+            ambiguity.candidates.first().map(|(format, ..)| format!("tcompact --from {format}"))
+        }
         ReadError::Syntax(error) if input.as_lines || (error.line, error.column) != (1, 1) => None,
-        _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd"),
+        _ => Some("tcompact --list formats, for what is read: JSON or JSONL, gzip or zstd".to_owned()),
     };
     let why = error.after(input.lines_before).to_string();
     let failure = Failure::unreadable(format!("{} {why}", readable_source(&input.name)));

@@ -133,6 +133,8 @@ pub struct Drawn {
     pub messages: usize,
     /// What was decided, and why.
     pub decision: String,
+    /// What its tokens were spent on: the name of each category and its tokens.
+    pub spent: Vec<(String, u64)>,
     /// The picture, as markup.
     pub picture: String,
     /// What was put in: who speaks, and what is said. Empty where nothing was.

@@ -2,6 +2,7 @@
 //! progress bar are drawn by listeners.
 
 mod conversation;
+mod idle;
 mod totals;
 
 use std::io;
@@ -17,6 +18,7 @@ use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 
 pub use conversation::{Conversation, Drawn, Fact, FactPlace, Saving, Status};
+pub use idle::Idle;
 pub use totals::{Largest, Totals};
 
 /// What happens. `source` is the name of a conversation or of an input.
@@ -69,6 +71,8 @@ pub enum Event<'e> {
     DefaultSummarizer,
     /// The embedded summarizer takes no prompt, and this gave one.
     PromptNotUsed(&'e str),
+    /// Nothing was changed, or would be.
+    NothingDone(&'e Idle),
     /// All inputs are done.
     AllDone(&'e Totals),
     /// The conversations that lose most, in a run that may have done nothing.

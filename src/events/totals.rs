@@ -2,7 +2,7 @@
 
 use crate::wording::counted;
 
-use crate::events::{Conversation, Saving, Status};
+use crate::events::{Conversation, Idle, Saving, Status};
 
 /// Conversations that are told of by themselves.
 const MOST: usize = 10;
@@ -34,6 +34,8 @@ pub struct Totals {
     pub cost: f64,
     /// The conversations that lose most, where that is to be told.
     pub largest: Largest,
+    /// Conversations that stayed as they were, and why.
+    pub idle: Idle,
 }
 
 impl Totals {
@@ -61,6 +63,7 @@ impl Totals {
         self.cached += other.cached;
         self.cost += other.cost;
         self.largest.join(&other.largest);
+        self.idle.join(&other.idle);
     }
 
     /// What was saved and what it cost.
@@ -83,7 +86,7 @@ impl Totals {
         let counts = [
             (self.compacted, "compacted"),
             (self.unchanged, "unchanged"),
-            (self.passed_through, "left as they are, since their summarizer failed"),
+            (self.passed_through, "unchanged, since their summarizer failed"),
             (self.finished, "finished by an earlier run"),
             (self.failed, "failed"),
             (self.left_out, "left out (no transcripts, links or copies)"),
@@ -93,7 +96,9 @@ impl Totals {
         let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
         let files = counted(files, "file");
         let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
-        format!("{files}{told}; {}", self.gain())
+        let why = if self.compacted == 0 { self.idle.sentence() } else { None };
+        let why = why.map(|why| format!("; {why}")).unwrap_or_default();
+        format!("{files}{told}; {}{why}", self.gain())
     }
 }
 

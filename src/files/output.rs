@@ -20,8 +20,9 @@ pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
     let Some(output) = output else { return Ok(()) };
     let same = |a: &Path, b: &Path| fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b);
     if input.is_some_and(|input| same(input, output) && output.is_file()) {
-        let message = format!("--output {} is the input itself; write to another file and rename it", output.display());
-        return Err(Failure::usage(message).into());
+        let name = output.display();
+        let message = format!("--output {name} is the input itself; --in-place replaces a file");
+        return Err(Failure::usage(message).about("output").try_next("tcompact --in-place").into());
     }
     match Target::of(output) {
         // The file for trying goes as it came.

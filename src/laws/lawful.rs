@@ -300,7 +300,7 @@ pub(crate) fn larger(keep: Size) -> Size {
         Size::Messages(n) => Size::Messages(n + 1),
         Size::Tokens(n) => Size::Tokens(n + 1),
         Size::Turns(n) => Size::Turns(n + 1),
-        Size::Fraction(_) => keep,
+        Size::Fraction(_) | Size::Nothing => keep,
     }
 }
 
@@ -326,7 +326,7 @@ pub(crate) fn assert_no_trigger_no_change(source: &str, from: Option<&'static dy
 /// Rounds after which mending has come to an end.
 const ROUNDS: usize = 64;
 
-/// A source without breaches of its provider's rules; none where there are only results without calls, so that nothing
+/// A source without violations of its provider's rules; none where there are only results without calls, so that nothing
 /// would be left.
 pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, how: Repair) -> Option<String> {
     let mut text = source.to_owned();

@@ -14,6 +14,7 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
     let (first, last) = (weight.first(), messages.len() - 1);
     let most = if policy.rules.last_stays { last } else { messages.len() };
     let wanted = match policy.keep {
+        Size::Nothing => messages.len(),
         Size::Messages(keep) => messages.len().saturating_sub(usize::try_from(keep).unwrap_or(usize::MAX)).min(most),
         Size::Turns(keep) => {
             let keep = usize::try_from(keep).unwrap_or(usize::MAX);
@@ -49,9 +50,9 @@ pub(super) fn safe(transcript: &Transcript<'_>, wanted: usize, pairs: Pairs) -> 
 fn why_not(pairing: &Pairing, wanted: usize) -> String {
     match pairing.split_pair(wanted) {
         Some((call, result)) => {
-            format!("a cut at {wanted} would part the call in message {call} from its result in message {result}")
+            format!("a cut at {wanted} would split the call in message {call} from its result in message {result}")
         }
-        None => format!("message {wanted} is a result whose call is nowhere"),
+        None => format!("message {wanted} is a result without a call"),
     }
 }
 
@@ -72,7 +73,7 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
     let legal = |cut: usize| whole[cut] && !pairing.orphaned[cut] && refused(cut).is_none();
     let past_orphans = (wanted..messages.len()).find(|&cut| !only_orphans(cut));
     if let Some(cut) = past_orphans.filter(|&cut| legal(cut)) {
-        let why = format!("message {wanted} is a result whose call is nowhere");
+        let why = format!("message {wanted} is a result without a call");
         return (cut, (cut != wanted).then_some(why));
     }
     let why = match (whole[wanted], pairing.orphaned[wanted], refused(wanted)) {

@@ -121,7 +121,7 @@ impl Rules {
 pub enum Parted {
     /// This call is before the cut, and this result of it behind.
     Pair(usize, usize),
-    /// What is kept begins with a result whose call is nowhere.
+    /// What is kept begins with a result without a call.
     Orphan,
 }
 
@@ -400,6 +400,7 @@ impl<'w, 'a> Weight<'w, 'a> {
     fn reached(&self, size: Size) -> bool {
         let policy = self.policy;
         match size {
+            Size::Nothing => true,
             Size::Messages(least) => {
                 let beside = usize::from(self.earlier.is_some_and(|earlier| earlier.index.is_none()));
                 let left_out = self.compactions.start;

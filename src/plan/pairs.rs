@@ -1,4 +1,4 @@
-//! The rules by which a cut moves that would part a tool call from its result.
+//! The rules by which a cut moves that would split a tool call from its result.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ impl FromStr for Pairs {
             Some(("window", messages)) => messages
                 .parse()
                 .map(Pairs::Window)
-                .map_err(|_| format!("`{messages}` is no number of messages, as in window:5"))
+                .map_err(|_| format!("`{messages}` is not a number of messages, as in window:5"))
                 .map_err(|why| Diagnostic::new(why).at("window:".len()..text.len()).example("window:5")),
             other => {
                 let kind = other.map_or(text, |(kind, _)| kind);

@@ -58,14 +58,14 @@ impl FromStr for Pin {
             None if text == "system" => Ok(Pin::System),
             None if text == "none" => Ok(Pin::None),
             Some(("first", count)) => count.parse().ok().filter(|count| *count > 0).map(Pin::First).ok_or_else(|| {
-                of_value(format!("`{count}` is no number of messages from 1 on, as in first:2")).example("first:2")
+                of_value(format!("`{count}` is not a number of messages from 1 up, as in first:2")).example("first:2")
             }),
             Some(("match", pattern)) => Regex::new(pattern).map(Pin::Match).map_err(|error| {
                 // The library's account ends with the line that says what is wrong.
                 let what = error.to_string();
                 let what = what.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
                 let literal = format!("match:{}", regex::escape(pattern));
-                of_value(format!("`{pattern}` is no regular expression: {what}")).example(literal)
+                of_value(format!("`{pattern}` is not a regular expression: {what}")).example(literal)
             }),
             other => {
                 let kind = other.map_or(text, |(kind, _)| kind);

@@ -29,6 +29,8 @@ pub enum Size {
     Fraction(f64),
     /// So many turns, each from a user message to before the next.
     Turns(u64),
+    /// Nothing: only of what is kept, and not in the grammar of sizes.
+    Nothing,
 }
 
 impl Size {
@@ -37,14 +39,15 @@ impl Size {
         match self {
             Size::Tokens(tokens) => Some(tokens),
             Size::Fraction(fraction) => Some(((context_window? as f64 * fraction) as u64).max(1)),
-            Size::Messages(_) | Size::Turns(_) => None,
+            Size::Messages(_) | Size::Turns(_) | Size::Nothing => None,
         }
     }
 }
 
 impl fmt::Display for Size {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match *self {
+            Size::Nothing => out.write_str("none"),
             Size::Messages(n) => write!(out, "messages:{n}"),
             Size::Tokens(n) => write!(out, "tokens:{n}"),
             Size::Fraction(fraction) => write!(out, "fraction:{fraction}"),
@@ -73,12 +76,14 @@ impl FromStr for Size {
             "fraction" => match value.parse::<f64>() {
                 Ok(fraction) if fraction > 0.0 && fraction <= 1.0 => Ok(Size::Fraction(fraction)),
                 _ => {
-                    let why = format!("`{value}` is no fraction: a number above 0 and at most 1, as in fraction:0.8");
+                    let why = format!(
+                        "`{value}` is not a fraction: expected a number above 0 and at most 1, as in fraction:0.8"
+                    );
                     Err(of_value(Diagnostic::new(why).meant(of_percent(value))))
                 }
             },
             _ => {
-                let what = format!("`{kind}` is none of messages, tokens, fraction, turns");
+                let what = format!("`{kind}` is not one of messages, tokens, fraction, turns");
                 Err(Diagnostic::new(what).at(0..kind.len()).meant(nearest(kind, KINDS)))
             }
         }
@@ -138,7 +143,7 @@ pub(crate) fn whole(text: &str) -> Result<u64, String> {
     let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
     match number.and_then(|number| number.checked_mul(unit)) {
         Some(number @ 1..) => Ok(number),
-        _ => Err(format!("`{text}` is no whole number from 1 on (k and m are thousands and millions, as in 170k)")),
+        _ => Err(format!("`{text}` is not a whole number from 1 up (k and m are thousands and millions, as in 170k)")),
     }
 }
 
@@ -165,19 +170,19 @@ mod tests {
     #[test]
     fn what_is_no_size_says_why() {
         for (text, why) in [
-            ("tokens:-1", "no whole number"),
-            ("tokens:0", "no whole number"),
-            ("tokens:+5", "no whole number"),
-            ("tokens:1.5k", "no whole number"),
-            ("tokens:99999999999999999999", "no whole number"),
-            ("tokens:99999999999999m", "no whole number"),
-            ("tokens:k", "no whole number"),
-            ("fraction:1.5", "no fraction"),
-            ("fraction:0", "no fraction"),
-            ("fraction:nan", "no fraction"),
-            ("bogus:3", "none of messages, tokens"),
+            ("tokens:-1", "not a whole number"),
+            ("tokens:0", "not a whole number"),
+            ("tokens:+5", "not a whole number"),
+            ("tokens:1.5k", "not a whole number"),
+            ("tokens:99999999999999999999", "not a whole number"),
+            ("tokens:99999999999999m", "not a whole number"),
+            ("tokens:k", "not a whole number"),
+            ("fraction:1.5", "not a fraction"),
+            ("fraction:0", "not a fraction"),
+            ("fraction:nan", "not a fraction"),
+            ("bogus:3", "not one of messages, tokens"),
             ("20", "a size is messages:N"),
-            ("messages:é", "no whole number"),
+            ("messages:é", "not a whole number"),
         ] {
             let error = text.parse::<Size>().expect_err(text);
             assert!(error.to_string().contains(why), "{text}: {error}");

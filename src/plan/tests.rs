@@ -117,7 +117,7 @@ fn a_cut_between_call_and_result_moves_to_before_the_call() {
     let moved = planned("uacrau", &Policy { keep: Size::Messages(3), ..policy() });
     assert_eq!(
         moved.moved_because.as_deref(),
-        Some("a cut at 3 would part the call in message 2 from its result in message 3")
+        Some("a cut at 3 would split the call in message 2 from its result in message 3")
     );
 }
 
@@ -126,7 +126,9 @@ fn no_safe_cut_leaves_all_as_it_is() {
     let plan = planned("cuuuur", &Policy { keep: Size::Messages(2), ..policy() });
     assert_eq!((plan.wanted, plan.cutoff), (4, 0));
     assert!(
-        plan.reason.expect("a reason").starts_with("there is no safe cut: a cut at 4 would part the call in message 0")
+        plan.reason
+            .expect("a reason")
+            .starts_with("there is no safe cut: a cut at 4 would split the call in message 0")
     );
 }
 

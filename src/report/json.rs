@@ -8,9 +8,9 @@ use std::sync::Mutex;
 
 use anyhow::Result;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::compact::{CompactionPolicy, FittedPlan};
+use crate::compact::{CompactionPolicy, FittedPlan, Summary};
 use crate::events::{Conversation, Event, Listener};
 use crate::exit::Failure;
 use crate::plan::Plan;
@@ -18,7 +18,7 @@ use crate::plan::economy::Economy;
 use crate::prune::Account;
 use crate::sanitize::sanitize_json;
 use crate::sync::lock;
-use crate::tokens::Counter;
+use crate::tokens::{Categories, Counter, Tally};
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;
 use crate::wording;
@@ -181,6 +181,61 @@ impl<'r> DryRun<'r> {
         // Strings and numbers do not fail to serialize.
         serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
     }
+}
+
+/// What `--count --json` prints of a conversation. What roles say, tools, thinking, media and overhead are together its
+/// tokens.
+#[derive(Debug, Serialize)]
+pub struct Count<'r> {
+    source: &'r str,
+    format: &'static str,
+    counter: String,
+    messages: usize,
+    tokens: u64,
+    context_window: Option<u64>,
+    roles: BTreeMap<&'static str, u64>,
+    tools: BTreeMap<String, u64>,
+    thinking: u64,
+    media: u64,
+    /// What is sent beside the messages.
+    overhead: u64,
+}
+
+impl<'r> Count<'r> {
+    /// Describes a conversation of so many tokens.
+    pub fn new(
+        source: &'r str,
+        (transcript, tally, plan): (&Transcript<'_>, &Tally<'_, '_>, &Plan),
+        tokens: u64,
+        policy: &CompactionPolicy,
+    ) -> Self {
+        let spent = Categories::of(transcript, tally, plan.start);
+        Count {
+            source,
+            format: transcript.format.name(),
+            counter: tally.counter().to_string(),
+            messages: transcript.messages.len(),
+            tokens,
+            context_window: policy.cut.context_window,
+            overhead: tokens.saturating_sub(spent.total()),
+            roles: spent.roles.iter().map(|(role, tokens)| (role.openai_name(), *tokens)).collect(),
+            tools: spent.tools,
+            thinking: spent.thinking,
+            media: spent.media,
+        }
+    }
+
+    /// The object on a line of its own.
+    pub fn to_line(&self) -> String {
+        // Strings and numbers do not fail to serialize.
+        serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
+    }
+}
+
+/// The object of `--emit summary --json` on a line of its own.
+pub fn summary(plan: &Plan, summary: &Summary) -> String {
+    let object = json!({"text": summary.text, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": summary.tokens});
+    sanitize_json(&object.to_string()) + "\n"
 }
 
 fn clause(sizes: &[crate::plan::size::Size]) -> String {

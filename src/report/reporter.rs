@@ -71,21 +71,19 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
     let of = |source: &str, text: String| format!("{}: {text}", readable_source(source));
     let line = match *event {
         Event::Notice(line) | Event::InputFailed(line) => (Quiet, line.to_owned()),
-        Event::Disabled(reason) => (Usual, format!("{reason}; the transcript is left as it is")),
+        Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
         // It is what `--check` is asked for.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
         Event::Repairing { source, found } => {
-            (Verbose, of(source, format!("{found} breaches of its provider's rules")))
+            (Verbose, of(source, format!("{found} violations of its provider's rules")))
         }
         Event::CallsRemoved { source, calls } => {
             let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
             (Usual, of(source, format!("{calls}, since the format has no way to write a result for it")))
         }
-        Event::BrokenOff { source, line } => {
-            (Usual, of(source, format!("line {line} breaks off; it is left as it is")))
-        }
+        Event::BrokenOff { source, line } => (Usual, of(source, format!("line {line} breaks off; it stays unchanged"))),
         Event::Planned { source, plan, policy } => (Verbose, planned(source, plan, policy)),
-        Event::Refused { source, reason } => (Usual, format!("{} is left as it is: {reason}", readable_source(source))),
+        Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
         Event::Split { source, plan, pairs } => match split(plan, pairs) {
             Some(text) => (Usual, of(source, text)),
@@ -109,15 +107,17 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
         }
         Event::Became { source, what } => (Verbose, of(source, what.to_owned())),
         Event::DefaultSummarizer => {
-            let text = "summarized by the embedded summarizer; --model names another, and --model extractive silences \
-                        this line";
-            (Usual, text.to_owned())
+            (Verbose, "the embedded summarizer wrote the summary; --model names another".to_owned())
         }
         Event::PromptNotUsed(from) => {
             let text =
                 format!("the embedded summarizer takes no prompt, so {from} is not used; name a model with --model");
             (Usual, text)
         }
+        Event::NothingDone(idle) => match idle.sentence() {
+            Some(text) => (Usual, text),
+            None => return Vec::new(),
+        },
         Event::AllDone(totals) => (Usual, totals.sentence()),
         _ => return Vec::new(),
     };
@@ -148,16 +148,14 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
         Happening::Failed { message, instead, archived, is_known } => {
             let instead = match instead {
                 OnError::Fail => return None,
-                OnError::Passthrough => "the transcript is left as it is",
+                OnError::Passthrough => "the transcript stays unchanged",
                 OnError::Extractive => "the embedded summarizer is used instead",
                 OnError::Embed if archived => "the summary is this message",
                 OnError::Embed => "the summary is this message, and the history is gone",
             };
             (if is_known { Verbose } else { Quiet }, format!("{message}; {instead}"))
         }
-        Happening::Left { why, unexpected } => {
-            (if unexpected { Usual } else { Verbose }, format!("left as it is: {why}"))
-        }
+        Happening::Left { why, unexpected } => (if unexpected { Usual } else { Verbose }, format!("unchanged: {why}")),
         Happening::WithoutLedger(fault) => (Quiet, format!("{fault}; the summary has no ledger beside it")),
         Happening::Summarized { messages, tokens, billed, cached } => {
             let counted = billed.map(counted_by_provider).unwrap_or_default();
@@ -226,7 +224,7 @@ fn planned(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> 
     );
     let fired = dry_run.fired.map(|fired| format!("; {fired} was reached")).unwrap_or_default();
     let decision = match &plan.reason {
-        Some(reason) => format!("left as it is: {reason}"),
+        Some(reason) => format!("unchanged: {reason}"),
         None if plan.cutoff == 0 => {
             let (kept, middle, keep) = (fitted.kept_from, dry_run.middle.tokens, dry_run.keep.tokens);
             format!("no cut; pruned before {kept}, {middle} tokens are left there and {keep} stay")
@@ -251,9 +249,9 @@ fn split(plan: &Plan, pairs: Pairs) -> Option<String> {
     let cut = plan.cutoff;
     let what = match plan.parted? {
         Parted::Pair(call, result) => {
-            format!("the cut at {cut} parts the call in message {call} from its result in message {result}")
+            format!("the cut at {cut} splits the call in message {call} from its result in message {result}")
         }
-        Parted::Orphan => format!("what is kept begins with a result whose call is nowhere, message {cut}"),
+        Parted::Orphan => format!("what is kept begins with a result without a call, message {cut}"),
     };
     Some(format!("{what}, as --pairs {pairs} lets it; --pairs strict does not"))
 }

@@ -199,7 +199,7 @@ impl Section<'_> {
             let why = format!("{SECTION}.model_name = {name:?}: no such model is known; give --model PROVIDER:MODEL");
             return vec![SettingValue { unusable: Some(why), ..self.given("model", vec![name.to_owned()]) }];
         };
-        let known = of_window && models::find(&full).is_ok();
+        let known = of_window && models::find(&full).is_some();
         let reader = known.then(|| self.given("for", vec![full.clone()]));
         let mut values: Vec<SettingValue> = [self.given("model", vec![full])].into_iter().chain(reader).collect();
         let of_entry = |key: &str| entry.and_then(|entry| entry.get(key)?.as_str());

@@ -134,7 +134,7 @@ impl Origin {
         let flag_takes = diagnostic.mended(value).and_then(|text| mended(&format!("--{flag}"), &text));
         match (self, flag_takes) {
             (_, None) => failure,
-            (Origin::Variable(name), Some(mended)) => failure.try_next(format!("{name}={}", quoted(&mended))),
+            (Origin::Variable(name), Some(mended)) => failure.try_next(format!("{name}={} tcompact", quoted(&mended))),
             (_, Some(mended)) => failure.try_next(format!("{flag} = {mended:?}")),
         }
     }

@@ -10,7 +10,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::cli::{self, Arguments};
-use crate::compact::is_no_model;
+use crate::compact::{Emit, is_no_model};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, Keys, kind};
@@ -47,8 +47,10 @@ pub struct Resolved {
     pub summary_prompt: Option<(String, String)>,
     /// Why nothing is to be done.
     pub disabled: Option<String>,
-    /// What is to be said of the settings: where each came from, if that is wanted, and what the user should know.
+    /// What the user should know of the settings.
     pub said: Vec<String>,
+    /// Where each setting that is no default comes from, if that is wanted.
+    pub origins: Vec<String>,
     /// What is not typed but given by a layer.
     pub(super) given: Vec<SettingValue>,
     /// The values of all flags that decide what becomes of a transcript, a line each.
@@ -58,11 +60,12 @@ pub struct Resolved {
 }
 
 /// Flags that do not decide what becomes of a transcript.
-const UNDECIDING: [&str; 22] = [
+const UNDECIDING: [&str; 23] = [
     "api-key-env",
     "cache",
     "check",
     "color",
+    "count",
     "diff",
     "dry-run",
     "exit-status",
@@ -221,13 +224,14 @@ impl CommandLine {
         let is_on = |typed: bool, flag: &str| {
             typed || merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false))
         };
-        let dry_run = is_on(self.arguments.dry_run, "dry-run");
+        let prints = is_on(self.arguments.dry_run, "dry-run") || is_on(self.arguments.count, "count");
+        let prints = prints || self.arguments.emit == Emit::Summary;
         let command = is_on(self.arguments.summarizer_cmd.is_some(), "summarizer-cmd");
         let below = merged.iter().find(|given| given.flag == "model").and_then(|given| given.value.texts().first());
         let model = self.arguments.model.as_ref().or(below);
         let endpoint = !command && model.is_some_and(|model| !is_no_model(model));
         merged.retain(|given| match given.flag.as_str() {
-            "json" => dry_run,
+            "json" => prints,
             "base-url" | "api-key-env" | "request-json" => endpoint,
             _ => true,
         });
@@ -247,10 +251,10 @@ impl CommandLine {
             self.matches = self.keys.understand(words)?;
             self.arguments = Arguments::from_arg_matches(&self.matches)?;
         }
-        let mut said = Vec::new();
+        let (mut said, mut origins) = (Vec::new(), Vec::new());
         if self.arguments.verbose {
-            said = where_from(&self.keys, &given, &self.matches);
-            said.extend(summary_prompt.iter().map(|(_, name)| format!("the prompt is {name}")));
+            origins = where_from(&self.keys, &given, &self.matches);
+            origins.extend(summary_prompt.iter().map(|(_, name)| format!("the prompt is {name}")));
         }
         if !self.arguments.quiet {
             said.extend(given.iter().filter_map(|given| given.note.clone()));
@@ -258,7 +262,8 @@ impl CommandLine {
         let mut rules = rules(&self.keys, &self.matches);
         rules.extend(summary_prompt.iter().map(|(text, _)| text.as_str()));
         let chosen = self.typed();
-        Ok(Resolved { arguments: self.arguments, summary_prompt, disabled, said, given, rules, chosen })
+        let arguments = self.arguments;
+        Ok(Resolved { arguments, summary_prompt, disabled, said, origins, given, rules, chosen })
     }
 }
 
@@ -272,11 +277,10 @@ fn rules(keys: &Keys, matches: &ArgMatches) -> String {
     rules
 }
 
-/// A line for each value that is no default, and one for the defaults.
+/// A line for each value that is no default.
 fn where_from(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut defaults = Vec::new();
-    for (name, arg) in keys.all() {
+    for (name, arg) in keys.all().filter(|(name, _)| *name != "verbose") {
         let id = arg.get_id().as_str();
         let switch = kind(arg) == FlagKind::Switch;
         let texts = || {
@@ -289,11 +293,9 @@ fn where_from(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<
                 let value = if switch { "true".to_owned() } else { texts() };
                 lines.push(format!("{name} = {value} (from --{name})"));
             }
-            (None, Some(_)) if !switch => defaults.push(format!("{name} = {}", texts())),
             _ => {}
         }
     }
-    lines.push(format!("by default: {}", defaults.join(", ")));
     lines
 }
 

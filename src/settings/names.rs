@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
-use crate::tokens::models::{self, Model, NotFound};
+use crate::llm::providers::{self, Provider};
+use crate::tokens::models::{self, Model};
 use crate::transcript::formats::{self, FORMATS, Format};
 
 /// The format that `--from` names, if it is not to be told.
@@ -26,41 +27,56 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
     Ok(Some(format))
 }
 
-/// The model that `--for` names.
+/// The model that a flag names: one of the table, or one of a known provider that the table does not have.
+#[derive(Debug)]
+pub(super) enum NamedModel {
+    /// With all that is known of it.
+    Listed(Model),
+    /// By its provider and its name there.
+    Unlisted(&'static Provider, String),
+}
+
+/// The model that `--for` or `--model` names: `PROVIDER:MODEL` as it is, and a name alone as its maker serves it.
 ///
 /// # Errors
-/// There is none of that name, or several that differ.
-pub(super) fn find_model(name: &str) -> Result<Model> {
-    let found = models::find(name).map_err(|not_found| {
-        let (why, probably) = match not_found {
-            NotFound::Unknown => {
-                let near = models::near(name);
-                let seen = match near.as_slice() {
-                    [] => "see --list models,".to_owned(),
-                    names => format!("near names are {};", names.join(", ")),
-                };
-                let why = format!("no such model is known; {seen} or give --context-window and --counter instead");
-                (why, meant(name, &near))
-            }
-            NotFound::Several { full } => {
-                let first = full.first().and_then(|name| name.split(' ').next()).map(str::to_owned);
-                let full = full.join(", ");
-                (format!("several providers serve it with different context windows; say which: {full}"), first)
-            }
-        };
-        let diagnostic = Diagnostic::new(why).meant(probably);
-        let next =
-            diagnostic.mended(name).map_or("--list models".to_owned(), |mended| format!("--for {}", quoted(&mended)));
-        let failure = Failure::usage(format!("--for {name}: {diagnostic}")).about("for").showing(name, &diagnostic);
-        failure.try_next(format!("tcompact {next}"))
-    })?;
-    Ok(found)
+/// No model is called so, and no provider is named.
+pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
+    if let Some(model) = models::find(&in_table(name)) {
+        return Ok(NamedModel::Listed(model));
+    }
+    let named = name.split_once(':').filter(|(_, model)| !model.is_empty());
+    if let Some((provider, model)) = named.and_then(|(provider, model)| Some((providers::by_name(provider)?, model))) {
+        return Ok(NamedModel::Unlisted(provider, model.to_owned()));
+    }
+    let near = models::near(name);
+    let mut why = "no such model is known".to_owned();
+    if !near.is_empty() {
+        why.push_str(&format!("; near names are {}", near.join(", ")));
+    }
+    why.push_str("; PROVIDER:MODEL names any other");
+    let diagnostic = Diagnostic::new(why).meant(meant(name, near));
+    let next =
+        diagnostic.mended(name).map_or("--list models".to_owned(), |meant| format!("--{flag} {}", quoted(&meant)));
+    let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, &diagnostic);
+    Err(failure.try_next(format!("tcompact {next}")).into())
+}
+
+/// The name under which the table has a model: a provider with two ways to speak is there once.
+pub(super) fn in_table(name: &str) -> String {
+    name.replacen("openai-responses:", "openai:", 1)
+}
+
+/// That a model is in no table, whose window is given by nobody either.
+pub(super) fn unlisted(name: &str) -> String {
+    let near = meant(name, models::near(name)).map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
+    format!(
+        "{name} is not in the table of models{near}: its context window and prices are unknown; --context-window N gives the window"
+    )
 }
 
 /// The name among those that come near, of the provider that was named where it has one.
-fn meant(name: &str, near: &[String]) -> Option<String> {
-    let is_known = |name: &String| models::find(name).is_ok();
+fn meant(name: &str, near: Vec<String>) -> Option<String> {
     let provider = name.split_once([':', '/']).map(|(provider, _)| provider);
-    let of_provider = provider.and_then(|provider| near.iter().map(|near| format!("{provider}:{near}")).find(is_known));
-    of_provider.or_else(|| near.iter().find(|near| is_known(near)).cloned())
+    let mut full = provider.into_iter().flat_map(|provider| near.iter().map(move |near| format!("{provider}:{near}")));
+    full.find(|name| models::find(name).is_some()).or_else(|| near.into_iter().next())
 }

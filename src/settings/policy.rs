@@ -19,9 +19,9 @@ use crate::tokens::Counter;
 use crate::tokens::models::{self, Model};
 use crate::wording::reason;
 
-use crate::settings::names::find_model;
+use crate::settings::names::{NamedModel, find_model, in_table};
 use crate::settings::presets::{self, Preset};
-use crate::settings::summarizer::{in_table, kind, ledger, model, summarizer_name, writer_provider};
+use crate::settings::summarizer::{kind, ledger, model, summarizer_name, writer_provider};
 
 /// The policy that some arguments make beside those of a preset.
 ///
@@ -33,8 +33,12 @@ pub(super) fn policy(
     preset: &Preset,
     summary_prompt: Option<(String, String)>,
 ) -> Result<CompactionPolicy> {
-    let reader = arguments.for_model.as_deref().map(find_model).transpose()?;
-    let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)).ok());
+    let named = arguments.for_model.as_deref().map(|name| find_model("for", name)).transpose()?;
+    let reader = match &named {
+        Some(NamedModel::Listed(model)) => Some(*model),
+        _ => None,
+    };
+    let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)));
     // The systems of the presets know one model, which reads on and summarizes.
     let known = reader.or(writer.filter(|_| preset.ways.langchain));
     let context_window = arguments.context_window.or(known.map(|model| model.context_window));
@@ -43,7 +47,8 @@ pub(super) fn policy(
     let mut fit = arguments.fit;
     // A window says by itself when there is too much, and how much would be right.
     let says_nothing = !["keep", "fit", "trigger"].iter().any(|flag| is_chosen(flag)) && preset.name.is_empty();
-    if context_window.is_some() && says_nothing {
+    let is_by_window = context_window.is_some() && says_nothing;
+    if is_by_window {
         (triggers, fit) = (vec![vec![Size::Fraction(0.85)]], Some(Size::Fraction(0.5)));
     }
     check_fractions(&triggers, arguments.keep, fit, context_window)?;
@@ -54,7 +59,11 @@ pub(super) fn policy(
         let why = "--trim-tokens 0: the summarizer would be sent nothing; give 1 or more, or none";
         return Err(Failure::usage(why).about("trim-tokens").into());
     }
-    let counter = counter(arguments.counter, known, preset);
+    let of_unlisted = match &named {
+        Some(NamedModel::Unlisted(provider, name)) => Some(models::counter_of(provider.name, name)),
+        _ => None,
+    };
+    let counter = counter(arguments.counter.or(of_unlisted), known, preset);
     let model = model(arguments, writer, counter);
     let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe)?;
     let archive = arguments.archive.clone();
@@ -74,9 +83,11 @@ pub(super) fn policy(
         },
         counter,
         reader,
+        unlisted_reader: arguments.for_model.clone().filter(|_| reader.is_none()),
         truncation: truncation(arguments.truncate_args, preset, context_window),
         pruning,
         fit,
+        is_by_window,
         keep_is_given: is_chosen("keep"),
         thinking: arguments.thinking,
         summary: SummaryPolicy {

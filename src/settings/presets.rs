@@ -216,7 +216,7 @@ pub fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<
     match preset.depending {
         Depending::Nothing => {}
         Depending::OnTheWindow => {
-            let is_known = |flag: &str| given(flag).is_some_and(|name| models::find(&name).is_ok());
+            let is_known = |flag: &str| given(flag).is_some_and(|name| models::find(&name).is_some());
             let known = given("context-window").is_some() || is_known("for") || is_known("model");
             let (trigger, keep) =
                 if known { ("fraction:0.85", "fraction:0.1") } else { ("tokens:170000", "messages:6") };

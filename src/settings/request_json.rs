@@ -48,7 +48,7 @@ pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failu
     let own = || patch.keys().find_map(|name| OWN.into_iter().find(|(own, _)| own == name));
     let (name, what, next) = if let Some(name) = key_in(patch) {
         let what = "keys come from the environment";
-        (name, what, "--api-key-env NAME, for the variable that holds the key".to_owned())
+        (name, what, "tcompact --api-key-env NAME, for the variable that holds the key".to_owned())
     } else if let Some((name, instead)) = own() {
         let rest: Map<String, Value> =
             patch.clone().into_iter().filter(|(name, _)| OWN.iter().all(|(own, _)| own != name)).collect();

@@ -16,6 +16,7 @@ use crate::llm::providers::{self, Endpoint, PROVIDERS, Provider};
 use crate::llm::rate_limiter::RateLimiter;
 use crate::llm::retry::RetryPolicy;
 use crate::llm::secret::Secret;
+use crate::settings::names::{find_model, in_table, unlisted};
 use crate::settings::request_json;
 use crate::settings::value::SettingValue;
 use crate::summary::exchange::THOUGHTS;
@@ -118,48 +119,52 @@ fn with_scheme(text: &str, provider: &Provider) -> Option<String> {
     Some(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The full name of a model that somebody names without its provider.
-fn with_provider(name: &str) -> Option<String> {
-    models::find(name.trim_matches(':')).ok().map(|model| format!("{}:{}", model.provider, model.name))
+/// The model that summarizes with its provider, where it is named without: its maker's.
+pub(super) fn with_provider(name: &str) -> Option<String> {
+    let is_bare = !is_no_model(name) && name.split_once(':').is_none_or(|(provider, _)| provider.is_empty());
+    let model = models::find(name.trim_start_matches(':')).filter(|_| is_bare)?;
+    Some(format!("{}:{}", model.provider, model.name))
 }
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
-    let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
-    let wrong = |diagnostic: Diagnostic| {
-        let next = diagnostic
-            .mended(name)
-            .map_or("--list providers".to_owned(), |mended| format!("--model {}", quoted(&mended)));
+    let wrong = |diagnostic: Diagnostic, next: Option<&str>| {
+        let mended = diagnostic.mended(name).map(|mended| format!("--model {}", quoted(&mended)));
+        let next = mended.unwrap_or_else(|| next.unwrap_or("--list providers").to_owned());
         let failure = Failure::usage(format!("--model {name}: {diagnostic}")).about("model").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     };
-    let (provider, model) = name.split_once(':').unwrap_or((name, ""));
-    let known = providers::by_name(provider);
-    if model.is_empty() || provider.is_empty() {
-        let what = match known {
-            Some(_) => "the name of the model is missing".to_owned(),
-            None if provider.is_empty() => "the provider is missing".to_owned(),
-            None => format!("expected {EXTRACTIVE}, {NOBODY} or PROVIDER:MODEL"),
-        };
-        let diagnostic = Diagnostic::new(format!("{what}, as in openai:gpt-4o-mini"));
-        let meant = nearest(name, [EXTRACTIVE, NOBODY]).map(str::to_owned).or_else(|| with_provider(name));
-        return Err(match known {
-            Some(_) => {
-                let failure =
-                    Failure::usage(format!("--model {name}: {diagnostic}")).about("model").showing(name, &diagnostic);
-                failure.try_next("tcompact --list models")
-            }
-            None => wrong(diagnostic.meant(meant)),
+    let Some((provider, model)) = name.split_once(':') else {
+        if let Some(known) = providers::by_name(name) {
+            let what = format!("the name of the model is missing, as in {}:NAME", known.name);
+            return Err(wrong(Diagnostic::new(what), Some("--list models")).into());
         }
-        .into());
+        if let Some(meant) = nearest(name, [EXTRACTIVE, NOBODY]) {
+            let what = format!("expected {EXTRACTIVE}, {NOBODY}, a model of --list models or PROVIDER:MODEL");
+            return Err(wrong(Diagnostic::new(what).meant(Some(meant)), None).into());
+        }
+        return Err(find_model("model", name)
+            .err()
+            .unwrap_or_else(|| wrong(Diagnostic::new("no such model"), None).into()));
+    };
+    match providers::by_name(provider) {
+        Some(_) if model.is_empty() => {
+            let what = format!("the name of the model is missing, as in {provider}:NAME");
+            Err(wrong(Diagnostic::new(what), Some("--list models")).into())
+        }
+        Some(row) => Ok((row, model)),
+        None if provider.is_empty() => {
+            let what = "the provider is missing, as in openai:gpt-4o-mini";
+            Err(wrong(Diagnostic::new(what), None).into())
+        }
+        None => {
+            let names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+            let list = names.join(", ");
+            let diagnostic = Diagnostic::new(format!(
+                "there is no provider {provider}; there are {list}; openai: with --base-url works with every compatible server"
+            ));
+            Err(wrong(diagnostic.at(0..provider.len()).meant(nearest(provider, names)), None).into())
+        }
     }
-    let row = known.ok_or_else(|| {
-        let list = names.join(", ");
-        let diagnostic = Diagnostic::new(format!(
-            "there is no provider {provider}; there are {list}; openai: with --base-url speaks to everything compatible"
-        ));
-        wrong(diagnostic.at(0..provider.len()).meant(nearest(provider, names.iter().copied())))
-    })?;
-    Ok((row, model))
 }
 
 /// The key from the environment. At the provider's own address there must be one; at another there may be, since many
@@ -202,20 +207,12 @@ pub(super) fn unencrypted(summarizer: &Summarizer) -> Option<String> {
 
 /// Whether a run asks anybody for a summary.
 pub(super) fn asks(arguments: &Arguments, preview: bool) -> bool {
-    !arguments.check && (!arguments.dry_run || preview)
+    !arguments.check && !arguments.count && (!arguments.dry_run || preview)
 }
 
 /// That a model is in no table, whose window is given by nobody either.
 pub(super) fn unknown(name: &str, summarizer: SummarizerKind, writer: SummarizerModel) -> Option<String> {
-    let is_unknown = summarizer == SummarizerKind::Model && writer.window.is_none();
-    is_unknown.then(|| {
-        format!("{name} is not in the table of models: its context window and prices are unknown; --context-window N gives the window")
-    })
-}
-
-/// The name under which the table has the model that summarizes: a provider with two ways to speak is there once.
-pub(super) fn in_table(name: &str) -> String {
-    name.replacen("openai-responses:", "openai:", 1)
+    (summarizer == SummarizerKind::Model && writer.window.is_none()).then(|| unlisted(name))
 }
 
 /// The provider of the model that summarizes, which need not be in the table.

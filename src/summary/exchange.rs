@@ -205,29 +205,31 @@ impl FailureKind {
                 "tcompact --list providers, for the variable that holds the key; --api-key-env names another"
             }
             FailureKind::Forbidden => {
-                "--model names a model that the key may use; --api-key-env names the variable of another key"
+                "tcompact --list models, for a model that the key may use; --api-key-env names the variable of another key"
             }
             FailureKind::NotFound => {
                 "tcompact --list models, for the names of models; --base-url says where the API is"
             }
             FailureKind::Quota => {
-                "add credit or raise the limit with the provider; --model names another; --on-error extractive goes on without a model"
+                "tcompact --on-error extractive, to go on without a model; or add credit with the provider"
             }
             FailureKind::BadRequest => {
-                "--model names another model; --request-json '{\"NAME\": null}' leaves out a parameter that the server refuses"
+                "tcompact --list models, for another model; --request-json '{\"NAME\": null}' leaves out a parameter that the server refuses"
             }
-            FailureKind::TooLong => "--trim-tokens N sends less; --context-window N says how much the model can read",
+            FailureKind::TooLong => {
+                "tcompact --trim-tokens 8000, to send less; --context-window N says how much the model can read"
+            }
             FailureKind::RateLimited => {
-                "--on-error extractive goes on without a model; --rate N asks less often, --retries N more patiently"
+                "tcompact --on-error extractive, to go on without a model; --rate N asks less often, --retries N more patiently"
             }
-            FailureKind::Command => "--on-error extractive goes on without a model; --timeout waits longer",
-            FailureKind::Setup => "--on-error extractive goes on without a model",
-            FailureKind::Stopped => "mend that and run again; --resume leaves out what is finished",
+            FailureKind::Command => "tcompact --on-error extractive, to go on without a model; --timeout waits longer",
+            FailureKind::Setup => "tcompact --on-error extractive, to go on without a model",
+            FailureKind::Stopped => "tcompact --resume, once that is repaired, to leave out what is finished",
             FailureKind::Unreachable => {
-                "start the server, or --base-url names another address; --on-error extractive goes on without a model"
+                "tcompact --on-error extractive, to go on without a model; or start the server, or name another with --base-url"
             }
             FailureKind::Interrupted | FailureKind::Trouble | FailureKind::Odd => {
-                "--on-error extractive goes on without a model; --retries and --timeout wait longer"
+                "tcompact --on-error extractive, to go on without a model; --retries and --timeout wait longer"
             }
         }
     }

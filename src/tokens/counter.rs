@@ -129,7 +129,7 @@ impl FromStr for Counter {
             ("approx", Some(value)) => match value.parse() {
                 Ok(chars) if (0.1..=1000.0).contains(&chars) => Ok(Counter::Approx(chars)),
                 _ => Err(of_value(format!(
-                    "`{value}` is no number of characters a token (0.1 to 1000, as in approx:3.3)"
+                    "`{value}` is not a number of characters a token (0.1 to 1000, as in approx:3.3)"
                 ))
                 .example("approx:3.3")),
             },
@@ -138,7 +138,7 @@ impl FromStr for Counter {
             ("bytes", Some(value)) => match value.parse() {
                 Ok(per_token @ 1..) => Ok(Counter::Bytes(per_token)),
                 _ => Err(of_value(format!(
-                    "`{value}` is no number of bytes a token (a whole number from 1 on, as in bytes:4)"
+                    "`{value}` is not a number of bytes a token (a whole number from 1 on, as in bytes:4)"
                 ))
                 .example("bytes:4")),
             },

@@ -6,6 +6,7 @@
 pub mod approx;
 pub mod binding;
 pub mod bpe;
+mod categories;
 mod counter;
 pub mod models;
 mod not_printable;
@@ -14,5 +15,6 @@ pub mod scaling;
 mod tally;
 
 pub use approx::MEDIA_TOKENS;
+pub use categories::Categories;
 pub use counter::{COUNTERS, Counter};
 pub use tally::Tally;

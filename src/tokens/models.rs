@@ -5,6 +5,8 @@
 //! searched as text; nothing is built from it. [`PRICES_OF`] is the month the prices were read; they are the standard
 //! tier, and the lowest where the price depends on the length of the request or the time of day.
 
+use std::collections::HashSet;
+
 use crate::tokens::bpe::Encoding;
 use crate::tokens::counter::Counter;
 
@@ -41,14 +43,7 @@ pub struct Model {
 impl Model {
     /// How a conversation is counted that the model is to read.
     pub fn counter(&self) -> Counter {
-        let older_gpt =
-            ["gpt-3.5", "gpt-4-"].iter().any(|prefix| self.name.starts_with(prefix)) || self.name == "gpt-4";
-        match self.provider {
-            "openai" if older_gpt => Counter::Exact(Encoding::Cl100kBase),
-            "openai" => Counter::Exact(Encoding::O200kBase),
-            "anthropic" => Counter::Approx(ANTHROPIC_CHARS),
-            _ => Counter::DEFAULT,
-        }
+        counter_of(self.provider, self.name)
     }
 
     /// How `LangChain` estimates a conversation for the model.
@@ -69,10 +64,6 @@ impl Model {
             cache_write_price: fields.next()?.parse().ok(),
         })
     }
-
-    fn prices(&self) -> [Option<f64>; 4] {
-        [self.input_price, self.output_price, self.cached_price, self.cache_write_price]
-    }
 }
 
 /// Every model, in the order of the table.
@@ -91,40 +82,22 @@ fn lines() -> impl Iterator<Item = &'static str> {
     TABLE.lines().skip(1)
 }
 
-/// The model called `name`, or `provider:name`, or `provider/name`.
-///
-/// # Errors
-/// There is none; or several providers serve a model of that name and differ in its window.
-pub fn find(name: &str) -> Result<Model, NotFound> {
+/// The model called `name`, or `provider:name`, or `provider/name`. A name alone is that of the model as its maker serves
+/// it: whoever resells it may have another window for it, and has other prices.
+pub fn find(name: &str) -> Option<Model> {
     // Numbers are read of no other.
-    let named: Vec<Model> = lines().filter(|line| is_called(line, name)).filter_map(Model::parse).collect();
-    match named.as_slice() {
-        [] => Err(NotFound::Unknown),
-        [one] => Ok(*one),
-        [first, rest @ ..] if rest.iter().all(|model| model.context_window == first.context_window) => {
-            // Who of them will be asked is not known, so a price is known only where it is everybody's.
-            let same = rest.iter().all(|model| model.prices() == first.prices());
-            let [input_price, output_price, cached_price, cache_write_price] =
-                if same { first.prices() } else { [None; 4] };
-            Ok(Model { input_price, output_price, cached_price, cache_write_price, ..*first })
-        }
-        several => {
-            let full = |model: &Model| format!("{}:{} ({})", model.provider, model.name, model.context_window);
-            Err(NotFound::Several { full: several.iter().map(full).collect() })
-        }
-    }
+    lines().find(|line| is_called(line, name)).and_then(Model::parse)
 }
 
-/// Why a name is no model's.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotFound {
-    /// No model is called so; [`near`] names others.
-    Unknown,
-    /// Models of several providers are, and their windows differ.
-    Several {
-        /// The full names, with the windows.
-        full: Vec<String>,
-    },
+/// How a conversation is counted that a model of a provider is to read.
+pub fn counter_of(provider: &str, name: &str) -> Counter {
+    let older_gpt = ["gpt-3.5", "gpt-4-"].iter().any(|prefix| name.starts_with(prefix)) || name == "gpt-4";
+    match provider {
+        "openai" if older_gpt => Counter::Exact(Encoding::Cl100kBase),
+        "openai" => Counter::Exact(Encoding::O200kBase),
+        "anthropic" => Counter::Approx(ANTHROPIC_CHARS),
+        _ => Counter::DEFAULT,
+    }
 }
 
 /// Whether the model of a line has this name, or this full name.
@@ -132,21 +105,35 @@ fn is_called(line: &str, name: &str) -> bool {
     let mut fields = line.split('\t');
     let (Some(provider), Some(own)) = (fields.next(), fields.next()) else { return false };
     let full = || name.strip_prefix(provider).and_then(|rest| rest.strip_prefix([':', '/']));
-    own == name || full() == Some(own)
+    own == name && is_maker(provider, own) || full() == Some(own)
 }
 
-/// Names of models that come near one that is none, the nearest first.
+/// Whether a provider serves a model that it has made.
+fn is_maker(provider: &str, name: &str) -> bool {
+    const RESELLERS: [&str; 3] = ["groq", "openrouter", "together"];
+    let is_resold = provider == "google" && name.starts_with("claude");
+    !is_resold && !RESELLERS.contains(&provider)
+}
+
+/// Names of models that come near one that is none, the nearest first, each as [`find`] takes it.
 pub fn near(name: &str) -> Vec<String> {
     const SHOWN: usize = 5;
     const LEAST: f64 = 0.8;
-    let wanted = name.rsplit(':').next().unwrap_or(name).to_ascii_lowercase();
-    let mut scored: Vec<(f64, &'static str)> = all()
-        .map(|model| (strsim::jaro_winkler(&wanted, model.name), model.name))
-        .filter(|(score, _)| *score >= LEAST)
+    let last = |name: &str| name.rsplit([':', '/']).next().unwrap_or_default().to_ascii_lowercase();
+    let wanted = last(name);
+    let mut scored: Vec<(f64, bool, String)> = all()
+        .map(|model| {
+            let is_resold = !is_maker(model.provider, model.name);
+            let full = if is_resold { format!("{}:{}", model.provider, model.name) } else { model.name.to_owned() };
+            (strsim::jaro_winkler(&wanted, &last(model.name)), is_resold, full)
+        })
+        .filter(|(score, ..)| *score >= LEAST)
         .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
-    let mut names: Vec<String> = scored.into_iter().map(|(_, name)| name.to_owned()).collect();
-    names.dedup();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, &a.2).cmp(&(b.1, &b.2))));
+    let mut names: Vec<String> = scored.into_iter().map(|(.., name)| name).collect();
+    // What its maker serves needs no reseller beside it.
+    let mut known = HashSet::new();
+    names.retain(|name| known.insert(last(name)));
     names.truncate(SHOWN);
     names
 }
@@ -166,27 +153,29 @@ mod tests {
         let model = find("gpt-4o").expect("known");
         assert_eq!((model.provider, model.context_window), ("openai", 128_000));
         assert_eq!(model.counter(), Counter::Exact(Encoding::O200kBase));
-        assert_eq!(find("openai:gpt-4o"), Ok(model));
-        assert_eq!(find("openai/gpt-4o"), Ok(model));
+        assert_eq!(find("openai:gpt-4o"), Some(model));
+        assert_eq!(find("openai/gpt-4o"), Some(model));
         assert_eq!(find("gpt-4").expect("known").counter(), Counter::Exact(Encoding::Cl100kBase));
         assert_eq!(find("gpt-4.1").expect("known").counter(), Counter::Exact(Encoding::O200kBase));
         assert_eq!(find("claude-haiku-4-5").expect("known").counter(), Counter::Approx(3.3));
-        assert_eq!(
-            find("openai/gpt-oss-20b").map(|model| model.provider),
-            Err(NotFound::Several {
-                full: vec![
-                    "groq:openai/gpt-oss-20b (131072)".to_owned(),
-                    "openai:gpt-oss-20b (131072)".to_owned(),
-                    "openrouter:openai/gpt-oss-20b (131072)".to_owned(),
-                    "together:openai/gpt-oss-20b (128000)".to_owned(),
-                ]
-            })
-        );
+        assert_eq!(find("openai/gpt-oss-20b").map(|model| model.provider), Some("openai"));
         assert_eq!(find("groq:openai/gpt-oss-20b").expect("known").context_window, 131_072);
     }
 
     #[test]
-    fn a_price_is_known_where_it_is_the_same_whoever_is_asked() {
+    fn a_name_alone_is_its_makers() {
+        assert_eq!(find("claude-haiku-4-5").map(|model| model.provider), Some("anthropic"));
+        assert_eq!(find("llama-3.3-70b-versatile"), None, "those who serve it have not made it");
+        assert!(find("groq:llama-3.3-70b-versatile").is_some() && find("groq/llama-3.3-70b-versatile").is_some());
+        let mut names: Vec<&str> =
+            all().filter(|model| is_maker(model.provider, model.name)).map(|model| model.name).collect();
+        names.sort_unstable();
+        let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+        assert!(twice.is_empty(), "two makers of one model: {twice:?}");
+    }
+
+    #[test]
+    fn most_prices_are_known() {
         let priced = all().filter(|model| model.input_price.is_some()).count();
         assert!(priced > 300, "{priced}");
         assert_eq!(find("openai/gpt-4o").expect("known").input_price, Some(2.5));
@@ -197,9 +186,11 @@ mod tests {
 
     #[test]
     fn unknown_names_get_near_ones() {
-        assert_eq!(find("gpt-4o-mni"), Err(NotFound::Unknown));
+        assert_eq!(find("gpt-4o-mni"), None);
         let near_it = near("gpt-4o-mni");
         assert!(near_it.contains(&"gpt-4o-mini".to_owned()), "{near_it:?}");
         assert!(near("zzz").is_empty());
+        assert_eq!(near("llama-3.3-70b-versatile")[0], "groq:llama-3.3-70b-versatile");
+        assert!(all().step_by(20).all(|model| near(model.name).iter().all(|name| find(name).is_some())));
     }
 }

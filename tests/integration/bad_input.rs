@@ -105,7 +105,8 @@ fn an_empty_file_is_no_transcript_and_an_empty_list_is_one() {
     assert_fails(&piped(&[], ""), 1, &["standard input is empty"]);
     assert_fails(&piped(&[], " \n\n"), 1, &["is empty"]);
     let empty = piped(&[], "[ ]\n");
-    assert_eq!((empty.code, empty.stdout.as_str(), empty.stderr.as_str()), (0, "[ ]\n", ""));
+    let line = "tcompact: standard input: unchanged: there are no messages\n";
+    assert_eq!((empty.code, empty.stdout.as_str(), empty.stderr.as_str()), (0, "[ ]\n", line));
 }
 
 #[test]
@@ -124,16 +125,16 @@ fn files_that_cannot_be_read() {
 fn formats_and_sizes_that_do_not_parse() {
     assert_fails(&piped(&["--from", "klingon"], GOOD), 2, &["--from klingon", "openai-chat, openai-responses, "]);
     for (size, words) in [
-        ("tokens:-1", "no whole number from 1 on"),
+        ("tokens:-1", "not a whole number from 1 up"),
         ("fraction:1.5", "above 0 and at most 1"),
-        ("bogus:3", "none of messages, tokens, fraction, turns"),
+        ("bogus:3", "not one of messages, tokens, fraction, turns"),
         ("message:3", "did you mean 'messages'?"),
         ("tokens:4000,", "a size is messages:N"),
     ] {
         assert_fails(&piped(&["--trigger", size], GOOD), 2, &["--trigger", size, words]);
     }
     assert_fails(&piped(&["--keep", "20"], GOOD), 2, &["--keep", "a size is messages:N"]);
-    assert_fails(&piped(&["--pin", "match:("], GOOD), 2, &["--pin", "no regular expression"]);
+    assert_fails(&piped(&["--pin", "match:("], GOOD), 2, &["--pin", "not a regular expression"]);
     assert_fails(&piped(&["--pin", "none", "--pin", "system"], GOOD), 2, &["--pin none", "stands alone"]);
     assert_fails(&piped(&["--counter", "bytes:0"], GOOD), 2, &["--counter", "bytes:4"]);
 }
@@ -152,7 +153,17 @@ fn a_fraction_needs_a_window() {
 #[test]
 fn an_unknown_model_lists_near_names_and_is_never_guessed() {
     assert_fails(&piped(&["--for", "gpt-4o-mimi"], GOOD), 2, &["--for gpt-4o-mimi", "near names are gpt-4o-mini"]);
-    assert_fails(&piped(&["--for", "openai/gpt-oss-20b"], GOOD), 2, &["groq:openai/gpt-oss-20b (131072)"]);
+    let resold = "llama-3.3-70b-versatile";
+    assert_fails(&piped(&["--for", resold], GOOD), 2, &["did you mean 'groq:llama-3.3-70b-versatile'"]);
+    assert_fails(&piped(&["--model", resold], GOOD), 2, &["did you mean 'groq:llama-3.3-70b-versatile'"]);
+    for flag in ["--for", "--model"] {
+        let run = piped(&["-n", "--json", flag, "openai:gpt-4o-mimi"], GOOD);
+        assert_eq!(run.code, 0, "a provider's model is taken as it is: {run:?}");
+    }
+    let taken = piped(&["-n", "--json", "--for", "openai:gpt-4o-mimi"], GOOD);
+    assert!(taken.stdout.contains(r#""counter":"o200k_base""#), "{taken:?}");
+    assert!(taken.stderr.contains("did you mean openai:gpt-4o-mini?"), "{taken:?}");
+    assert_eq!(piped(&["-n", "--for", "openai/gpt-oss-20b"], GOOD).code, 0);
 }
 
 #[test]
@@ -177,7 +188,9 @@ fn models_and_keys() {
     );
     let named = ["--model", "openai:m", "--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "NO_SUCH_VARIABLE"];
     assert_fails(&piped(&named, GOOD), 2, &["NO_SUCH_VARIABLE"]);
-    assert_fails(&piped(&["--model", "gpt-4o-mini"], GOOD), 2, &["PROVIDER:MODEL"]);
+    assert_fails(&piped(&["--model", "gpt-4o-mini"], GOOD), 2, &["OPENAI_API_KEY", "is not set"]);
+    assert_fails(&piped(&["--model", "claude-haiku-4-5"], GOOD), 2, &["ANTHROPIC_API_KEY"]);
+    assert_fails(&piped(&["--model", "gpt-4o-mni"], GOOD), 2, &["gpt-4o-mini", "PROVIDER:MODEL"]);
     assert_fails(&piped(&["--model", "acme:m"], GOOD), 2, &["no provider acme", "openai, openai-responses, anthropic"]);
     assert_fails(&piped(&["--model", "extractive", "--base-url", "http://x"], GOOD), 2, &["--base-url"]);
     assert_fails(&piped(&["--model", "openai:m", "--base-url", "localhost:1"], GOOD), 2, &["http://"]);

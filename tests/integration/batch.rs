@@ -166,7 +166,7 @@ fn what_would_be_lost_is_refused_before_anything_is_done() {
         assert_fails(&within(folder, arguments), 2, &[words]);
         assert_eq!(tree(folder), before, "{arguments:?}");
     }
-    assert_fails(&within(folder, &["-O", "out", "logs", "nowhere"]), 1, &["nowhere is not there"]);
+    assert_fails(&within(folder, &["-O", "out", "logs", "nowhere"]), 1, &["there is no file nowhere"]);
     assert_eq!(tree(folder), before);
 }
 
@@ -279,14 +279,14 @@ fn what_changes_while_it_is_worked_on_is_done_again() {
     let rules = ["--summarizer-cmd", "cat > /dev/null; cp other.json logs/a.json; echo Notes.", "--keep", "messages:1"];
     let run = within(folder, &[&rules[..], &["-O", "out", "logs/a.json"]].concat());
     assert_eq!(run.code, 0, "{run:?}");
-    let again = within(folder, &[&rules[..], &["--resume", "-O", "out", "logs/a.json"]].concat());
+    let again = within(folder, &[&rules[..], &["-v", "--resume", "-O", "out", "logs/a.json"]].concat());
     assert!(again.stderr.contains("1 file: 1 compacted"), "{again:?}");
     let whole = within(folder, &[&rules[..], &["other.json"]].concat());
     assert_eq!(fs::read(folder.join("out/a.json")).expect("a file"), whole.stdout.as_bytes());
     fs::copy(Path::new(FIXTURES).join("agent-session.json"), folder.join("logs/a.json")).expect("copied");
     let in_place = within(folder, &[&rules[..], &["-i", "logs/a.json"]].concat());
     assert_eq!(in_place.code, 7, "{in_place:?}");
-    assert!(in_place.stderr.contains("logs/a.json was changed meanwhile, and is left as it is now"), "{in_place:?}");
+    assert!(in_place.stderr.contains("logs/a.json was changed meanwhile, and stays unchanged now"), "{in_place:?}");
     assert_eq!(fs::read(folder.join("logs/a.json")).expect("a file"), other);
 }
 
@@ -309,7 +309,7 @@ fn what_went_through_for_an_error_is_not_finished() {
     ];
     let down = within(folder, &rules);
     assert_eq!(down.code, 0, "{down:?}");
-    assert!(down.stderr.contains("4 left as they are, since their summarizer failed"), "{down:?}");
+    assert!(down.stderr.contains("4 unchanged, since their summarizer failed"), "{down:?}");
     fs::write(folder.join("up"), "").expect("written");
     assert!(within(folder, &rules).stderr.contains("4 files: 4 compacted"));
     assert!(within(folder, &rules).stderr.contains("4 files: 4 finished by an earlier run"));

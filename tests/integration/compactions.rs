@@ -83,7 +83,7 @@ fn what_a_compaction_stands_for_does_not_count() {
     assert_eq!(piped(&["-q", "--restore", &archive], &run.stdout).stdout, source);
 }
 
-/// One that nobody else can read has the summary behind it, or the conversation is left as it is.
+/// One that nobody else can read has the summary behind it, or the conversation stays unchanged.
 #[test]
 fn what_only_a_provider_reads_is_never_behind_a_summary() {
     let opaque = r#"{"role":"assistant","content":[{"type":"compaction","encrypted_content":"x"}]}"#;

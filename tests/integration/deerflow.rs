@@ -51,7 +51,7 @@ fn what_is_not_enabled_changes_nothing() {
         };
         let real = of(&[]);
         assert_eq!((real.code, real.stdout.as_str()), (0, before.as_str()), "{text}");
-        assert_eq!(real.stderr, format!("tcompact: {reason}; the transcript is left as it is\n"));
+        assert_eq!(real.stderr, format!("tcompact: {reason}; the transcript stays unchanged\n"));
         let quiet = of(&["-q", "-e"]);
         assert_eq!((quiet.code, quiet.stderr.as_str()), (3, ""), "{text}");
         assert_eq!(of(&["-q", "--emit=update"]).stdout, "null\n");

@@ -229,7 +229,7 @@ fn on_error_says_what_is_done_instead() {
     let before = fs::read_to_string(format!("{FIXTURES}/openai-chat/plain.json")).expect("a fixture");
     let passed = ask(&server, &["--on-error", "passthrough"]);
     assert_eq!((passed.code, passed.stdout), (0, before));
-    assert!(passed.stderr.contains("answered 401") && passed.stderr.contains("left as it is"), "{}", passed.stderr);
+    assert!(passed.stderr.contains("answered 401") && passed.stderr.contains("unchanged"), "{}", passed.stderr);
     let embedded = ask(&server, &["--on-error", "extractive"]);
     assert!(summary_of(&embedded).contains("## Session intent"), "{embedded:?}");
     let error = ask(&server, &["--on-error", "embed"]);

@@ -45,9 +45,9 @@ tcompact --counter byte:0 chat.json
 tcompact --counter bytes chat.json
 tcompact --preset langchian chat.json
 tcompact --for gpt-5o chat.json
-tcompact --for openai:gpt-4o-mni chat.json
 tcompact --for my-own-model chat.json
-tcompact --for openai/gpt-oss-20b chat.json
+tcompact --for llama-3.3-70b-versatile chat.json
+tcompact -m gpt-4o-mni chat.json
 tcompact --from openai-cat chat.json
 tcompact --context-window 0 chat.json
 tcompact --overhead-tokens -5 chat.json
@@ -88,7 +88,7 @@ tcompact -i=a/b chat.json
 tcompact -n --report r.jsonl chat.json
 
 # Summarizers
-tcompact -m gpt-4o-mini chat.json
+tcompact -m gpt-4o-mini -v chat.json
 tcompact -m extractve chat.json
 tcompact -m :x chat.json
 tcompact -m :gpt-4o chat.json
@@ -136,7 +136,10 @@ tcompact damaged.json.gz
 
 # Outputs
 tcompact -o nowhere/out.json chat.json
-tcompact -o chat.json chat.json
+tcompact -o chat.json -v chat.json
+tcompact compact chat.json
+tcompact ''
+tcompact --emit summary -i chat.json
 tcompact chat.json other.json
 tcompact -O chat.json/out folder
 tcompact -i < chat.json
@@ -257,24 +260,32 @@ fn every_error_says_what_is_wrong_and_what_to_do() {
 fn what_is_to_be_tried_is_understood() {
     /// What has its own files or prints nothing of a transcript, and so goes without a dry run.
     const NOT_DRY: [&str; 5] = ["--dry-run", "--diff", "--html", "--report", "--restore"];
+    /// What nobody named a file for.
+    const WITHOUT_FILE: [&str; 3] =
+        ["tcompact --keep messages:20", "tcompact --model openai:gpt-4o-mini", "tcompact --html page.html"];
     const ALONE: [&str; 3] = ["--help", "--list", "--generate"];
     let folder = tempfile::tempdir().expect("a folder");
     files(folder.path());
     let session = fs::read_to_string(FILE).expect("the errors");
     let tries: BTreeSet<&str> = session.lines().filter_map(|line| line.strip_prefix("try: ")).collect();
     let commands = tries.iter().filter(|line| line.starts_with("tcompact "));
-    // What is said of a command stands behind a comma.
-    let commands: Vec<&str> = commands.map(|line| line.split(", ").next().unwrap_or(line)).collect();
+    let commands: Vec<&str> = commands.copied().collect();
     assert!(commands.len() > 30, "{commands:#?}");
     for command in commands {
         let has = |flags: &[&str]| flags.iter().any(|flag| command.contains(flag));
         let line = match (has(&ALONE), has(&NOT_DRY)) {
             (true, _) => command.to_owned(),
-            (_, true) => format!("{command} chat.json"),
+            (_, true) => command.to_owned(),
             // Nobody is asked.
-            _ => format!("{command} --dry-run chat.json"),
+            _ => format!("{command} --dry-run"),
         };
-        let output = shell(&line, folder.path()).output().expect("sh is there");
+        let has_file =
+            ["chat.json", " folder", "other", ".json", "prose.txt"].iter().any(|file| command.contains(file));
+        assert!(has_file || has(&ALONE) || WITHOUT_FILE.contains(&command), "no file: {command}");
+        let mut shell = shell(&line, folder.path());
+        let addresses = ["URL", "REFUSES", "FAILS", "SILENT", "EMPTY", "CUT", "LONG", "PROSE"];
+        shell.envs(addresses.iter().map(|name| (name, "http://localhost:9/v1")));
+        let output = shell.output().expect("sh is there");
         assert_ne!(output.status.code(), Some(2), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
         assert!(!has(&["…", "<", "["]), "{line}");
     }

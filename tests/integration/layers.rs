@@ -10,9 +10,11 @@ fn the_program_says_it_on_standard_error() {
     let run = run(tcompact().args(arguments).env("TCOMPACT_PIN", "none"), b"");
     assert_eq!((run.code, run.stdout.as_str()), (0, "5\n"));
     assert!(
-        run.stderr.starts_with("tcompact: keep = messages:2 (from --keep)\ntcompact: pin = none (from TCOMPACT_PIN)\n")
+        run.stderr.starts_with("tcompact: openai-chat/plain.json: openai-chat, 7 messages"),
+        "the decision is first"
     );
-    assert!(run.stderr.contains("\ntcompact: by default: from = auto, "), "{}", run.stderr);
+    let last = "\ntcompact: keep = messages:2 (from --keep)\ntcompact: pin = none (from TCOMPACT_PIN)\ntcompact: dry-run = true (from --dry-run)\n";
+    assert!(run.stderr.ends_with(last), "{}", run.stderr);
 }
 
 #[test]

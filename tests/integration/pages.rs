@@ -61,8 +61,8 @@ fn a_page_shows_one_conversation() {
     assert_eq!((run.code, &run.stdout, run.stderr.as_str()), (0, &without.stdout, ""));
     let whole = page(&file);
     for part in [
-        "<h1>What became of <bdi>agent-session.json</bdi></h1>",
-        "Cut at 51, since a cut at 52 would part the call in message 51 from its result in message 52",
+        "<h1>Compaction of <bdi>agent-session.json</bdi></h1>",
+        "Cut at 51, since a cut at 52 would split the call in message 51 from its result in message 52",
         "Wanted at 52",
         "Message 51, 38 tokens, kept; belongs together with message 52.",
         "reject scans without status",
@@ -70,7 +70,7 @@ fn a_page_shows_one_conversation() {
         "## Session intent\n- [0] Some recipients get the same notification",
         "pinned: 1 message, 170 tokens",
         "<td class=\"place\">in the summary</td>",
-        "<dt>What was cut away</dt><dd><bdi>nowhere: no --archive was named</bdi></dd>",
+        "<dt>Removed messages</dt><dd><bdi>nowhere: no --archive was named</bdi></dd>",
     ] {
         assert!(whole.contains(part), "{part}");
     }
@@ -79,7 +79,7 @@ fn a_page_shows_one_conversation() {
     assert_eq!(compacted(&told).code, 0);
     let priced = page(&file);
     assert!(priced.contains("openai:gpt-4o at $2.50 a million tokens, without a cache"));
-    assert!(priced.contains(&format!("<dt>What was cut away</dt><dd><bdi>{archive}</bdi></dd>")));
+    assert!(priced.contains(&format!("<dt>Removed messages</dt><dd><bdi>{archive}</bdi></dd>")));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_batch_and_a_stream_have_a_row_for_each() {
         "agent-session.json</bdi></a></th><td class=\"became\"><strong class=\"done\">compacted</strong></td>",
         "<strong class=\"failed\">failed</strong><br><bdi>README.md",
         "openai-chat/plain.json",
-        "<h2 id=\"largest\">Those that lose most</h2>",
+        "<h2 id=\"largest\">Largest savings</h2>",
         &format!("<dt>The result</dt><dd><bdi>{results}/agent-session.json</bdi></dd>"),
     ] {
         assert!(whole.contains(part), "{part}");
@@ -177,7 +177,7 @@ fn what_is_masked_is_masked_on_the_page() {
     let untouched = ["-q", "--redact", "--html", &file];
     assert_eq!(piped(&untouched, &messages.to_string()).code, 0);
     let whole = page(&file);
-    assert!(whole.contains("left as it is") || whole.contains("Left as it is"), "{whole}");
+    assert!(whole.contains("Unchanged: "), "{whole}");
     assert!(!whole.contains(&secret) && !whole.contains(&kept), "also where nothing is compacted");
 }
 
@@ -187,7 +187,7 @@ fn a_diff_has_a_page_and_writes_nothing_else() {
     let (file, archive) = (path(folder.path(), "page.html"), path(folder.path(), "history.md"));
     let run = compacted(&["--diff", "--archive", &archive, "--html", &file, "openai-chat/plain.json"]);
     assert!(run.code == 0 && run.stdout.starts_with("--- openai-chat/plain.json"), "{run:?}");
-    assert!(page(&file).contains("<h1>What would become of <bdi>openai-chat/plain.json</bdi></h1>"));
+    assert!(page(&file).contains("<h1>Planned compaction of <bdi>openai-chat/plain.json</bdi></h1>"));
     assert!(page(&file).contains(&format!("would go to {archive}")));
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
 }
@@ -204,7 +204,7 @@ fn a_page_is_whole_or_not_there() {
     }
     let left = ["--summarizer-cmd", "false", "--on-error", "passthrough", "--html", &file, "openai-chat/plain.json"];
     assert_eq!(compacted(&left).code, 0);
-    assert!(page(&file).contains("<dt>What went wrong</dt>"));
+    assert!(page(&file).contains("<dt>Error</dt>"));
     let lost = path(folder.path(), "deep");
     fs::create_dir(&lost).expect("a folder");
     let command = format!("rmdir {lost}; echo > {lost}; echo Short.");

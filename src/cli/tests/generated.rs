@@ -8,8 +8,7 @@ use clap_complete::Shell;
 
 fn made(generated: Generated) -> Vec<u8> {
     // The name of the folder that cargo runs tests in must not find its way into a file.
-    let mut command: Command = Arguments::command();
-    let mut out = Vec::new();
+    let command: Command = Arguments::command();
     let shell = match generated {
         Generated::Bash => Shell::Bash,
         Generated::Zsh => Shell::Zsh,
@@ -18,8 +17,7 @@ fn made(generated: Generated) -> Vec<u8> {
         Generated::Elvish => Shell::Elvish,
         Generated::Man => return super::manual::page(command).into_bytes(),
     };
-    clap_complete::generate(shell, &mut command, "tcompact", &mut out);
-    out
+    super::completions::script(shell, command)
 }
 
 #[test]

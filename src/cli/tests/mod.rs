@@ -1,4 +1,5 @@
 //! What is made from the flags: completions and the manual page.
 
+mod completions;
 mod generated;
 mod manual;

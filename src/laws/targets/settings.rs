@@ -81,6 +81,7 @@ pub(crate) fn size(bytes: &[u8]) {
                 assert!(tokens.is_some_and(|tokens| (1..=window.max(1)).contains(&tokens)), "{text:?} {tokens:?}");
             }
         }
+        Some(Size::Nothing) => panic!("{text:?} is not in the grammar"),
         None => {}
     }
     returns::<Pairs>(&text);

@@ -13,7 +13,7 @@ use clap::builder::styling::{AnsiColor, Style};
 
 use crate::plan::{Plan, Policy, total};
 use crate::sanitize::sanitize;
-use crate::tokens::Tally;
+use crate::tokens::{Categories, Tally};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::{Message, Transcript};
 use crate::wording::{counted, readable_source};
@@ -28,6 +28,8 @@ const WANTED: Style = AnsiColor::Magenta.on_default();
 
 /// Columns that a name has beside other text, at least; in fewer nobody would know it.
 const NAME: usize = 16;
+/// Categories that have a bar of their own.
+const MOST_CATEGORIES: usize = 14;
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +153,7 @@ impl Picture<'_, '_> {
         self.lines_at(self.transcript.messages.len(), &layout, &whole, &mut out);
         out.push('\n');
         self.legend(&rows, columns, &mut out);
+        self.categories(columns, &mut out);
         out
     }
 
@@ -226,8 +229,8 @@ impl Picture<'_, '_> {
         let fired = fired.map(|sizes| format!("--trigger {} was reached; ", sizes.join(","))).unwrap_or_default();
         let (wanted, cut, keep) = (plan.wanted, plan.cutoff, policy.keep);
         let decided = match (&plan.reason, &plan.moved_because) {
-            (Some(reason), _) if wanted > 0 => format!("left as it is; --keep {keep} would cut at {wanted}: {reason}"),
-            (Some(reason), _) => format!("left as it is: {reason}"),
+            (Some(reason), _) if wanted > 0 => format!("unchanged; --keep {keep} would cut at {wanted}: {reason}"),
+            (Some(reason), _) => format!("unchanged: {reason}"),
             (None, _) if cut == 0 && !self.pruned.is_empty() => {
                 let before: u64 = self.pruned.keys().map(|&index| self.tally.message(index)).sum();
                 let messages = counted(self.pruned.len(), "message");
@@ -338,6 +341,38 @@ impl Picture<'_, '_> {
         line.end(layout.columns, out);
     }
 
+    /// What fills the conversation, or the context window where that is known: a bar for each category.
+    fn categories(&self, columns: usize, out: &mut String) {
+        let spent = Categories::of(self.transcript, self.tally, self.plan.start);
+        let total = spent.total();
+        let window = self.policy.context_window;
+        let free = window.map(|window| ("free".to_owned(), window.saturating_sub(total)));
+        let rows = spent.rows();
+        let (shown, others) = rows.split_at(rows.len().min(MOST_CATEGORIES));
+        let rest = (!others.is_empty()).then(|| ("others".to_owned(), others.iter().map(|(_, tokens)| tokens).sum()));
+        let rows: Vec<(String, u64)> = shown.iter().cloned().chain(rest).chain(free).collect();
+        let whole = window.unwrap_or(total).max(total).max(1);
+        let name = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(NAME);
+        let number = whole.to_string().len();
+        let bar = columns.saturating_sub(name + number + 9).min(40);
+        out.push('\n');
+        wrapped(
+            if window.is_some() { "what fills the context window:" } else { "what fills the conversation:" },
+            columns,
+            out,
+        );
+        for (category, tokens) in rows {
+            let share = tokens as f64 / whole as f64;
+            let category = fitted(&category, name);
+            let mut line = Line::default();
+            line.plain(format!("{category}{} ", " ".repeat(name.saturating_sub(width(&category)))));
+            line.plain(format!("{tokens:>number$} {:>3.0} % ", share * 100.0));
+            let style = if category == "free" { DIM } else { Style::new() };
+            line.add(style, (if category == "free" { "·" } else { "█" }).repeat((share * bar as f64).ceil() as usize));
+            line.end(columns, out);
+        }
+    }
+
     /// What the signs mean that are there, and how much there is of each.
     fn legend(&self, rows: &[Row], columns: usize, out: &mut String) {
         let all = 0..self.transcript.messages.len();
@@ -352,7 +387,15 @@ impl Picture<'_, '_> {
             line.add(fate.style(), fate.sign());
             let noun = if parts[at].len() == 1 { "message " } else { "messages" };
             let (name, messages, tokens) = (fate.name(), &messages[at], &tokens[at]);
-            line.plain(format!("{name}  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens"));
+            let sizes = format!("  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens");
+            if width(fate.sign()) + width(name) + width(&sizes) > columns {
+                // The numbers are what matters: they stand below where there is no room beside the name.
+                line.plain(name);
+                line.end(columns, out);
+                wrapped(&format!("  {messages} {} {tokens} tokens", noun.trim_end()), columns, out);
+                continue;
+            }
+            line.plain(format!("{name}{sizes}"));
             if let Some(file) =
                 self.archive.filter(|_| matches!(fate, MessageStatus::Removed | MessageStatus::Summarized))
             {

@@ -48,8 +48,35 @@ fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
     .draw(columns)
 }
 
+/// All but what fills the conversation.
 fn picture(messages: &[String], policy: &Policy, columns: usize) -> String {
+    let whole = whole_picture(messages, policy, columns);
+    whole.split("\nwhat fills ").next().map(str::to_owned).unwrap_or_default()
+}
+
+fn whole_picture(messages: &[String], policy: &Policy, columns: usize) -> String {
     strip_str(&coloured(messages, policy, columns)).to_string()
+}
+
+#[test]
+fn what_fills_a_conversation_or_its_window() {
+    let filled = |policy: &Policy, columns| {
+        let whole = whole_picture(&garden(), policy, columns);
+        whole.split_once("\nwhat fills ").expect("categories").1.to_owned()
+    };
+    let of_conversation = filled(&keeping(2), 80);
+    let lines: Vec<&str> = of_conversation.lines().collect();
+    assert_eq!(lines[0], "the conversation:");
+    assert_eq!(lines[1], "system     14   8 % ████");
+    assert!(lines[4].starts_with("look_up   113  66 % ████"), "{of_conversation}");
+    let of_window = filled(&Policy { context_window: Some(1000), ..keeping(2) }, 80);
+    assert!(of_window.starts_with("the context window:\n"), "{of_window}");
+    assert!(of_window.ends_with("free       829  83 % ··································\n"), "{of_window}");
+    let narrow = whole_picture(&garden(), &keeping(2), 30);
+    assert!(narrow.contains("look_up   113  66 % "), "{narrow}");
+    let legend = narrow.lines().filter(|line| line.ends_with(" tokens") && line.contains("message"));
+    let tokens = legend.filter_map(|line| line.split(' ').rev().nth(1)?.parse::<u64>().ok());
+    assert_eq!(tokens.sum::<u64>(), 171, "{narrow}");
 }
 
 fn keeping(messages: u64) -> Policy {
@@ -146,7 +173,7 @@ proptest! {
 const AT_80: &str = "\
 chat.json: openai-chat, 9 messages, 171 tokens (approx)
 the cut is at 6, and not at 7 as --keep messages:2 wants it: a cut at 7 would
-  part the call in message 6 from its result in message 7
+  split the call in message 6 from its result in message 7
 
 0*  system    14 ▓▓▓▓▓▓▓▓                  You help with a garden shop's orders.
 1*  user      24 ▓▓▓▓▓▓▓▓▓▓▓▓▓             Which supplier has tulips, and who h…
@@ -168,7 +195,7 @@ the cut is at 6, and not at 7 as --keep messages:2 wants it: a cut at 7 would
 
 const AT_200: &str = "\
 chat.json: openai-chat, 9 messages, 171 tokens (approx)
-the cut is at 6, and not at 7 as --keep messages:2 wants it: a cut at 7 would part the call in message 6 from its result in message 7
+the cut is at 6, and not at 7 as --keep messages:2 wants it: a cut at 7 would split the call in message 6 from its result in message 7
 
 0*  system    14 ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓                                           You help with a garden shop's orders.
 1*  user      24 ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓                               Which supplier has tulips, and who has roses? Remember: never order on a Sunday.
@@ -203,12 +230,12 @@ the cut is at 2, as --keep messages:1 wants it
 
 const EMPTY: &str = "\
 chat.json: openai-chat, 0 messages, 0 tokens (approx)
-left as it is: there are no messages
+unchanged: there are no messages
 ";
 
 const ONE: &str = "\
 chat.json: openai-chat, 1 message, 6 tokens (approx)
-left as it is: the whole conversation is within --keep messages:1
+unchanged: the whole conversation is within --keep messages:1
 
 0   user      6 █████████████████████████ Hello.
 
@@ -217,8 +244,8 @@ left as it is: the whole conversation is within --keep messages:1
 
 const NO_SAFE_CUT: &str = "\
 chat.json: openai-chat, 3 messages, 38 tokens (approx)
-left as it is; --keep messages:1 would cut at 2: there is no safe cut: a cut at
-  2 would part the call in message 0 from its result in message 2, and so on to
+unchanged; --keep messages:1 would cut at 2: there is no safe cut: a cut at 2
+  would split the call in message 0 from its result in message 2, and so on to
   the beginning
 
 0 ╭ assistant 25 █████████████████████████ → look_up {\"plant\":\"a\"}

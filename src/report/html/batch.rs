@@ -44,9 +44,9 @@ impl Sums {
     fn told(&self) -> String {
         let counts = [
             (self.compacted, "compacted"),
-            (self.unchanged, "left as they are"),
+            (self.unchanged, "unchanged"),
             (self.failed, "failed"),
-            (self.skipped, "not looked at"),
+            (self.skipped, "skipped"),
         ];
         let told =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", grouped(*count)));
@@ -64,7 +64,7 @@ impl Page {
         let Sums { conversations, .. } = self.sums;
         let noun = if conversations == 1 { "conversation" } else { "conversations" };
         let title = format!("{} {noun}", grouped(conversations));
-        let verb = if self.looked { "What would become of" } else { "What became of" };
+        let verb = if self.looked { "Planned compaction of" } else { "Compaction of" };
         let told = if conversations == 0 { "Nothing was read".to_owned() } else { self.sums.told() };
         let head = format!(
             "<h1>{verb} {title}</h1>\n<p class=\"lead\">{told}.</p>\n<dl class=\"cards\">\n{}</dl>\n",
@@ -73,10 +73,10 @@ impl Page {
         let mut parts = Vec::new();
         let drawn = self.largest();
         if !drawn.is_empty() {
-            parts.push(("largest".to_owned(), "Those that lose most", drawn));
+            parts.push(("largest".to_owned(), "Largest savings", drawn));
         }
         if !self.rows.is_empty() {
-            parts.push(("all".to_owned(), "All of them", self.table()));
+            parts.push(("all".to_owned(), "All conversations", self.table()));
         }
         Self::framed(&title, &head, &parts)
     }
@@ -129,8 +129,8 @@ impl Page {
             ));
         }
         out.push_str(
-            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"All conversations\">\n<table>\n<thead><tr>\
-             <th scope=\"col\">Conversation</th><th scope=\"col\">What became of it</th>\
+            "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Table of conversations\">\n<table>\n<thead><tr>\
+             <th scope=\"col\">Conversation</th><th scope=\"col\">Status</th>\
              <th scope=\"col\" class=\"number\">Messages</th><th scope=\"col\" class=\"number\">Tokens before</th>\
              <th scope=\"col\" class=\"number\">and after</th><th scope=\"col\" class=\"number\">Less</th>\
              <th scope=\"col\" class=\"number\">Requests</th>",
@@ -158,9 +158,9 @@ fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &m
     };
     let (word, class) = match row.told.status {
         Status::Compacted => ("compacted", "done"),
-        Status::Unchanged => ("left as it is", "left"),
+        Status::Unchanged => ("unchanged", "left"),
         Status::Failed => ("failed", "failed"),
-        Status::Skipped => ("not looked at", "left"),
+        Status::Skipped => ("skipped", "left"),
     };
     let why = match row.told.error.as_deref() {
         None => String::new(),

@@ -16,7 +16,7 @@ pub(super) type Part = (&'static str, &'static str, String);
 impl Page {
     /// A page of one conversation.
     pub(super) fn of_one(&self, row: &Row, drawn: &Drawn) -> String {
-        let verb = if self.looked { "What would become of" } else { "What became of" };
+        let verb = if self.looked { "Planned compaction of" } else { "Compaction of" };
         let head = format!(
             "<h1>{verb} <bdi>{}</bdi></h1>\n<p class=\"lead\">{}</p>\n{}",
             row.name(),
@@ -30,6 +30,9 @@ impl Page {
     /// All that is told of a conversation that was drawn.
     pub(super) fn parts(&self, row: &Row, drawn: &Drawn) -> Vec<Part> {
         let mut parts = vec![("picture", "The picture", drawn.picture.clone())];
+        if !drawn.spent.is_empty() {
+            parts.push(("spent", "What filled the window", spent(&drawn.spent, row.number("context_window"))));
+        }
         if !drawn.summary.is_empty() {
             parts.push(("summary", "The summary", summary(drawn)));
         }
@@ -41,7 +44,7 @@ impl Page {
             let anchor = |index| Some(picture::anchor(source, index)).filter(|id| shown.contains(id.as_str()));
             parts.push(("ledger", "The ledger of facts", facts::table(&drawn.facts, anchor)));
         }
-        parts.push(("places", "What went where", self.places(row, drawn)));
+        parts.push(("places", "Files and costs", self.places(row, drawn)));
         parts
     }
 
@@ -69,16 +72,16 @@ impl Page {
         let mut places: Vec<(&str, String)> = vec![("The result", escaped(&row.to))];
         if let Some(archive) = &drawn.archive {
             let text = if self.looked { format!("would go to {archive}") } else { archive.clone() };
-            places.push(("What was cut away", escaped(&text)));
+            places.push(("Removed messages", escaped(&text)));
         } else if !drawn.summary.is_empty() {
-            places.push(("What was cut away", "nowhere: no --archive was named".to_owned()));
+            places.push(("Removed messages", "nowhere: no --archive was named".to_owned()));
         }
         if drawn.files > 0 {
             places.push(("Beside the archive", format!("{} files", grouped(drawn.files as u64))));
         }
         if let Some(economy) = &row.told.economy {
             let sentence = economy.sentence(false, self.reader.as_ref().map(|reader| reader.name.as_str()));
-            places.push(("What it is worth", escaped(&sentence)));
+            places.push(("Savings", escaped(&sentence)));
         }
         if let Some(masked) = row.told.redacted.as_ref() {
             let counts: Vec<String> = masked.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
@@ -86,11 +89,35 @@ impl Page {
             places.push(("Secrets masked", escaped(&counts)));
         }
         if let Some(error) = &row.told.error {
-            places.push(("What went wrong", escaped(error)));
+            places.push(("Error", escaped(error)));
         }
         let rows = places.iter().map(|(what, place)| format!("<dt>{what}</dt><dd><bdi>{place}</bdi></dd>\n"));
         format!("<dl class=\"places\">\n{}</dl>\n", rows.collect::<String>())
     }
+}
+
+/// What a conversation's tokens were spent on, a bar for each category: of the context window, where that is known.
+fn spent(categories: &[(String, u64)], window: Option<u64>) -> String {
+    let total: u64 = categories.iter().map(|(_, tokens)| tokens).sum();
+    let whole = window.unwrap_or(total).max(total).max(1);
+    let of = if window.is_some() { "Of the window" } else { "Share" };
+    let mut out = format!(
+        "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens by category\">\n<table class=\"spent\">\n\
+         <thead><tr><th scope=\"col\">What</th><th scope=\"col\" class=\"number\">Tokens</th>\
+         <th scope=\"col\" class=\"number\">{of}</th><td></td></tr></thead>\n<tbody>\n"
+    );
+    for (name, tokens) in categories {
+        let share = *tokens as f64 * 100.0 / whole as f64;
+        out.push_str(&format!(
+            "<tr><th scope=\"row\"><bdi>{}</bdi></th><td class=\"number\">{}</td>\
+             <td class=\"number\">{share:.1}%</td><td class=\"share\" aria-hidden=\"true\">\
+             <span class=\"bar\"><i class=\"pinned\" style=\"width:{share:.1}%\"></i></span></td></tr>\n",
+            escaped(name),
+            grouped(*tokens)
+        ));
+    }
+    out.push_str("</tbody>\n</table>\n</div>\n");
+    out
 }
 
 /// What was done, in a sentence or two.
@@ -149,7 +176,7 @@ pub(super) fn money(reader: &Reader, before: u64, after: u64) -> String {
     let decimals = decimals(before).max(decimals(after));
     let both = format!("${before:.decimals$} → ${after:.decimals$}");
     let price = format!("{} at ${:.2} a million tokens, without a cache", reader.name, reader.price);
-    card("Money each time it is read", &both, &escaped(&price), "")
+    card("Cost of each request", &both, &escaped(&price), "")
 }
 
 /// A number with a name and what is said of it.

@@ -51,7 +51,7 @@ impl Reader {
     }
 }
 
-/// What became of a conversation, as its row tells it.
+/// Compaction of a conversation, as its row tells it.
 #[derive(Debug)]
 struct Row {
     told: Conversation,

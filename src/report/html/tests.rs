@@ -12,6 +12,7 @@ fn conversation(source: &str, before: u64, after: u64, status: Status) -> Conver
     let page = Drawn {
         messages: 3,
         decision: "the cut is at 7".to_owned(),
+        spent: vec![("user".to_owned(), before / 4), ("run".to_owned(), before * 3 / 4)],
         picture: format!("<p>picture of {source}</p>\n"),
         summary: vec![("user, 2 tokens".to_owned(), "So far.".to_owned())],
         facts: Vec::new(),
@@ -35,11 +36,12 @@ fn page(conversations: Vec<Conversation>) -> String {
 fn one_conversation_has_the_page_for_itself() {
     let page = page(vec![conversation("a.json", 1_000_000, 200_000, Status::Compacted)]);
     for part in [
-        "<h1>What became of <bdi>a.json</bdi></h1>",
+        "<h1>Compaction of <bdi>a.json</bdi></h1>",
         "Compacted: 800,000 tokens less (80%). The cut is at 7.",
         "<strong>1,000,000 → 200,000</strong>",
         "<strong>$2.5000 → $0.5000</strong> <span>openai:gpt-4o at $2.50 a million tokens, without a cache</span>",
         "<p>picture of a.json</p>",
+        "<td class=\"number\">750,000</td><td class=\"number\">75.0%</td>",
         "So far.",
         "<dt>The result</dt><dd><bdi>standard output</bdi></dd>",
     ] {
@@ -84,7 +86,7 @@ fn a_page_is_no_longer_than_can_be_read() {
 #[test]
 fn nothing_is_a_page_too() {
     assert!(
-        page(Vec::new()).contains("<h1>What became of 0 conversations</h1>\n<p class=\"lead\">Nothing was read.</p>")
+        page(Vec::new()).contains("<h1>Compaction of 0 conversations</h1>\n<p class=\"lead\">Nothing was read.</p>")
     );
 }
 

@@ -1,0 +1,206 @@
+//! The command to try after a mistake: the one that was typed, with its file and its other flags, and the mended flag in
+//! the place of the wrong one.
+
+use std::path::Path;
+
+use clap::{ArgAction, Command, ValueHint};
+
+use crate::cli::command;
+use crate::diagnostic::quoted;
+use crate::sanitize::is_control;
+
+/// What a line begins with that names a command to try; only flags and a comma with prose may follow.
+const TRY: &str = "try: ";
+const PROGRAM: &str = "tcompact";
+
+/// Such a line with the rest of the command that was typed, `words`, of which `wrong` is the flag that was not understood.
+/// Any other line stays as it is.
+pub fn retry(line: &str, wrong: &str, words: &[String]) -> String {
+    let whole = || {
+        let (before, next) = line.strip_prefix(TRY)?.split_once(PROGRAM)?;
+        let (flags, prose) = split(next);
+        let has_own_files = !flags.is_empty() && !flags.iter().any(|flag| flag.starts_with('-'));
+        let is_alone = |flag: &String| ["--list", "--help", "--generate"].contains(&flag.as_str());
+        let is_assignment = before.is_empty() || before.contains('=') && before.ends_with(' ');
+        if !is_assignment || has_own_files || flags.iter().any(is_alone) {
+            return None;
+        }
+        // What a terminal would obey is not shown again.
+        if words.iter().any(|word| word.chars().any(is_control)) {
+            return None;
+        }
+        let typed = without(&flags, wrong, words.get(1..)?);
+        let typed = if typed.iter().any(|word| may_hold_a_secret(word)) { Vec::new() } else { typed };
+        let files = words[1..].iter().filter(|word| !word.starts_with('-') && Path::new(word).exists());
+        let files = files.filter(|file| !flags.contains(file)).cloned().collect::<Vec<_>>();
+        let mut candidates = [typed, files].into_iter().map(|rest| [flags.clone(), rest].concat());
+        let words = candidates.find(|words| is_understood(words))?;
+        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        Some(format!("{TRY}{before}{PROGRAM} {}{prose}", words.join(" ")))
+    };
+    let line = whole().unwrap_or_else(|| line.to_owned());
+    // What is said of a command must not be pasted with it.
+    match line.strip_prefix(TRY).map(split) {
+        Some((_, prose)) if !prose.is_empty() => {
+            format!("{}\n  {}", line.strip_suffix(prose).unwrap_or(&line), prose.trim_start_matches(", "))
+        }
+        _ => line,
+    }
+}
+
+/// Whether a word is free text that a key can stand in, or a flag that takes such a text.
+fn may_hold_a_secret(word: &str) -> bool {
+    word.contains("://") && word.contains('@')
+        || ["--request-json", "--summarizer-cmd"].iter().any(|flag| word.starts_with(flag))
+}
+
+fn is_understood(words: &[String]) -> bool {
+    let words = std::iter::once(PROGRAM.to_owned()).chain(words.iter().cloned());
+    command().try_get_matches_from(words).is_ok()
+}
+
+/// The words of a command as a shell splits them, up to a comma, and what stands from there on.
+fn split(text: &str) -> (Vec<String>, &str) {
+    let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<String>, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            c if std::mem::take(&mut is_escaped) => word.get_or_insert_default().push(c),
+            '\\' if !is_quoted => is_escaped = true,
+            '\'' => {
+                is_quoted = !is_quoted;
+                word.get_or_insert_default();
+            }
+            ' ' if !is_quoted => words.extend(word.take()),
+            ',' if !is_quoted && text[at..].starts_with(", ") => {
+                words.extend(word);
+                return (words, &text[at..]);
+            }
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    (words, "")
+}
+
+/// Words that were typed, without the flags that others name, or that are wrong, and their values.
+fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
+    let command = command();
+    let mut left = Vec::new();
+    let mut words = typed.iter().peekable();
+    while let Some(word) = words.next() {
+        let name = word.split('=').next().unwrap_or_default();
+        let is_named = |flag: &String| {
+            flag.starts_with('-') && is_same(&command, name, flag.split('=').next().unwrap_or_default())
+        };
+        let is_wrong = !wrong.is_empty() && is_same(&command, name, wrong);
+        if !is_wrong && !flags.iter().any(is_named) {
+            left.push(word.clone());
+            continue;
+        }
+        let is_given = flags.iter().map(String::as_str).chain([wrong]).any(|flag| takes_value(&command, flag));
+        let takes_value = is_given && !word.contains('=');
+        // A value that begins as a flag does, as `-5`, is one of these too; and a file is one where a file is wanted.
+        let is_file = |next: &str| Path::new(next).exists() && !takes_file(&command, name);
+        let is_value = |next: &&String| !next.starts_with("--") && !is_file(next);
+        if takes_value {
+            words.next_if(is_value);
+        }
+    }
+    left
+}
+
+/// Whether a word is a flag, in its long or its short form.
+fn is_same(command: &Command, word: &str, flag: &str) -> bool {
+    let is = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag == format!("--{long}"));
+    let short = command.get_arguments().find(is).and_then(clap::Arg::get_short);
+    word == flag || short.is_some_and(|short| word == format!("-{short}"))
+}
+
+fn takes_file(command: &Command, word: &str) -> bool {
+    let is = |arg: &&clap::Arg| {
+        let long = arg.get_long().is_some_and(|long| word == format!("--{long}"));
+        long || arg.get_short().is_some_and(|short| word == format!("-{short}"))
+    };
+    let hint = command.get_arguments().find(is).map(clap::Arg::get_value_hint);
+    matches!(hint, Some(ValueHint::FilePath | ValueHint::DirPath))
+}
+
+fn takes_value(command: &Command, flag: &str) -> bool {
+    let is = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag == format!("--{long}"));
+    let takes = |arg: &clap::Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
+    command.get_arguments().find(is).is_some_and(takes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_split_as_a_shell_does() {
+        assert_eq!(
+            split(r"--pin 'match:it'\''s a' b, or not"),
+            (vec!["--pin".into(), "match:it's a".into(), "b".into()], ", or not")
+        );
+    }
+
+    #[test]
+    fn the_rest_of_what_was_typed_comes_along() {
+        let words = |text: &str| split(text).0;
+        for (line, wrong, typed, retried) in [
+            (
+                "try: tcompact --keep tokens:4k",
+                "--keep",
+                "tcompact -v --keep 4k -o out a.json",
+                "try: tcompact --keep tokens:4k -v -o out a.json",
+            ),
+            (
+                "try: tcompact --keep tokens:4k",
+                "--kep",
+                "tcompact --kep=4k a.json",
+                "try: tcompact --keep tokens:4k a.json",
+            ),
+            (
+                "try: tcompact --model openai:a",
+                "--model",
+                "tcompact -m a a.json",
+                "try: tcompact --model openai:a a.json",
+            ),
+            (
+                "try: tcompact --retries 3",
+                "--retries",
+                "tcompact --retries -1 a.json",
+                "try: tcompact --retries 3 a.json",
+            ),
+            (
+                "try: tcompact --pin 'match:a b', as it was",
+                "--pin",
+                "tcompact --pin x 'a b.json'",
+                "try: tcompact --pin 'match:a b' 'a b.json'\n  as it was",
+            ),
+            ("try: tcompact --list models", "--for", "tcompact --for x a.json", "try: tcompact --list models"),
+            ("try: tcompact a.json", "", "tcompact compact a.json", "try: tcompact a.json"),
+            (
+                "try: TCOMPACT_KEEP=messages:3 tcompact",
+                "",
+                "tcompact a.json",
+                "try: TCOMPACT_KEEP=messages:3 tcompact a.json",
+            ),
+            ("try: tcompact --timeout 9", "", "tcompact --request-json '{}' a.json", "try: tcompact --timeout 9"),
+            (
+                "try: tcompact --timeout 9",
+                "--timeout",
+                "tcompact --timeout x --base-url https://a:b@c a.json",
+                "try: tcompact --timeout 9",
+            ),
+            (
+                "try: tcompact --in-place",
+                "--output",
+                "tcompact -v -o a.json a.json",
+                "try: tcompact --in-place -v a.json",
+            ),
+            ("  --keep", "--keep", "tcompact --keep 4k a.json", "  --keep"),
+        ] {
+            assert_eq!(retry(line, wrong, &words(typed)), retried, "{line}");
+        }
+    }
+}

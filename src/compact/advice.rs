@@ -1,0 +1,94 @@
+//! What to try where a conversation stays unchanged: flags with which the same run would change it. Each is planned before
+//! it is named, so that nobody is sent from one run that does nothing to the next.
+
+use crate::compact::context::CompactionContext;
+use crate::compact::fit::FittedPlan;
+use crate::compact::policy::CompactionPolicy;
+use crate::plan::size::Size;
+use crate::prune::{Choice, chosen};
+use crate::transcript::Transcript;
+use crate::transcript::view::Arena;
+
+impl CompactionContext<'_> {
+    /// The flag and the value that would change a conversation which a plan leaves unchanged, where there is one.
+    pub fn advice(&self, transcript: &Transcript<'_>, fitted: &FittedPlan<'_>) -> Option<String> {
+        let works = |policy: &CompactionPolicy| {
+            let arena = Arena::default();
+            let silent = CompactionContext { policy, listen: &|_, _| (), keeps_facts: false, ..*self };
+            let plan = silent.plan(transcript, &arena);
+            plan.is_ok_and(|plan| plan.is_change() && plan.check("").is_ok())
+        };
+        let attempts = attempts(fitted, self.policy).into_iter();
+        attempts.filter(|(_, policy)| works(policy)).map(|(flag, _)| flag).next()
+    }
+}
+
+/// Flags that may change a conversation, the most useful first, each with the rules that it makes.
+fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
+    let tokens = fitted.tokens(policy);
+    let half = rounded(tokens / 2);
+    let mut attempts = Vec::new();
+    let is_in_the_way = fitted.plan.refused || policy.disabled.is_some();
+    if is_in_the_way || half == 0 {
+        return attempts;
+    }
+    if !fitted.plan.triggered && !policy.is_by_window {
+        let size = Size::Tokens(rounded(tokens));
+        let mut lower = policy.clone();
+        lower.cut.triggers = vec![vec![size]];
+        attempts.push((format!("--trigger {}", shown(size)), lower));
+        return attempts;
+    }
+    let mut unforced = policy.clone();
+    if policy.is_by_window {
+        unforced.cut.triggers.clear();
+        unforced.fit = None;
+    }
+    if !policy.keep_is_given {
+        let mut smaller = unforced.clone();
+        smaller.fit = Some(Size::Tokens(half));
+        if smaller.pruning.rules.is_empty() {
+            smaller.pruning.rules = chosen(&[Choice::All]);
+        }
+        attempts.push((format!("--fit {}", shown(Size::Tokens(half))), smaller));
+    }
+    let messages = fitted.seen.messages.len() as u64 / 2;
+    let fewer = match policy.cut.keep {
+        Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
+        Size::Messages(_) | Size::Turns(_) | Size::Nothing => Size::Messages(messages),
+    };
+    for keep in
+        [fewer, Size::Messages(messages), Size::Messages(1)].into_iter().filter(|keep| *keep != Size::Messages(0))
+    {
+        let mut less = unforced.clone();
+        (less.cut.keep, less.keep_is_given) = (keep, true);
+        attempts.push((format!("--keep {}", shown(keep)), less));
+    }
+    attempts
+}
+
+/// A number with its first two digits, and zeros behind them.
+fn rounded(number: u64) -> u64 {
+    let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    number / unit * unit
+}
+
+/// A size as people write it.
+fn shown(size: Size) -> String {
+    match size {
+        Size::Tokens(tokens) if tokens % 1000 == 0 => format!("tokens:{}k", tokens / 1000),
+        size => size.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_one_can_remember() {
+        assert_eq!([0, 7, 12, 5327, 13_987, 150_999].map(rounded), [0, 7, 12, 5300, 13_000, 150_000]);
+        assert_eq!(shown(Size::Tokens(13_000)), "tokens:13k");
+        assert_eq!(shown(Size::Tokens(5300)), "tokens:5300");
+    }
+}

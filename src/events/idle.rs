@@ -1,0 +1,81 @@
+//! Why conversations stayed as they were.
+
+use std::collections::BTreeMap;
+
+use crate::wording::{counted, readable_source};
+
+/// Different reasons that are told apart; a reason can hold numbers that are another conversation's own.
+const MOST: usize = 16;
+
+/// The conversations of a run that stayed as they were for a reason that nobody was told yet.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Idle {
+    conversations: u64,
+    /// The name of the only one, and what to try.
+    only: Option<(String, Option<String>)>,
+    reasons: BTreeMap<String, u64>,
+}
+
+impl Idle {
+    /// Adds a conversation, where the reason was not told otherwise.
+    pub fn add(&mut self, source: &str, reason: &str, advice: Option<String>) {
+        self.only = (self.conversations == 0).then(|| (source.to_owned(), advice));
+        self.conversations += 1;
+        self.count(reason, 1);
+    }
+
+    /// Adds those of another part of the run.
+    pub fn join(&mut self, other: &Idle) {
+        if other.conversations > 0 {
+            self.only = other.only.clone().filter(|_| self.conversations == 0);
+        }
+        self.conversations += other.conversations;
+        other.reasons.iter().for_each(|(reason, count)| self.count(reason, *count));
+    }
+
+    fn count(&mut self, reason: &str, conversations: u64) {
+        if self.reasons.len() < MOST || self.reasons.contains_key(reason) {
+            *self.reasons.entry(reason.to_owned()).or_default() += conversations;
+        }
+    }
+
+    /// The reason of the only conversation, or the most frequent one; nothing where there is none.
+    pub fn sentence(&self) -> Option<String> {
+        let (reason, count) = self.reasons.iter().rev().max_by_key(|(_, count)| **count)?;
+        Some(match &self.only {
+            Some((source, advice)) => {
+                let advice = advice.as_ref().map(|flag| format!("; try {flag}")).unwrap_or_default();
+                format!("{}: unchanged: {reason}{advice}", readable_source(source))
+            }
+            None if *count == self.conversations => {
+                format!("{} unchanged: {reason}", counted(self.conversations, "conversation"))
+            }
+            None => {
+                let all = counted(self.conversations, "conversation");
+                format!("{all} unchanged, {count} of them since {reason}; -v reports each")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_conversation_by_name_and_several_by_their_most_frequent_reason() {
+        let mut idle = Idle::default();
+        assert_eq!(idle.sentence(), None);
+        idle.add("-", "it is short", Some("--fit tokens:2k".to_owned()));
+        assert_eq!(idle.sentence().as_deref(), Some("standard input: unchanged: it is short; try --fit tokens:2k"));
+        let mut all = Idle::default();
+        all.join(&idle);
+        assert_eq!(all, idle);
+        all.join(&idle);
+        all.join(&Idle::default());
+        assert_eq!(all.sentence().as_deref(), Some("2 conversations unchanged: it is short"));
+        all.add("b", "it is empty", None);
+        let sentence = "3 conversations unchanged, 2 of them since it is short; -v reports each";
+        assert_eq!(all.sentence().as_deref(), Some(sentence));
+    }
+}

@@ -1,0 +1,168 @@
+//! What a run says and leaves behind: nothing where it works, one line where it did nothing, and only what is needed.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{FIXTURES, path, run, tcompact, with};
+use crate::server::{Server, completion};
+
+const SESSION: &str = "agent-session.json";
+
+#[test]
+fn a_run_that_works_says_nothing() {
+    let run = with(&["--keep", "messages:10", SESSION]);
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+}
+
+#[test]
+fn a_run_that_changes_nothing_says_why_and_what_would() {
+    for arguments in [
+        &["--keep", "messages:100"][..],
+        &["--keep", "tokens:90k"],
+        &["--keep", "turns:50"],
+        &["--trigger", "tokens:100k"],
+        &["--trigger", "messages:100"],
+        &["--for", "gpt-4o"],
+        &["--fit", "tokens:90k"],
+    ] {
+        let nothing = with(&[&["-n"], arguments, &[SESSION]].concat());
+        assert_eq!((nothing.code, nothing.stdout.as_str()), (0, "0\n"), "{arguments:?}");
+        let line = nothing.stderr.trim_end();
+        assert!(line.starts_with("tcompact: agent-session.json: unchanged: ") && !line.contains('\n'), "{line}");
+        let (_, advice) = line.rsplit_once("; try ").unwrap_or_else(|| panic!("no advice: {line}"));
+        let flag = advice.split(' ').next().expect("a flag");
+        let kept = arguments.chunks(2).filter(|pair| pair[0] != flag).flatten().copied();
+        let tried: Vec<&str> = ["-n"].into_iter().chain(kept).chain(advice.split(' ')).chain([SESSION]).collect();
+        let tried_run = with(&tried);
+        assert!(tried_run.code == 0 && !tried_run.stderr.contains("unchanged"), "{tried:?}: {tried_run:?}");
+        assert_eq!(with(&[&["-q"], arguments, &[SESSION]].concat()).stderr, "");
+        let text = fs::read_to_string(format!("{FIXTURES}/{SESSION}")).expect("a fixture");
+        let piped = crate::program::piped(arguments, &text);
+        assert_eq!((piped.stdout == text, piped.stderr.lines().count()), (true, 1), "{arguments:?}");
+    }
+}
+
+#[test]
+fn of_several_conversations_there_is_one_line() {
+    let many = with(&["-n", "openai-chat"]);
+    assert_eq!(many.stderr.lines().count(), 1, "{many:?}");
+    assert!(many.stderr.contains("conversations unchanged, "), "{many:?}");
+    assert_eq!(with(&["-n", "--keep", "messages:2", "openai-chat"]).stderr, "");
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = with(&["-O", &path(folder.path(), "out"), "openai-chat"]);
+    assert_eq!(written.stderr.lines().count(), 1, "{written:?}");
+    assert!(written.stderr.contains("unchanged; 0 tokens saved; "), "{written:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn names_are_escaped_in_a_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let odd = path(folder.path(), "a\tb\nc.json");
+    fs::copy(format!("{FIXTURES}/{SESSION}"), &odd).expect("copied");
+    let run = with(&["-n", "--keep", "messages:10", &odd, SESSION]);
+    let expected = format!("{}/a\\tb\\nc.json\t51\n{SESSION}\t51\n", folder.path().display());
+    assert_eq!(run.stdout, expected);
+}
+
+fn has_own(folder: &Path) -> bool {
+    folder.join(".tcompact").exists()
+}
+
+#[test]
+fn nothing_is_left_behind_that_nobody_needs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let file = path(folder, "chat.json");
+    let restore = || fs::copy(format!("{FIXTURES}/{SESSION}"), &file).map(drop).expect("copied");
+    restore();
+    let server = Server::start(vec![completion("They looked for the cause and found it.", "stop")]);
+    let asked = ["-m", "openai:m", "--base-url", &server.url, "--keep", "messages:10"];
+    // A single file, in place, with and without a model.
+    for arguments in [&["--keep", "messages:10"][..], &asked] {
+        restore();
+        let run = with(&[arguments, &["-i", &file]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(!has_own(folder), "{arguments:?}");
+        assert!(!run.stderr.contains("1 file"), "{run:?}");
+    }
+    restore();
+    let out = folder.join("out");
+    let to = ["-O", out.to_str().expect("UTF-8")];
+    // Several files: only what was paid for, or what is to be resumed, is remembered.
+    for (arguments, remembers) in
+        [(&["--keep", "messages:10"][..], false), (&["--keep", "messages:10", "--resume"], true), (&asked, true)]
+    {
+        let run = with(&[arguments, &to, &[&file, "openai-chat/plain.json"]].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        assert_eq!(has_own(&out), remembers, "{arguments:?}");
+        fs::remove_dir_all(&out).expect("removed");
+    }
+    // What was replaced is remembered.
+    let other = path(folder, "other.json");
+    fs::copy(&file, &other).expect("copied");
+    assert_eq!(with(&["-i", "--keep", "messages:100", &file, &other]).code, 0);
+    assert!(!has_own(folder), "nothing was replaced");
+    assert_eq!(with(&["-i", "--keep", "messages:10", &file, &other]).code, 0);
+    assert!(has_own(folder));
+}
+
+#[test]
+fn tokens_are_counted_and_told_apart() {
+    let count = with(&["--count", "--for", "gpt-4o", SESSION]);
+    let plan = with(&["-n", "--json", "--for", "gpt-4o", "--keep", "messages:10", SESSION]);
+    let plan: Value = serde_json::from_str(&plan.stdout).expect("JSON");
+    assert_eq!((count.code, count.stdout, count.stderr), (0, format!("{}\n", plan["tokens"]), String::new()));
+    let whole = with(&["--count", "--json", "--overhead-tokens", "700", "--for", "gpt-4o", SESSION]);
+    let whole: Value = serde_json::from_str(&whole.stdout).expect("JSON");
+    let sum = |of: &Value| of.as_object().expect("an object").values().filter_map(Value::as_u64).sum::<u64>();
+    let number = |key: &str| whole[key].as_u64().expect("a number");
+    assert_eq!(number("overhead"), 700);
+    let all = sum(&whole["roles"]) + sum(&whole["tools"]) + number("thinking") + number("media") + number("overhead");
+    assert_eq!(all, number("tokens"));
+    assert!(whole["tools"]["run"].as_u64() > whole["tools"]["search"].as_u64(), "{whole}");
+    let lines = with(&["--count", "openai-chat/conversations.jsonl"]).stdout;
+    assert!(lines.starts_with("openai-chat/conversations.jsonl:1\t174\n"), "{lines}");
+    assert_eq!(with(&["--count", "-n", SESSION]).code, 2);
+}
+
+#[test]
+fn the_summary_alone() {
+    let keep = ["--keep", "messages:10", "--emit", "summary"];
+    let text = with(&[&keep[..], &[SESSION]].concat());
+    let object = with(&[&keep[..], &["--json", SESSION]].concat());
+    let object: Value = serde_json::from_str(&object.stdout).expect("JSON");
+    assert_eq!(format!("{}\n", object["text"].as_str().expect("a text").trim_end()), text.stdout);
+    assert_eq!((&object["cutoff"], &object["pinned"]), (&51.into(), &serde_json::json!([0])));
+    assert!(object["tokens"].as_u64().is_some_and(|tokens| tokens <= 1024), "{}", object["tokens"]);
+    assert!(text.stdout.starts_with("## Session intent\n"), "nothing stands around it: {}", text.stdout);
+    let nothing = ["--keep", "messages:100", "--emit", "summary", "-q"];
+    assert_eq!(with(&[&nothing[..], &[SESSION]].concat()).stdout, "");
+    assert_eq!(with(&[&nothing[..], &["--json", SESSION]].concat()).stdout, "null\n");
+    let pruned = ["--prune", "all", "-m", "none", "--keep", "messages:5", "--emit", "summary", "--json", SESSION];
+    assert_eq!(with(&pruned).stdout, "null\n");
+    assert_eq!(with(&["--json", SESSION]).code, 2);
+}
+
+#[test]
+fn keeping_nothing_summarizes_all() {
+    let all = with(&["--keep", "none", "-n", SESSION]);
+    assert_eq!(all.stdout, "62\n");
+    let result = with(&["--keep", "none", SESSION]);
+    let result: Value = serde_json::from_str(&result.stdout).expect("JSON");
+    let roles: Vec<&Value> = result["messages"].as_array().expect("messages").iter().map(|one| &one["role"]).collect();
+    assert_eq!(roles, ["system", "user"]);
+    for name in ["anthropic/tools.json", "gemini/request.json", "openai-responses/request.json", "codex/rollout.jsonl"]
+    {
+        let short = with(&["-q", "--keep", "none", "--accept", "any", name]);
+        assert_eq!(short.code, 0, "{name}: {short:?}");
+        let checked = run(tcompact().args(["--check"]), short.stdout.as_bytes());
+        assert_eq!(checked.code, 0, "{name}: {checked:?}");
+    }
+    let config = tempfile::NamedTempFile::with_suffix(".toml").expect("a file");
+    fs::write(config.path(), "keep = \"none\"\n").expect("written");
+    let configured = with(&["-n", "--config", config.path().to_str().expect("UTF-8"), SESSION]);
+    assert_eq!(configured.stdout, "62\n");
+}
