@@ -30,10 +30,10 @@ pub fn retry(line: &str, wrong: &str, words: &[String]) -> String {
             return None;
         }
         let typed = without(&flags, wrong, words.get(1..)?);
-        let typed = if typed.iter().any(|word| may_hold_a_secret(word)) { Vec::new() } else { typed };
+        let typed = Some(typed).filter(|typed| !typed.iter().any(|word| may_hold_a_secret(word)));
         let files = words[1..].iter().filter(|word| !word.starts_with('-') && Path::new(word).exists());
         let files = files.filter(|file| !flags.contains(file)).cloned().collect::<Vec<_>>();
-        let mut candidates = [typed, files].into_iter().map(|rest| [flags.clone(), rest].concat());
+        let mut candidates = typed.into_iter().chain([files]).map(|rest| [flags.clone(), rest].concat());
         let words = candidates.find(|words| is_understood(words))?;
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         Some(format!("{TRY}{before}{PROGRAM} {}{prose}", words.join(" ")))

@@ -100,7 +100,7 @@ fn tongyi_asks_in_chinese_and_parts_no_pair_where_it_must_not() {
     let arguments = ["-n", "--preset", "tongyi", "--trigger", "tokens:1", "--keep", "messages:2"];
     let run = piped(&arguments, &source);
     assert_eq!(run.stdout, "8\n");
-    assert!(run.stderr.contains("the cut at 8 parts the call in message 1 from its result in message 8"), "{run:?}");
+    assert!(run.stderr.contains("the cut at 8 splits the call in message 1 from its result in message 8"), "{run:?}");
     assert!(run.stderr.contains("--pairs strict does not"), "{run:?}");
     let strict = piped(&[&arguments[..], &["--pairs", "strict"]].concat(), &source);
     assert_eq!((strict.stdout.as_str(), strict.stderr.as_str()), ("1\n", ""));

@@ -54,7 +54,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn code<'t>(file: &Path, text: &'t str) -> &'t str {
     let tests = ["mod ", "pub(crate) mod ", "pub(super) mod "].iter();
     let end = tests.filter_map(|tests| text.rfind(&format!("\n#[cfg(test)]\n{tests}"))).min().unwrap_or(text.len());
-    if file.ends_with("tests.rs") { "" } else { &text[..end] }
+    if file.iter().any(|part| part == "tests" || part == "tests.rs") { "" } else { &text[..end] }
 }
 
 #[test]

@@ -167,7 +167,10 @@ fn switches_are_on_or_off_in_the_environment() {
 #[test]
 fn what_flags_do_not_take_is_refused_with_its_place() {
     for (text, error) in [
-        ("keep = 'mesages:3'", "c.toml: keep = \"mesages:3\": `mesages` is none of messages, tokens, fraction, turns"),
+        (
+            "keep = 'mesages:3'",
+            "c.toml: keep = \"mesages:3\": `mesages` is not one of messages, tokens, fraction, turns",
+        ),
         ("keep = 20", "c.toml: keep = \"20\": a size is messages:N, tokens:N, fraction:F or turns:N"),
         ("keep = true", "c.toml: keep = true: expected a string or a number"),
         ("keep = ['messages:3']", "c.toml: keep = a list: expected a string or a number"),

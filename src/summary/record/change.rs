@@ -231,20 +231,20 @@ impl Claim {
     }
 
     fn seems_to_stand_to(&self, earlier: &Claim) -> Stands {
-        let is_former = self.former.iter().any(|former| earlier.has(former)) && !earlier.asks;
-        if is_former && self.is_brief() && earlier.is_brief() && (self.shares(earlier) || self.changes) {
-            return Stands::Replaces;
-        }
-        let shared = self.subject.intersection(&earlier.subject).count();
-        let own = earlier.subject.len() - shared;
-        let same = self.subject == earlier.subject;
-        if same && shared > 0 && (self.values_differ(earlier) || self.values == earlier.values) {
+        let same = !self.subject.is_empty() && self.subject == earlier.subject;
+        if same && (self.values_differ(earlier) || self.values == earlier.values) {
             return Stands::Replaces;
         }
         // A question states nothing that could be changed, and a long sentence is about more than one thing.
         if earlier.asks || !self.is_brief() || !earlier.is_brief() {
             return Stands::Beside;
         }
+        let is_former = self.former.iter().any(|former| earlier.has(former));
+        if is_former && (self.changes || self.shares(earlier)) {
+            return Stands::Replaces;
+        }
+        let shared = self.subject.intersection(&earlier.subject).count();
+        let own = earlier.subject.len() - shared;
         if self.values_differ(earlier) {
             return self.value_stands_to(earlier, shared, own);
         }
