@@ -159,7 +159,8 @@ fn only_known_commands_of_the_documents_are_not_run() {
             let commands = block.replace("\\\n", "");
             for command in commands.lines().filter(|line| *line != "cd fuzz") {
                 let start = NOT_RUN.iter().find(|(start, _)| command.starts_with(start));
-                let (start, _) = start.unwrap_or_else(|| panic!("{name}: a test could run `{command}` in a `sh` block"));
+                let (start, _) =
+                    start.unwrap_or_else(|| panic!("{name}: a test could run `{command}` in a `sh` block"));
                 unused.retain(|other| other != start);
             }
         }

@@ -236,9 +236,10 @@ fn what_is_made_to_fit_can_be_read() {
     ]);
     let source = messages.to_string();
     let (mut fitted, mut refused) = (0, 0);
-    for (limit, summarizer) in (20..1_000).step_by(7).flat_map(|limit| {
-        [SummarizerKind::Embedded, SummarizerKind::Nobody].map(|summarizer| (limit, summarizer))
-    }) {
+    for (limit, summarizer) in (20..1_000)
+        .step_by(7)
+        .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Nobody].map(|summarizer| (limit, summarizer)))
+    {
         let compactor = Compactor::new(fitting(limit, Some(4), summarizer));
         match compactor.compact(&source) {
             Ok(done) => {
