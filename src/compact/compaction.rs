@@ -30,7 +30,7 @@ pub struct Compaction<'t> {
     pub account: Account,
     /// What masked the secrets of its history, by the same placeholders for whatever is still to be shown.
     pub redactor: Option<Redactor>,
-    /// The facts in what went, where they were collected of the history as it is.
+    /// The facts in what went, as it was summarized, where they were collected.
     pub facts: Option<Record>,
     /// Why there is no result.
     pub failure: Option<anyhow::Error>,

@@ -64,6 +64,9 @@ pub struct Fit {
     pub unmet: Option<Unmet>,
 }
 
+/// Why nothing is done where the result could not be read.
+const LEFT_FOREIGN: &str = "most of what would be left would be of kinds that no reader knows; keep more";
+
 /// What a result would have at least, which is too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unmet {
@@ -75,6 +78,8 @@ pub struct Unmet {
     pub before: u64,
     /// Tokens of the kept part, its results cut as far as they can be.
     pub kept: u64,
+    /// Whether it would be small enough, and of kinds that no reader knows for the most part.
+    pub foreign: bool,
 }
 
 impl Unmet {
@@ -97,7 +102,11 @@ pub fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<
         _ if may_act => fitted.prune(policy),
         _ => {}
     }
-    fitted.thinking = fitted.thinking_removed(policy);
+    fitted.thinking = fitted.thinking_removed(policy, &fitted.plan, &fitted.pruned);
+    if fitted.fit.is_none() && fitted.leaves_foreign(policy, &fitted.plan, &fitted.pruned) {
+        (fitted.pruned, fitted.thinking) = (Pruned::default(), Removal::default());
+        fitted.leave(policy, LEFT_FOREIGN.to_owned());
+    }
     fitted
 }
 
@@ -225,7 +234,7 @@ impl<'t> FittedPlan<'t> {
         match fitting.cut(Some(summary + summary / SPARE)) {
             Some((plan, room)) if plan.cutoff < before => {
                 fitting.settle_cut(plan, room, None);
-                self.thinking = self.thinking_removed(policy);
+                self.thinking = self.thinking_removed(policy, &self.plan, &self.pruned);
                 true
             }
             _ => false,
@@ -259,27 +268,34 @@ impl<'t> FittedPlan<'t> {
         scene.summary_prefix = &policy.cut.summary_prefix;
         scene.except = &policy.pruning.except;
         scene.archive = archive.as_deref();
-        let pruned = prune(&scene, rules, goal);
-        if self.is_left_foreign(&pruned) { Pruned::default() } else { pruned }
+        prune(&scene, rules, goal)
     }
 
-    /// Whether most of what pruning leaves would be of kinds that no reader knows, so that nobody could read the result.
-    fn is_left_foreign(&self, pruned: &Pruned) -> bool {
+    /// Whether most of what would be left is of kinds that no reader knows, so that nobody could read the result.
+    fn leaves_foreign(&self, policy: &CompactionPolicy, plan: &Plan, pruned: &Pruned) -> bool {
         let messages = &self.transcript.messages;
-        if pruned.is_empty() || !messages.iter().any(foreign::is_in) {
+        if plan.cutoff == 0 && pruned.is_empty() || !messages.iter().any(foreign::is_in) {
             return false;
         }
-        let cut = pruned.edits.iter().map(|edit| edit.range.len().saturating_sub(edit.text.len()));
-        let emptied = pruned.emptied.iter().map(|&index| messages[index].span().len());
-        let Bytes { foreign, known } = Bytes::of(messages);
-        foreign > known.saturating_sub(cut.chain(emptied).sum())
+        let thinking = self.thinking_removed(policy, plan, pruned);
+        let is_left = |index: usize| {
+            (index >= plan.cutoff || plan.pinned.binary_search(&index).is_ok())
+                && !pruned.emptied.contains(&index)
+                && !thinking.emptied.contains(&index)
+        };
+        let left = messages.iter().enumerate().filter(|(index, _)| is_left(*index)).map(|(_, message)| message);
+        let Bytes { foreign, known } = Bytes::of(left);
+        let edits = pruned.edits.iter().chain(&thinking.edits).chain(&self.edits);
+        let edits = edits.filter(|edit| is_left(message_at(self.transcript, edit)));
+        let gone = edits.map(|edit| edit.range.len().saturating_sub(edit.text.len())).sum();
+        foreign > known.saturating_sub(gone)
     }
 
     /// The thinking that goes from what stays behind the first change: none where all is as it was.
-    fn thinking_removed(&self, policy: &CompactionPolicy) -> Removal {
-        let Plan { cutoff, pinned, .. } = &self.plan;
-        let edits = self.pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
-        let first = edits.chain(self.pruned.emptied.iter().copied()).min();
+    fn thinking_removed(&self, policy: &CompactionPolicy, plan: &Plan, pruned: &Pruned) -> Removal {
+        let Plan { cutoff, pinned, .. } = plan;
+        let edits = pruned.edits.iter().map(|edit| message_at(self.transcript, edit));
+        let first = edits.chain(pruned.emptied.iter().copied()).min();
         let behind = match (*cutoff, first) {
             (0, None) => return Removal::default(),
             (0, Some(first)) => first + 1,
@@ -287,7 +303,7 @@ impl<'t> FittedPlan<'t> {
         };
         let pinned = pinned.iter().copied().filter(|_| *cutoff > 0);
         let staying = pinned.chain(behind..self.transcript.messages.len());
-        let staying = staying.filter(|&index| !self.pruned.has_no_thinking(index));
+        let staying = staying.filter(|&index| !pruned.has_no_thinking(index));
         thinking::removal(self.transcript, staying, policy.thinking, policy.reader_name())
     }
 }
@@ -331,7 +347,10 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         self.pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, kept_from);
         self.fitted.plan = std::mem::take(&mut self.fitted.plan).without_cut();
         (self.fitted.plan.wanted, self.fitted.kept_from) = (kept_from, kept_from);
-        let pruned = self.fitted.pruned_before(self.policy, kept_from, &self.pinned, Some(self.goal));
+        let mut pruned = self.fitted.pruned_before(self.policy, kept_from, &self.pinned, Some(self.goal));
+        if self.fitted.leaves_foreign(self.policy, &self.fitted.plan, &pruned) {
+            pruned = Pruned::default();
+        }
         let saved = pruned.saved();
         self.fitted.pruned = pruned;
         let fits = total - saved <= limit;
@@ -421,7 +440,8 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
             let stays: u64 = plan.pinned.iter().map(|&index| self.fitted.tally.message(index)).sum();
             let left = room.checked_sub(stays + sizes.between(plan.cutoff))?;
             let is_worth = plan.cutoff > 0 && plan.cutoff <= kept_from && left >= summary;
-            is_worth.then_some((plan, left))
+            let is_readable = || !self.fitted.leaves_foreign(self.policy, &plan, &self.fitted.pruned);
+            (is_worth && is_readable()).then_some((plan, left))
         };
         let with = |summary: u64| {
             let first = cuts.partition_point(|&cut| !fits(cut, summary));
@@ -453,6 +473,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         let everywhere = plan::pinned(self.fitted.transcript, &self.policy.cut, self.fitted.transcript.messages.len());
         let in_kept = |index: usize| index >= kept_from && everywhere.binary_search(&index).is_err();
         let capped = |tokens: u64| self.fitted.pruned_where(self.policy, in_kept, &[capping(tokens)], None);
+        let mut foreign = false;
         for summary in [share, least] {
             let Some(room) = self.most().checked_sub(overhead + pinned + before(summary)) else { continue };
             let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {
@@ -463,7 +484,11 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
             };
             let left = room - sizes.kept.saturating_sub(pruned.saved());
             let cap = (!pruned.is_empty()).then_some(tokens);
-            let in_all = std::mem::take(&mut self.fitted.pruned).and(pruned);
+            let in_all = self.fitted.pruned.clone().and(pruned);
+            if self.fitted.leaves_foreign(self.policy, plan.as_ref().unwrap_or(&self.fitted.plan), &in_all) {
+                foreign = true;
+                continue;
+            }
             self.fitted.pruned = in_all;
             return match plan {
                 Some(plan) => self.settle_cut(plan, summary + left, cap),
@@ -471,7 +496,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
             };
         }
         let kept = sizes.kept.saturating_sub(capped(1).saved());
-        self.settle(0, None, Some(Unmet { overhead, pinned, before: before(least), kept }));
+        self.settle(0, None, Some(Unmet { overhead, pinned, before: before(least), kept, foreign }));
     }
 }
 
@@ -492,7 +517,11 @@ fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
 
 /// That no result is so small, and why.
 fn cannot_fit(source: &str, limit: u64, unmet: Unmet) -> anyhow::Error {
-    let Unmet { overhead, pinned, before, kept } = unmet;
+    let Unmet { overhead, pinned, before, kept, foreign } = unmet;
+    if foreign {
+        let message = format!("{}: --fit {limit} cannot be met: {LEFT_FOREIGN}", readable_source(source));
+        return Failure::new(Exit::SummaryRefused, message).try_next("--fit with a larger size").into();
+    }
     let parts = [
         (kept, "in the part that is kept, its results cut as far as they can be"),
         (pinned, "pinned"),

@@ -88,7 +88,7 @@ pub(super) struct Attempt {
     pub(super) bill: Bill,
     /// What masked secrets, by the same placeholders for whatever is still to be shown.
     pub(super) redactor: Option<Redactor>,
-    /// The facts in what goes, where they were collected of the history as it is.
+    /// The facts in what goes, as it was summarized, where they were collected.
     pub(super) facts: Option<Record>,
     /// What went wrong, whatever was done about it.
     pub(super) error: Option<String>,
@@ -163,9 +163,7 @@ fn attempted(
     };
     let Some(Accepted { text, by }) = accepted else { return Ok(()) };
     let text = if by == SummarySource::Summarizer { summarization.with_facts(text) } else { text };
-    // Facts of a history that is shown otherwise to the summarizer are other facts.
-    let as_it_is = moved.is_empty() && history_edits.is_empty();
-    attempt.facts = summarization.ledger.take().filter(|_| as_it_is && keeps_facts);
+    attempt.facts = summarization.ledger.take().filter(|_| keeps_facts);
     attempt.archived = summarization.archived();
     attempt.archived.files.extend(files);
     let tokens = summarization.message_tokens(&text);

@@ -35,11 +35,8 @@ pub(super) fn drawn(policy: &CompactionPolicy, source: &str, done: &mut Compacti
     let mut masks = done.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
     let facts = done.facts.take();
     let arena = Arena::default();
-    let before = masked(transcript, &[], masks.as_mut(), &arena).ok()?;
-    let after = masked(transcript, &done.edits, masks.as_mut(), &arena).ok()?;
-    // Whatever could not be read again like this is not shown as something else.
-    let same = before.messages.len() == transcript.messages.len() && after.messages.len() == before.messages.len();
-    same.then(|| Arc::new(of_what_was_done(policy, source, done, (before, after), facts)))
+    let both = before_and_after(transcript, &done.edits, masks.as_mut(), &arena).ok()?;
+    Some(Arc::new(of_what_was_done(policy, source, done, both, facts)))
 }
 
 /// A conversation before and after some edits, with its secrets masked in both: as `redactor` masked those of its
@@ -54,9 +51,20 @@ pub(super) fn both_masked<'t>(
     arena: &'t Arena<'t>,
 ) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
     let mut masks = masks.unwrap_or_else(|| redactor(transcript));
-    let before = masked(transcript, &[], Some(&mut masks), arena)?;
-    let after = masked(transcript, edits, Some(&mut masks), arena)?;
+    before_and_after(transcript, edits, Some(&mut masks), arena)
+}
+
+/// The same, with its secrets masked where there is something to mask them.
+fn before_and_after<'t>(
+    transcript: &'t Transcript<'t>,
+    edits: &[Edit],
+    mut masks: Option<&mut Redactor>,
+    arena: &'t Arena<'t>,
+) -> Result<(&'t Transcript<'t>, &'t Transcript<'t>)> {
+    let before = masked(transcript, &[], masks.as_deref_mut(), arena)?;
+    let after = if edits.is_empty() { before } else { masked(transcript, edits, masks, arena)? };
     let all = transcript.messages.len();
+    // Whatever could not be read again like this is not shown as something else.
     if (before.messages.len(), after.messages.len()) != (all, all) {
         return Err(Failure::unreadable("its messages cannot be told apart with their secrets masked").into());
     }

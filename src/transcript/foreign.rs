@@ -157,9 +157,8 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
         && message.calls.is_empty()
         && message.answers.iter().all(|answer| is_whole(answer.json));
     let has_calls_or_answers = !message.calls.is_empty() || !message.answers.is_empty();
-    // Beside calls much is noted down, so that only the text of a message without any content is looked for.
-    let lacks_content = !message.calls.is_empty() && message.content.is_empty() && message.field("content").is_none();
-    if !is_silent && has_calls_or_answers && !lacks_content {
+    let lacks_text = !is_silent && lacks_text(message);
+    if !is_silent && has_calls_or_answers && !lacks_text {
         return;
     }
     let is_of_call = |value: Json<'_>| {
@@ -173,7 +172,12 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
                 || is_content(*key, *value)
                 || !words.is_beside(*key) && value.items().any(is_shaped_as_call)
         }
-        false if lacks_content => value.kind() == Kind::String && words.are_under(*key, *value) && !is_of_call(*value),
+        // Beside calls much is noted down, so that only what is written as texts are is looked for.
+        false if lacks_text => {
+            (value.kind() == Kind::String || value.items().any(|item| item.get_text("type").is_some()))
+                && words.are_under(*key, *value)
+                && !is_of_call(*value)
+        }
         false => !words.is_beside(*key) && is_unread_call(message, *key, *value),
     });
     let unread: Vec<Part<'_>> = unread.map(|(_, json)| Part { json, kind: part(json) }).collect();
@@ -190,6 +194,21 @@ pub(super) fn complete(message: &mut Message<'_>, beside: &'static [&'static str
         Content::Parts(parts) => parts.to_vec(),
     };
     message.content = Content::Parts(read.into_iter().chain(unread).collect());
+}
+
+/// Whether a message has calls, results or media and nothing where its reader looks for a text beside them.
+fn lacks_text(message: &Message<'_>) -> bool {
+    let has_calls = !message.calls.is_empty();
+    let is_beside_text = |part: &Part<'_>| match part.kind {
+        PartKind::Image | PartKind::Media | PartKind::Call | PartKind::Result(_) => true,
+        PartKind::Reasoning(_) => has_calls,
+        _ => false,
+    };
+    let says_nothing = match &message.content {
+        Content::Text(text) => (has_calls || !message.answers.is_empty()) && text.is_empty(),
+        Content::Parts(parts) => parts.iter().all(is_beside_text),
+    };
+    says_nothing && !is_result(message) && ["content", "parts"].iter().all(|name| message.field(name).is_none())
 }
 
 /// The members of a message, and of the message in it.

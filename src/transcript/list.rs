@@ -95,7 +95,8 @@ impl<'a> List<'a> {
                 (list.kind() == Kind::Array).then_some((state, list))
             })
         };
-        let of_messages = lists().find(|(_, list)| list.items().next().is_some_and(is_message));
+        // The first message may be of no format, and those behind it are.
+        let of_messages = lists().find(|(_, list)| list.items().any(is_message));
         let found = of_messages.or_else(|| lists().next());
         if let Some((state, list)) = found {
             return Some(List::of(Some(envelope), Some(state), list, line));

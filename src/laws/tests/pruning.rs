@@ -218,3 +218,36 @@ proptest! {
         prop_assert_eq!(&again.text, &done.text, "{}", source);
     }
 }
+
+/// Cuts, pruning and thinking that goes, each of which alone would leave enough that can be read.
+#[test]
+fn what_is_made_to_fit_can_be_read() {
+    let (long, foreign) = ("so many words ".repeat(80), "unknown words ".repeat(30));
+    let messages = serde_json::json!([
+        {"role": "user", "content": long},
+        {"role": "assistant", "content": "I look."},
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": null, "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        ]},
+        {"role": "tool", "tool_call_id": "c", "content": self::long()},
+        {"role": "user", "content": [{"hologram": {"body": foreign}}]},
+        {"role": "assistant", "content": "I see."}
+    ]);
+    let source = messages.to_string();
+    let (mut fitted, mut refused) = (0, 0);
+    for (limit, summarizer) in (20..1_000)
+        .step_by(7)
+        .flat_map(|limit| [SummarizerKind::Embedded, SummarizerKind::Nobody].map(|summarizer| (limit, summarizer)))
+    {
+        let compactor = Compactor::new(fitting(limit, Some(4), summarizer));
+        match compactor.compact(&source) {
+            Ok(done) => {
+                fitted += usize::from(done.text != source);
+                compactor.compact(&done.text).unwrap_or_else(|error| panic!("{limit}: {error}: {}", done.text));
+            }
+            Err(error) => refused += usize::from(error.to_string().contains("no reader knows")),
+        }
+    }
+    assert!(fitted > 20 && refused > 20, "{fitted} {refused}");
+}

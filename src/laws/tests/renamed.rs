@@ -1,7 +1,6 @@
 //! Words under a member that no reader looks for are not lost: each member of each message of the fixtures, renamed.
 
 use std::fs;
-use std::path::Path;
 
 use crate::transcript::formats::Format;
 use crate::transcript::framing::{self, Document};
@@ -14,24 +13,20 @@ use crate::laws::transcripts::read;
 const RENAMED: &str = "hologram";
 
 /// Members of a format without which words are not a message's, and why that is right or, so far, so.
-const EXCEPTIONS: [(&str, &[&str], &str); 8] = [
+const EXCEPTIONS: [(&str, &[&str], &str); 6] = [
     ("pi", &["id"], "entries lead to each other by their ids: what nothing leads to is a branch that was left"),
     ("pi", &["type"], "a compaction of no type is an entry that its program does not read either"),
     ("codex", &["timestamp", "type", "payload", "role", "content"], "the same of a history that a compaction holds"),
     ("openhands", &["args", "summary", "content"], "the words of a condensation and of a call that holds a plan"),
     ("anthropic", &["content"], "a compaction without its text is one that failed, which stays unedited"),
     ("pydantic-ai", &["content"], "the same, and a request for a retry, whose words nobody wrote"),
-    ("gemini-cli", &["content"], "a text beside calls that hold their results, where everything else is noted, too"),
-    ("inspect", &["role", "content"], "the same, and the mark of a summary without its role"),
 ];
 
 /// Whether a member is one of the [`EXCEPTIONS`] in these files.
-fn is_exception(format: &str, file: &Path, member: &str) -> bool {
+fn is_exception(format: &str, member: &str) -> bool {
     let last = member.rsplit('.').next().unwrap_or(member);
     let is_of = |(name, members, _): &(&str, &[&str], &str)| *name == format && members.contains(&last);
-    // A text beside a picture or an observation is none of a message without any words.
-    let is_beside = last == "content" && ["swe-agent.json", "request.json"].iter().any(|name| file.ends_with(name));
-    is_beside || EXCEPTIONS.iter().any(is_of)
+    EXCEPTIONS.iter().any(is_of)
 }
 
 /// A value with one member renamed, for each member in it; and the name that it had.
@@ -131,7 +126,7 @@ fn no_words_are_lost_under_another_name() {
                         continue;
                     }
                     let lost = lost(&texts, &document);
-                    if !lost.is_empty() && !is_exception(name, &file, &member) {
+                    if !lost.is_empty() && !is_exception(name, &member) {
                         let how = if from.is_some() { " with --from" } else { "" };
                         all_lost.push(format!("{name} {} {member}{how}: {lost:?}", file.display()));
                     }

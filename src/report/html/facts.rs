@@ -27,7 +27,7 @@ pub(super) fn table(facts: &[Fact], anchor: impl Fn(usize) -> Option<String>) ->
         format!("{} not in it", grouped(of(FactPlace::Gone))),
     ];
     let found = grouped(facts.len() as u64);
-    let mut out = format!("<p>{found} facts were found in what went: {}.</p>\n", counts.join(", "));
+    let mut out = format!("<p>{found} facts were found in what was summarized: {}.</p>\n", counts.join(", "));
     let mut shown: Vec<&Fact> = facts.iter().take(MOST).collect();
     if shown.is_empty() {
         return out;
