@@ -13,6 +13,7 @@ mod endpoint;
 mod errors;
 mod facts;
 mod faults;
+mod fitting;
 mod fixtures;
 mod histories;
 mod hostile;
