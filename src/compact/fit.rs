@@ -143,18 +143,12 @@ impl<'t> FittedPlan<'t> {
         self.pruned.accounts(if self.fit.is_some() { self.plan.cutoff } else { 0 })
     }
 
-    /// The messages of which a summary tells, in order: those that it replaces, and those behind it that lost what they
-    /// said to pruning, with the calls that led to it.
+    /// The messages of which the embedded summarizer tells, in order: those that its summary replaces, and with a size to
+    /// fit those behind it too. They are shortened, and they change what was true before them.
     pub fn told(&self) -> Vec<usize> {
         let mut told = self.plan.summarized();
         if self.fit.is_some() {
-            let lost = self.pruned.lost(self.plan.cutoff);
-            let is_lost = |index: &usize| lost.binary_search(index).is_ok();
-            let calls =
-                self.transcript.pairing.pairs.iter().filter(|(_, result)| is_lost(result)).map(|(call, _)| *call);
-            told.extend(calls.filter(|call| *call >= self.plan.cutoff).chain(lost.iter().copied()));
-            told.sort_unstable();
-            told.dedup();
+            told.extend(self.middle());
         }
         told
     }
@@ -220,24 +214,21 @@ impl<'t> FittedPlan<'t> {
         self.kept_from = 0;
     }
 
-    /// Cuts earlier, where a summary takes so much less than there is room for that more can stand behind it; whether it
-    /// does.
-    pub fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) -> bool {
-        let Some(Fit { limit, room, cap: None, unmet: None }) = self.fit else { return false };
+    /// Cuts earlier, where a summary takes so much less than there is room for that more can stand behind it.
+    pub fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) {
+        let Some(Fit { limit, room, cap: None, unmet: None }) = self.fit else { return };
         if self.plan.cutoff == 0 || room.saturating_sub(summary) < limit / SPARE {
-            return false;
+            return;
         }
         let pinned = plan::pinned(self.transcript, &policy.cut, self.kept_from);
         let before = self.plan.cutoff;
         let mut fitting = Fitting::new(self, policy, limit);
         fitting.pinned = pinned;
-        match fitting.cut(Some(summary + summary / SPARE)) {
-            Some((plan, room)) if plan.cutoff < before => {
-                fitting.settle_cut(plan, room, None);
-                self.thinking = self.thinking_removed(policy, &self.plan, &self.pruned);
-                true
-            }
-            _ => false,
+        if let Some((plan, room)) = fitting.cut(Some(summary + summary / SPARE))
+            && plan.cutoff < before
+        {
+            fitting.settle_cut(plan, room, None);
+            self.thinking = self.thinking_removed(policy, &self.plan, &self.pruned);
         }
     }
 
@@ -320,9 +311,6 @@ struct Fitting<'f, 't, 'p> {
     pinned: Vec<usize>,
 }
 
-/// The part of what there is besides the kept part that a summary may have: for its size it tells more than what stands
-/// pruned behind it, as long as it has something to tell.
-const SHARE: f64 = 0.8;
 /// A summary that leaves this part of the size is taken to have told all.
 const SPARE: u64 = 20;
 /// Tokens below which no summary says anything.
@@ -405,8 +393,8 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         self.limit.min(self.total.saturating_sub(self.limit.div_ceil(10)))
     }
 
-    /// The tokens of a summary's message that there is room for, of what stands besides the kept part: at least, and at
-    /// most.
+    /// The tokens that a summary's message has at least and at most, of so much room beside the kept part. A summary
+    /// tells more for its size than what stands pruned behind it, so it comes first: that has what the summary leaves.
     fn share(&self, room: u64) -> (u64, u64) {
         let (policy, transcript) = (self.policy, self.fitted.transcript);
         let summary = &policy.summary;
@@ -419,8 +407,8 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
             SummarizerKind::Embedded => summary.tokens.saturating_sub(wrapper),
             SummarizerKind::Model | SummarizerKind::Command => summary.model.asked_tokens + summary.ledger,
         };
-        let share = (room as f64 * SHARE) as u64;
-        (wrapper + LEAST_SUMMARY, share.min(wanted.saturating_add(wrapper)).max(wrapper + LEAST_SUMMARY))
+        let least = wrapper + LEAST_SUMMARY;
+        (least, room.min(wanted.saturating_add(wrapper)).max(least))
     }
 
     /// The earliest cut with which a summary, what stands pruned behind it and the kept part fit, with the room that the
@@ -430,7 +418,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         let sizes = self.sizes();
         let room = self.most().checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
         let (least, share) = self.share(room.saturating_sub(sizes.pinned_before(kept_from)));
-        let share = summary.unwrap_or(share);
+        let most = summary.unwrap_or(share);
         let fits = |cut: usize, summary: u64| sizes.pinned_before(cut) + sizes.between(cut) + summary <= room;
         let legal = plan::legal_cuts(self.fitted.seen);
         let cuts: Vec<usize> = (1..=kept_from).filter(|&cut| legal[cut]).collect();
@@ -451,7 +439,9 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
             let tried = later.iter().step_by(step).chain(later.last());
             tried.copied().find_map(|cut| made(cut, summary))
         };
-        with(share).or_else(|| with(least))
+        // A cut that fits is not always a legal one, and the next legal one leaves less to the summary.
+        let smaller = |tokens: &u64| (summary.is_none() && *tokens > least).then(|| (tokens / 2).max(least));
+        std::iter::successors(Some(most), smaller).find_map(with)
     }
 
     /// Cuts results of the kept part, as little as it takes; or tells why that is not enough.
@@ -468,7 +458,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         };
         let before =
             |summary: u64| if plan.is_some() { summary } else { sizes.before - sizes.pinned_before(kept_from) };
-        let (least, share) = self.share(self.most().saturating_sub(overhead + pinned) / 4);
+        let (least, share) = self.share(self.most().saturating_sub(overhead + pinned) / 5);
         // Pins are not cut, wherever they stand.
         let everywhere = plan::pinned(self.fitted.transcript, &self.policy.cut, self.fitted.transcript.messages.len());
         let in_kept = |index: usize| index >= kept_from && everywhere.binary_search(&index).is_err();

@@ -52,9 +52,6 @@ pub use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};
 
-/// Summaries that are tried to find out how much there is to be told.
-const TRIALS: usize = 3;
-
 impl CompactionContext<'_> {
     /// What is to be done with a conversation.
     ///
@@ -62,13 +59,12 @@ impl CompactionContext<'_> {
     /// With its arguments cut it is no conversation.
     pub fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
         let mut fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
-        // How much there is to be told is not known before it is: the embedded summarizer can be asked as often as one likes.
-        let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
-        for _ in 0..TRIALS {
-            let is_tried = self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0;
-            let summary = is_tried.then(|| summarize(&silent, "", &fitted).summary).flatten();
-            if !summary.is_some_and(|summary| fitted.cut_earlier(self.policy, summary.tokens)) {
-                break;
+        // How much there is to tell is known only when it is told, wherever the cut is; what the summary leaves goes to the
+        // messages behind it.
+        if self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0 {
+            let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
+            if let Some(summary) = summarize(&silent, "", &fitted).summary {
+                fitted.cut_earlier(self.policy, summary.tokens);
             }
         }
         Ok(fitted)

@@ -517,13 +517,14 @@ impl Summarization<'_, '_> {
         // Only a page shows it, by the indices of the messages.
         let keeps = self.keeps_facts && earlier.is_none() && sent.len() == self.summarized.len();
         let ledger = keeps.then_some(&mut kept);
-        let mut text = record::summarize(&messages, prefix, self.policy.counter, limit, ledger);
+        let fits = |text: &str| tokens(text) <= most;
+        let mut text = record::summarize_within(&messages, prefix, self.policy.counter, limit, &fits, ledger);
         if keeps {
             let place = |index: usize| self.summarized.get(index).copied().unwrap_or(index);
             kept.entries.iter_mut().for_each(|entry| entry.index = place(entry.index));
             self.ledger.replace(Some(kept));
         }
-        // Escapes and merges at the seams can cost a token or two more than the parts do.
+        // Where not even a line was left out of a summary it is shortened.
         while tokens(&text) > most && limit > 1 {
             limit = limit.saturating_sub(tokens(&text) - most).max(1);
             text = record::summarize(&messages, prefix, self.policy.counter, limit, None);

@@ -186,12 +186,13 @@ impl InputTask<'_> {
                 continue;
             }
             let masks = done.redactor.take();
-            let Compaction { plan, summary, edits, .. } = &done;
+            let Compaction { plan, summary, edits, fitted, .. } = &done;
+            let pruned = &fitted.pruned;
             let summary = summary.as_ref().map(|summary| &summary.placed);
             compacted |= summary.is_some() || done.is_pruned();
             let masked = self.policy.redact.then(|| page::both_masked(transcript, edits, masks, &arena)).transpose()?;
             let (source, counter) = (source.as_str(), self.policy.counter);
-            diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits }.draw());
+            diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits, pruned }.draw());
         }
         Ok(Outcome { made: Rewritten::Text(terminal::printed(diffs)), compacted, idle, ..Outcome::default() })
     }

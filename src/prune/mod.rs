@@ -175,14 +175,9 @@ impl Pruned {
         accounts
     }
 
-    /// The messages from one on that lost something which was said, in order.
-    pub fn lost(&self, from: usize) -> Vec<usize> {
-        const SAYS: [&str; 4] = [reads::KIND.name, arguments::KIND.name, results::KIND.name, cap::KIND.name];
-        let lost = self.savings.iter().filter(|saving| SAYS.contains(&saving.rule) && saving.message >= from);
-        let mut lost: Vec<usize> = lost.map(|saving| saving.message).collect();
-        lost.sort_unstable();
-        lost.dedup();
-        lost
+    /// The rules that shortened a message, in the order of [`KINDS`].
+    pub fn rules(&self, message: usize) -> impl Iterator<Item = &'static str> {
+        self.savings.iter().filter(move |saving| saving.message == message).map(|saving| saving.rule)
     }
 
     /// Whether the thinking of a message was removed.

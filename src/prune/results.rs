@@ -14,7 +14,7 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
-/// Characters of an error's last line that stay.
+/// Characters of a last line that stay.
 const LONGEST_LINE: usize = 200;
 /// Characters of a path that is named.
 const LONGEST_PATH: usize = 80;
@@ -35,9 +35,16 @@ fn removed(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change>
     }
     let tokens = scene.tokens(result, &text);
     let name = result.tool();
-    let (what, why) = match result.has_failed(&text) {
-        true => ("error", last_line(&text).map(|line| format!("; it ended: {line}")).unwrap_or_default()),
-        false => ("result", String::new()),
+    let has_failed = result.has_failed(&text);
+    let what = if has_failed { "error" } else { "result" };
+    // A command is run, and a file changed, for how it ends: nobody can have that again.
+    let is_outcome = || {
+        let call = result.call_use();
+        call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed)
+    };
+    let why = match has_failed || is_outcome() {
+        true => last_line(&text).map(|line| format!("; it ended: {line}")).unwrap_or_default(),
+        false => String::new(),
     };
     let told = in_tokens(tokens);
     let again = found_again(scene, result);
@@ -60,10 +67,23 @@ fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> String {
 
 /// The last line that says something.
 fn last_line(text: &str) -> Option<String> {
-    let line = text.lines().rev().map(str::trim).find(|line| line.chars().any(char::is_alphanumeric))?;
+    let mut lines = text.lines().rev().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric));
+    let last = lines.next()?;
+    // A bare exit code says less than the line before it.
+    let before = lines.next().filter(|_| is_exit_code(last)).map(|line| format!("{line}; "));
+    let line = before.unwrap_or_default() + last;
     let mut shown: String = line.chars().take(LONGEST_LINE).collect();
     if shown.len() < line.len() {
         shown.push('…');
     }
     Some(shown)
+}
+
+/// Whether a line is the exit code of a command and nothing else.
+fn is_exit_code(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    let code = line.trim_matches(|c: char| !c.is_alphanumeric()).trim_start_matches("process ");
+    let rest =
+        ["exit code", "exit status", "exited with code", "returncode"].iter().find_map(|mark| code.strip_prefix(mark));
+    rest.is_some_and(|rest| !rest.chars().any(char::is_alphabetic) || rest.ends_with("/returncode"))
 }

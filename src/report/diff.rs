@@ -2,10 +2,13 @@
 //!
 //! It is drawn of what was done, and does nothing.
 
+use std::borrow::Cow;
+
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
 use crate::plan::Plan;
+use crate::prune::Pruned;
 use crate::rewrite::{Edit, Placed, edited};
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::tokens::Counter;
@@ -27,19 +30,19 @@ const CONTEXT: usize = 1;
 const COLUMNS: usize = 100;
 
 /// How a message is shown.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Way {
     style: Style,
     sign: &'static str,
     /// What is said of it.
-    note: &'static str,
+    note: Cow<'static, str>,
     /// How many lines of its text there are, about.
     lines: usize,
 }
 
-const GOES: Way = Way { style: TAKEN, sign: "-", note: "", lines: 3 };
-const SHORTENED: Way = Way { style: PUT, sign: "+", note: ", shortened", lines: 3 };
-const STAYS: Way = Way { style: Style::new(), sign: " ", note: "", lines: 1 };
+const GOES: Way = Way { style: TAKEN, sign: "-", note: Cow::Borrowed(""), lines: 3 };
+const SHORTENED: Way = Way { style: PUT, sign: "+", note: Cow::Borrowed(", shortened"), lines: 3 };
+const STAYS: Way = Way { style: Style::new(), sign: " ", note: Cow::Borrowed(""), lines: 1 };
 
 /// What was done to a conversation.
 pub struct Diff<'d, 'a> {
@@ -57,6 +60,8 @@ pub struct Diff<'d, 'a> {
     pub summary: Option<&'d Placed>,
     /// What else is changed, in what stays; in order.
     pub edits: &'d [Edit],
+    /// What the rules of pruning did.
+    pub pruned: &'d Pruned,
 }
 
 /// A step from the old messages to the new.
@@ -156,14 +161,14 @@ impl Diff<'_, '_> {
         push(out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{gone}"));
         for step in steps {
             match step {
-                Step::Goes(index) => self.old(*index, GOES, out),
+                Step::Goes(index) => self.old(*index, self.gone(*index), out),
                 Step::Stays(index) => self.old(*index, STAYS, out),
-                Step::Pinned(index) => self.old(*index, Way { note: ", pinned", ..STAYS }, out),
+                Step::Pinned(index) => self.old(*index, Way { note: ", pinned".into(), ..STAYS }, out),
                 Step::Becomes(index, text) => {
                     self.old(*index, GOES, out);
                     read_entry(self.transcript.format, text, |message| {
                         let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
-                        self.message(*index, (message, shown), SHORTENED, out);
+                        self.message(*index, (message, shown), self.shortened(*index), out);
                     });
                 }
                 Step::Summary(_) => self.summary(out),
@@ -171,10 +176,28 @@ impl Diff<'_, '_> {
         }
     }
 
+    /// How a message is shown that is shorter, with the rules that made it so.
+    fn shortened(&self, index: usize) -> Way {
+        let rules: Vec<&str> = self.pruned.rules(index).collect();
+        match rules.is_empty() {
+            true => SHORTENED,
+            false => Way { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED },
+        }
+    }
+
+    /// How a message is shown that goes; with the rules, where these left nothing of it.
+    fn gone(&self, index: usize) -> Way {
+        let rules: Vec<&str> = self.pruned.rules(index).collect();
+        match self.plan.emptied.binary_search(&index).is_ok() && !rules.is_empty() {
+            true => Way { note: format!(", removed by {}", rules.join(", ")).into(), ..GOES },
+            false => GOES,
+        }
+    }
+
     /// A message of the old conversation.
     fn old(&self, index: usize, way: Way, out: &mut String) {
         let carried = self.plan.carried == Some(index);
-        let way = if carried { Way { note: ", carried on by the summary", ..way } } else { way };
+        let way = if carried { Way { note: ", carried on by the summary".into(), ..way } } else { way };
         let message = &self.transcript.messages[index];
         let shown = self.masked.map_or(message, |(before, _)| &before.messages[index]);
         self.message(index, (message, shown), way, out);
@@ -272,8 +295,9 @@ mod tests {
             Edit { range: start..start + "at".len(), text: "@".to_owned() }
         };
         let edits: Vec<Edit> = shortened.map(edit).into_iter().collect();
-        Diff { source: "a.json", transcript, masked: None, counter: Counter::DEFAULT, plan, summary, edits: &edits }
-            .draw()
+        let (edits, pruned) = (edits.as_slice(), &Pruned::default());
+        let counter = Counter::DEFAULT;
+        Diff { source: "a.json", transcript, masked: None, counter, plan, summary, edits, pruned }.draw()
     }
 
     fn plain(text: &str) -> String {

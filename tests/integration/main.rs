@@ -15,6 +15,7 @@ mod endpoint;
 mod errors;
 mod facts;
 mod faults;
+mod fitting;
 mod fixtures;
 mod histories;
 mod hostile;

@@ -44,7 +44,7 @@ use values::Cell;
 
 pub use section::{beside_another, without};
 pub(super) use statements::spoken;
-pub use summary::summarize;
+pub use summary::{summarize, summarize_within};
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

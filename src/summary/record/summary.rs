@@ -28,6 +28,19 @@ pub fn summarize(
     limit: u64,
     record: Option<&mut Record>,
 ) -> String {
+    summarize_within(messages, prefix, counter, limit, &|text| counter.count_text(text) <= limit, record)
+}
+
+/// The same for a summary that takes part in something larger, which `fits` tells of it: escapes and merges at its seams
+/// can cost a few tokens.
+pub fn summarize_within(
+    messages: &[&Message<'_>],
+    prefix: &str,
+    counter: Counter,
+    limit: u64,
+    fits: &dyn Fn(&str) -> bool,
+    record: Option<&mut Record>,
+) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let turns = read(messages, &indices, prefix);
     let Gathered { entries, values, is_coding } = gather(&turns);
@@ -60,7 +73,7 @@ pub fn summarize(
     choice.fill_up(limit as f64 - size(&text, counter));
     text = written(&choice, &pieces);
     // Tokens of pieces add up to those of the text but for rounding and merges at the seams.
-    while counter.count_text(&text) > limit && (pieces.pop().is_some() || choice.taken.pop().is_some()) {
+    while !fits(&text) && (pieces.pop().is_some() || choice.taken.pop().is_some()) {
         text = written(&choice, &pieces);
     }
     if text.is_empty() { first_words(&entries, messages, counter, limit) } else { text }

@@ -1,0 +1,69 @@
+//! Results that fit a size: by pruning, by a summary, and where a model does not keep to its room.
+
+use serde_json::{Value, json};
+
+use crate::endpoint::assert_fails;
+use crate::program::{Run, piped};
+use crate::server::{Server, completion};
+
+/// A long talk, with a call whose result is long.
+fn talk() -> String {
+    let long = "The delivery of tulips is late again, so we have to call the grower. ".repeat(12);
+    let mut messages = vec![
+        json!({"role": "user", "content": "Look for the order."}),
+        json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}]}),
+        json!({"role": "tool", "tool_call_id": "a", "content": long}),
+    ];
+    for turn in 0..6 {
+        messages.push(json!({"role": "assistant", "content": format!("{turn}: {long}")}));
+        messages.push(json!({"role": "user", "content": format!("Go on with {turn}.")}));
+    }
+    json!(messages).to_string()
+}
+
+/// Has a server's model summarize the talk, so that it fits 400 tokens.
+fn fitted(server: &Server, more: &[&str]) -> Run {
+    let arguments = ["--model", "openai:m", "--base-url", &server.url, "--keep", "messages:1", "--fit", "tokens:400"];
+    piped(&[&arguments[..], &["--ledger", "off"], more].concat(), &talk())
+}
+
+fn text_of(run: &Run) -> String {
+    assert_eq!(run.code, 0, "{run:?}");
+    let messages: Vec<Value> = serde_json::from_str(&run.stdout).expect("messages");
+    messages[0]["content"].as_str().expect("a summary").to_owned()
+}
+
+#[test]
+fn a_model_is_asked_once_more_for_what_fits() {
+    let server =
+        Server::start(vec![completion(&"Much more. ".repeat(400), "stop"), completion("All is late.", "stop")]);
+    assert!(text_of(&fitted(&server, &[])).contains("All is late."));
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert!(!requests[0].body.contains("longer than there is room for"), "{}", requests[0].body);
+    assert!(requests[1].body.contains("longer than there is room for"), "{}", requests[1].body);
+}
+
+#[test]
+fn a_summary_that_never_fits_is_left_to_on_error() {
+    let too_long =
+        || vec![completion(&"Much more. ".repeat(400), "stop"), completion(&"And more. ".repeat(400), "stop")];
+    assert_fails(&fitted(&Server::start(too_long()), &[]), 5, &["longer than --fit leaves room for", "--on-error"]);
+
+    let run = fitted(&Server::start(too_long()), &["--on-error", "passthrough"]);
+    assert_eq!((run.code, run.stdout), (0, talk()), "the transcript is unchanged");
+
+    let run = fitted(&Server::start(too_long()), &["--on-error", "extractive"]);
+    assert!(text_of(&run).contains("Look for the order."), "the embedded summarizer's takes its place: {run:?}");
+    let again = piped(&["--keep", "messages:1", "--fit", "tokens:400"], &run.stdout);
+    assert_eq!((again.code, &again.stdout), (0, &run.stdout), "it fits");
+}
+
+#[test]
+fn the_diff_names_the_rules() {
+    let run =
+        piped(&["--diff", "--prune", "all", "--prune", "results:0", "-m", "none", "--keep", "messages:1"], &talk());
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains(", shortened by results\n"), "{run:?}");
+}
