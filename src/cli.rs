@@ -3,7 +3,7 @@
 //! Completions and the manual page in `completions/` are made from this file; a test says when they are stale.
 
 mod brief;
-pub mod errors;
+pub(crate) mod errors;
 mod retry;
 mod values;
 
@@ -26,8 +26,8 @@ use crate::tokens::{COUNTERS, Counter, models};
 use crate::transcript::formats::{FORMATS, SummaryRole};
 use crate::transcript::framing::Lines;
 
-pub use brief::BRIEF;
-pub use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
+pub(crate) use brief::BRIEF;
+pub(crate) use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
 use values::{keep_size, number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
 
 /// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.
@@ -52,7 +52,7 @@ const CODES: &str = "Exit codes:";
 const BESIDE_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
 
 /// The command as it is understood.
-pub fn command() -> Command {
+pub(crate) fn command() -> Command {
     let command = Arguments::command();
     let ids = command.get_arguments().map(|arg| arg.get_id().clone());
     let others: Vec<Id> = ids.filter(|id| !BESIDE_RESTORE.contains(&id.as_str())).collect();
@@ -79,7 +79,7 @@ static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Whether help in short was asked for, and not all of it.
-pub fn asks_briefly(error: &clap::Error) -> bool {
+pub(crate) fn asks_briefly(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelp && !error.render().to_string().contains(CODES)
 }
 
@@ -98,24 +98,24 @@ fn after_help() -> String {
 #[command(
     name = "tcompact", version, after_long_help = after_help(), max_term_width = 100
 )]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// A transcript, or a directory to be searched for transcripts; `-` or nothing is standard input.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
-    pub paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
 
     /// The format of the transcript, one of `--list formats`; `auto` looks at all messages.
     #[arg(long, value_name = "FORMAT", default_value = "auto", help_heading = "Input")]
-    pub from: String,
+    pub(crate) from: String,
 
     /// How to read a JSONL file: one message a line, or one conversation a line. By default, the first line decides.
     /// tcompact writes conversations in order, each as soon as it is done.
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Input")]
-    pub lines: Option<Lines>,
+    pub(crate) lines: Option<Lines>,
 
     /// Compact when every SIZE is reached (messages:N, tokens:N, fraction:F, turns:N; k and m as in tokens:170k).
     /// Repeat for "or". Always, if not given.
     #[arg(long = "trigger", value_name = "SIZE[,SIZE…]", allow_negative_numbers = true, help_heading = "Rules")]
-    pub triggers: Vec<Clause>,
+    pub(crate) triggers: Vec<Clause>,
 
     /// How much of the end stays as it is; `none` for nothing, so that all is summarized.
     #[arg(
@@ -126,108 +126,108 @@ pub struct Arguments {
         allow_negative_numbers = true,
         help_heading = "Rules"
     )]
-    pub keep: Size,
+    pub(crate) keep: Size,
 
     /// Messages before the cut that stay too, before the summary: `system`, `first:N`, `match:REGEX` or `none`.
     /// Repeatable; rules that are given replace the default.
     #[arg(long = "pin", value_name = "RULE", default_value = "system", help_heading = "Rules")]
-    pub pins: Vec<Pin>,
+    pub(crate) pins: Vec<Pin>,
 
     /// How to move a cut that would split a tool call from its result: `strict`, to where it splits none; `langchain`, as
     /// LangChain does; `window:N`, looking only at N messages before it.
     #[arg(long, value_name = "RULE", default_value = "strict", help_heading = "Rules")]
-    pub pairs: Pairs,
+    pub(crate) pairs: Pairs,
 
     /// The model that will read the result: tcompact looks up its context window, tokenizer and price (`--list models`).
     /// A name alone is the model as its maker serves it; PROVIDER:MODEL is taken as it is.
     #[arg(long = "for", value_name = "MODEL", help_heading = "Rules")]
-    pub for_model: Option<String>,
+    pub(crate) for_model: Option<String>,
 
     /// The context window in tokens, over any table.
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
-    pub context_window: Option<u64>,
+    pub(crate) context_window: Option<u64>,
 
     /// How tokens are counted: `approx`, `approx:CHARS`, `o200k_base`, `cl100k_base` or `bytes:N`
     /// [default: told by --for, else approx].
     #[arg(long, value_name = "COUNTER", help_heading = "Rules")]
-    pub counter: Option<Counter>,
+    pub(crate) counter: Option<Counter>,
 
     /// Tokens that are sent with every request and are not in the transcript (tools, system prompt).
     #[arg(
         long, value_name = "N", default_value = "0", value_parser = whole_or_none, allow_negative_numbers = true,
         help_heading = "Rules"
     )]
-    pub overhead_tokens: u64,
+    pub(crate) overhead_tokens: u64,
 
     /// The rules of a known system (`--list presets`); other flags override it.
     #[arg(long, value_name = "NAME", help_heading = "Rules")]
-    pub preset: Option<String>,
+    pub(crate) preset: Option<String>,
 
     /// Settings from a file: TOML, or YAML where its name ends in .yaml or .yml, with the names of the flags as keys; or
     /// a DeerFlow config.yaml [default: tcompact/config.toml in $XDG_CONFIG_HOME or ~/.config, if it is there].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Rules")]
-    pub config: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
 
     /// What to remove before anything is summarized, from the messages before the kept part: `results[:SIZE]`, `reads`,
     /// `cap[:N]`, `thinking`, `media[:SIZE]`, `arguments[:N]`, `all` or `none` (`--list prune`). Repeatable
     /// [default: none; all with --fit].
     #[arg(long = "prune", value_name = "RULE", help_heading = "Rules")]
-    pub prune: Vec<Choice>,
+    pub(crate) prune: Vec<Choice>,
 
     /// Tools whose calls and results --prune does not change.
     #[arg(long, value_name = "NAME[,NAME…]", value_delimiter = ',', help_heading = "Rules")]
-    pub prune_except: Vec<String>,
+    pub(crate) prune_except: Vec<String>,
 
     /// The size that the result has at most (tokens:N, fraction:F): pruned as far as it takes, oldest and cheapest first,
     /// and summarized where that is not enough. Without --keep, the end that stays takes at most half of it
     /// [default: fraction:0.5, and --trigger fraction:0.85, where the window is known and none of --keep, --fit and
     /// --trigger is given].
     #[arg(long, value_name = "SIZE", value_parser = size_in_tokens, allow_negative_numbers = true, help_heading = "Rules")]
-    pub fit: Option<Size>,
+    pub(crate) fit: Option<Size>,
 
     /// Short for --prune results:SIZE.
     #[arg(long, value_name = "SIZE", value_parser = results_rule, allow_negative_numbers = true, help_heading = "Rules")]
-    pub clear_tool_results: Option<Choice>,
+    pub(crate) clear_tool_results: Option<Choice>,
 
     /// Short for --prune arguments:N.
     #[arg(long, value_name = "N", value_parser = whole, allow_negative_numbers = true, help_heading = "Rules")]
-    pub truncate_args: Option<u64>,
+    pub(crate) truncate_args: Option<u64>,
 
     /// What becomes of Claude's signed thinking in the messages that stay, once the history before it has changed: the
     /// newest models refuse it then. `auto` removes all of it where --for or the transcript names such a model.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "auto", help_heading = "Rules")]
-    pub thinking: Thinking,
+    pub(crate) thinking: Thinking,
 
     /// Who writes the summary: `extractive`, which is embedded and needs no network; PROVIDER:MODEL with a provider of
     /// `--list providers`; the name of a model alone, for the API of its maker; or `none` for nobody, so that --prune alone
     /// makes the transcript smaller [default: extractive].
     #[arg(short, long, value_name = "PROVIDER:MODEL", help_heading = "Summaries")]
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
 
     /// Where the provider's API is, up to and with its version [default: the provider's own].
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Summaries")]
-    pub base_url: Option<String>,
+    pub(crate) base_url: Option<String>,
 
     /// The environment variable that holds the key [default: the provider's own].
     #[arg(long, value_name = "NAME", help_heading = "Summaries")]
-    pub api_key_env: Option<String>,
+    pub(crate) api_key_env: Option<String>,
 
     /// Change the body of each request as this JSON merge patch says (RFC 7396; `null` removes a member): parameters that
     /// tcompact does not know. What tcompact writes there itself (prompt, model) and keys are refused.
     #[arg(long, value_name = "OBJECT", help_heading = "Summaries")]
-    pub request_json: Option<RequestJson>,
+    pub(crate) request_json: Option<RequestJson>,
 
     /// Run CMD with `sh -c` for a summary: the prompt on its standard input, the summary from its standard output.
     #[arg(
         long, value_name = "CMD", conflicts_with = "model", value_hint = ValueHint::CommandString,
         help_heading = "Summaries"
     )]
-    pub summarizer_cmd: Option<String>,
+    pub(crate) summarizer_cmd: Option<String>,
 
     /// A template for the prompt; {messages} is where the history goes, {{ and }} are braces
     /// [default: the built-in template].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Summaries")]
-    pub prompt_file: Option<PathBuf>,
+    pub(crate) prompt_file: Option<PathBuf>,
 
     /// How many tokens of the end of the history the summarizer is sent; `none` sends all of it.
     #[arg(
@@ -237,7 +237,7 @@ pub struct Arguments {
         allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
-    pub trim_tokens: TrimTokens,
+    pub(crate) trim_tokens: TrimTokens,
 
     /// The size asked of the summary, in tokens. The embedded summarizer never exceeds it, and counts the words around the
     /// summary.
@@ -245,16 +245,16 @@ pub struct Arguments {
         long, value_name = "N", default_value = "1024", value_parser = summary_size, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
-    pub summary_tokens: u64,
+    pub(crate) summary_tokens: u64,
 
     /// The role of the summary message, where the format's provider accepts it.
     #[arg(long, value_enum, value_name = "ROLE", default_value = "user", help_heading = "Summaries")]
-    pub summary_role: SummaryRole,
+    pub(crate) summary_role: SummaryRole,
 
     /// What the summary message begins with; a blank line follows unless TEXT ends in white space. With the default, the
     /// summary stands between <summary> and </summary>; with another, there is nothing else around it.
     #[arg(long, value_name = "TEXT", default_value = crate::plan::SUMMARY_PREFIX, help_heading = "Summaries")]
-    pub summary_prefix: String,
+    pub(crate) summary_prefix: String,
 
     /// Facts that a model's summary must not lose (rules of the user's, files, commands, errors, names, numbers) are found
     /// without a model, and those that it lacks are appended to it: in at most N tokens, or half of --summary-tokens
@@ -266,58 +266,58 @@ pub struct Arguments {
         allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
-    pub ledger: Facts,
+    pub(crate) ledger: Facts,
 
     /// Mask secrets (keys, tokens, passwords, private keys, authorization headers, .env lines) in what the summarizer is
     /// sent and in the summary, each by a placeholder such as [github-token-1].
     #[arg(long, help_heading = "Summaries")]
-    pub redact: bool,
+    pub(crate) redact: bool,
 
     /// Seconds a request or a command may take.
     #[arg(
         long, value_name = "SECONDS", default_value = "120", value_parser = seconds, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
-    pub timeout: f64,
+    pub(crate) timeout: f64,
 
     /// How often a request is tried again after a transport error or the status 408, 409, 429 or 5xx.
     #[arg(
         long, value_name = "N", default_value_t = 3, value_parser = number::<0, { u32::MAX }>, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
-    pub retries: u32,
+    pub(crate) retries: u32,
 
     /// Requests a minute, at most [default: as many as are wanted].
     #[arg(
         long, value_name = "N", value_parser = number::<1, { u32::MAX }>, allow_negative_numbers = true,
         help_heading = "Summaries"
     )]
-    pub rate: Option<u32>,
+    pub(crate) rate: Option<u32>,
 
     /// Keep summaries in DIR, and ask for none twice: a file each, by the hash of the model, its address, the prompt and
     /// all parameters. With --dry-run, and --model or --summarizer-cmd beside it, the summary is shown, and asked for if
     /// it is not there yet.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Summaries")]
-    pub cache: Option<PathBuf>,
+    pub(crate) cache: Option<PathBuf>,
 
     /// What is done when the summarizer fails for good.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "fail", help_heading = "Summaries")]
-    pub on_error: OnError,
+    pub(crate) on_error: OnError,
 
     /// Which summaries are taken.
     #[arg(long, value_enum, value_name = "WHICH", default_value = "smaller", help_heading = "Summaries")]
-    pub accept: Accept,
+    pub(crate) accept: Accept,
 
     /// Write to FILE instead of standard output, whole or not at all.
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 
     /// Write what becomes of several files or of directories to the same tree under DIR; files that need nothing are copied.
     #[arg(
         short = 'O', long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "output",
         help_heading = "Output"
     )]
-    pub output_dir: Option<PathBuf>,
+    pub(crate) output_dir: Option<PathBuf>,
 
     /// Replace each file, whole or not at all, keeping its mode and times; with SUFFIX, after a copy of it with SUFFIX at
     /// the end of its name is made.
@@ -325,23 +325,23 @@ pub struct Arguments {
         short, long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = "",
         conflicts_with_all = ["output", "output_dir"], help_heading = "Output"
     )]
-    pub in_place: Option<String>,
+    pub(crate) in_place: Option<String>,
 
     /// What is written: the transcript in its own format, the update of a LangGraph state (null if nothing was done), or the
     /// summary alone.
     #[arg(long, value_enum, value_name = "WHAT", default_value = "messages", help_heading = "Output")]
-    pub emit: Emit,
+    pub(crate) emit: Emit,
 
     /// Append what is cut away to FILE, and have the summary name it (`.jsonl`: a record with the messages as they were,
     /// for --restore; `.md`: for reading).
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
-    pub archive: Option<PathBuf>,
+    pub(crate) archive: Option<PathBuf>,
 
     /// Put back what such an archive (`.jsonl`) holds of the transcript, byte for byte, however often it was compacted.
     /// Where it has one conversation a line, lines that the archive does not know stay. Refused where the hashes do not
     /// match.
     #[arg(long, value_name = "ARCHIVE", value_hint = ValueHint::FilePath, help_heading = "Output")]
-    pub restore: Option<PathBuf>,
+    pub(crate) restore: Option<PathBuf>,
 
     /// Write to FILE what became of each conversation, a JSON object a line: the keys of --dry-run --json, and status,
     /// tokens afterwards, what the provider counts and what it costs, and after how many turns that pays.
@@ -349,7 +349,7 @@ pub struct Arguments {
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "dry_run",
         help_heading = "Output"
     )]
-    pub report: Option<PathBuf>,
+    pub(crate) report: Option<PathBuf>,
 
     /// Draw what was done on one page for a browser, which needs no network and no script: the conversation to click
     /// through, the summary, the facts that were kept, what went where, tokens and money before and after. Of several
@@ -358,7 +358,7 @@ pub struct Arguments {
         long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["dry_run", "check"],
         help_heading = "Output"
     )]
-    pub html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
 
     /// Print the tokens of each conversation and do nothing else; with --json, what they are spent on: roles, tools,
     /// thinking and media.
@@ -366,18 +366,18 @@ pub struct Arguments {
         long, help_heading = "Output",
         conflicts_with_all = ["dry_run", "check", "diff", "explain", "emit", "repair", "report", "html", "exit_status", "archive"]
     )]
-    pub count: bool,
+    pub(crate) count: bool,
 
     /// Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several
     /// files, the path, a tab and the index; of conversations on lines, PATH:LINE. Only with --cache and --model (or --summarizer-cmd) on the same command line,
     /// the summary is asked for, shown on standard error, and kept for the real run, which does not ask again.
     #[arg(short = 'n', long, help_heading = "Output")]
-    pub dry_run: bool,
+    pub(crate) dry_run: bool,
 
     /// Draw the conversation on standard error: roles, sizes, pins, what belongs together, where a cut was wanted and where
     /// it is. Of several conversations, a table of those that lose most.
     #[arg(long, conflicts_with = "check", help_heading = "Output")]
-    pub explain: bool,
+    pub(crate) explain: bool,
 
     /// Print what is taken away and put in, for people, instead of the transcript; nothing is written, not even an
     /// archive, except for --html.
@@ -385,11 +385,11 @@ pub struct Arguments {
         long, conflicts_with_all = ["output", "output_dir", "in_place", "emit", "dry_run", "check"],
         help_heading = "Output"
     )]
-    pub diff: bool,
+    pub(crate) diff: bool,
 
     /// With --dry-run, --count or --emit summary: print a JSON object for each conversation.
     #[arg(long, help_heading = "Output")]
-    pub json: bool,
+    pub(crate) json: bool,
 
     /// Only check the provider's rules for calls, results and turns: print each violation with the index of its message,
     /// and exit with 6 if there is any.
@@ -397,54 +397,54 @@ pub struct Arguments {
         long, conflicts_with_all = ["dry_run", "output", "output_dir", "in_place", "emit", "archive", "report", "exit_status", "repair"],
         help_heading = "Output"
     )]
-    pub check: bool,
+    pub(crate) check: bool,
 
     /// Repair such violations first: remove calls without a result (`drop`), or add a result that says there is none, where
     /// the format can hold it (`synthesize`). tcompact removes results without a call, and moves misplaced results to their
     /// call.
     #[arg(long, value_enum, value_name = "HOW", help_heading = "Output")]
-    pub repair: Option<Repair>,
+    pub(crate) repair: Option<Repair>,
 
     /// How many conversations are worked on at once [default: one for each core; 8 where a model or a command is asked].
     #[arg(
         short, long, value_name = "N", value_parser = number::<1, 1024>, allow_negative_numbers = true,
         help_heading = "Output"
     )]
-    pub jobs: Option<u32>,
+    pub(crate) jobs: Option<u32>,
 
     /// Skip what an earlier run with the same input and the same rules has finished: files of the same directory, or
     /// summaries for the same file.
     #[arg(long, help_heading = "Output")]
-    pub resume: bool,
+    pub(crate) resume: bool,
 
     /// Exit with 3 when nothing was compacted.
     #[arg(short = 'e', long, help_heading = "Output")]
-    pub exit_status: bool,
+    pub(crate) exit_status: bool,
 
     /// Report only errors.
     #[arg(short, long, conflicts_with = "verbose", help_heading = "Output")]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
 
     /// Report decisions, and settings that are no defaults, on standard error.
     #[arg(short, long, action = ArgAction::SetTrue, overrides_with = "verbose", help_heading = "Output")]
-    pub verbose: bool,
+    pub(crate) verbose: bool,
 
     /// When messages on standard error, and --diff, are coloured; `auto`: on a terminal, unless `NO_COLOR` is set.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
-    pub color: When,
+    pub(crate) color: When,
 
     /// When progress is shown on standard error, which must be a terminal for it: `auto`, for several files, unless
     /// --quiet is given.
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto", help_heading = "Output")]
-    pub progress: When,
+    pub(crate) progress: When,
 
     /// Print a table and exit.
     #[arg(long, value_enum, value_name = "TABLE", exclusive = true, help_heading = "Output")]
-    pub list: Option<Table>,
+    pub(crate) list: Option<Table>,
 
     /// Print the completion script of a shell, or the manual page, and exit.
     #[arg(long, value_enum, value_name = "FOR", exclusive = true, help_heading = "Output")]
-    pub generate: Option<Generated>,
+    pub(crate) generate: Option<Generated>,
 }
 
 #[cfg(test)]

@@ -26,31 +26,31 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// That a text as a whole is wrong, and why.
-    pub fn new(what: impl Into<String>) -> Self {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
         Diagnostic { what: what.into(), at: None, meant: None, example: None }
     }
 
     /// The same of these bytes of the text.
     #[must_use]
-    pub fn at(self, bytes: Range<usize>) -> Self {
+    pub(crate) fn at(self, bytes: Range<usize>) -> Self {
         Diagnostic { at: Some(bytes), ..self }
     }
 
     /// The same with what was probably meant in the place of these bytes, where that is known.
     #[must_use]
-    pub fn meant(self, meant: Option<impl Into<String>>) -> Self {
+    pub(crate) fn meant(self, meant: Option<impl Into<String>>) -> Self {
         Diagnostic { meant: meant.map(Into::into), ..self }
     }
 
     /// The same with a text that would do instead of the whole.
     #[must_use]
-    pub fn example(self, example: impl Into<String>) -> Self {
+    pub(crate) fn example(self, example: impl Into<String>) -> Self {
         Diagnostic { example: Some(example.into()), ..self }
     }
 
     /// The same with a text that would do instead of the whole, where nothing better is known.
     #[must_use]
-    pub fn meant_whole(self, example: impl Into<String>) -> Self {
+    pub(crate) fn meant_whole(self, example: impl Into<String>) -> Self {
         match self.meant {
             Some(_) => self,
             None => self.example(example),
@@ -59,7 +59,7 @@ impl Diagnostic {
 
     /// The same of a part of `length` bytes that stands at `start` in another text.
     #[must_use]
-    pub fn in_part(self, start: usize, length: usize) -> Self {
+    pub(crate) fn in_part(self, start: usize, length: usize) -> Self {
         let at = self.at.unwrap_or(0..length);
         // What would do instead of the part alone would not do for all.
         Diagnostic { at: Some(at.start + start..at.end + start), example: None, ..self }
@@ -71,7 +71,7 @@ impl Diagnostic {
     }
 
     /// The text as it was probably meant, or else one that would do instead, where either is known.
-    pub fn mended(&self, text: &str) -> Option<String> {
+    pub(crate) fn mended(&self, text: &str) -> Option<String> {
         let Range { start, end } = self.range(text);
         let meant = self.meant.as_ref().map(|meant| [&text[..start], meant, &text[end..]].concat());
         meant.or_else(|| self.example.clone())
@@ -79,7 +79,7 @@ impl Diagnostic {
 
     /// The text, and under it carets where it is wrong, with what was probably meant. In a long text only what stands
     /// around is shown.
-    pub fn drawn(&self, text: &str) -> [String; 2] {
+    pub(crate) fn drawn(&self, text: &str) -> [String; 2] {
         let Range { start, end } = self.range(text);
         let wide = |c: char| if is_control(c) { 1 } else { c.width().unwrap_or(1) };
         let width = |text: &str| text.chars().map(wide).sum::<usize>();
@@ -121,14 +121,14 @@ impl fmt::Display for Diagnostic {
 impl std::error::Error for Diagnostic {}
 
 /// The name that a word is probably a slip of.
-pub fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase();
     let scored = names.into_iter().map(|name| (strsim::jaro_winkler(&word, name), name));
     scored.filter(|(score, _)| *score > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
 /// A word as a shell takes it.
-pub fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

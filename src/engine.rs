@@ -9,10 +9,10 @@ mod backend;
 mod batch;
 mod check;
 mod file;
-pub mod inputs;
-pub mod journal;
+pub(crate) mod inputs;
+pub(crate) mod journal;
 mod listeners;
-pub mod ordered_output;
+pub(crate) mod ordered_output;
 mod outcome;
 mod page;
 mod process;
@@ -42,10 +42,10 @@ use crate::settings::{Action, Destination, Mode, Settings, Volume};
 use crate::wording::reason;
 
 #[cfg(test)]
-pub use alone::process;
-pub use restore::restore;
+pub(crate) use alone::process;
+pub(crate) use restore::restore;
 #[cfg(any(test, feature = "laws"))]
-pub use {alone::made, outcome::Outcome};
+pub(crate) use {alone::made, outcome::Outcome};
 
 use batch::RunCache;
 use inputs::Inputs;
@@ -56,7 +56,7 @@ use listeners::tell;
 ///
 /// # Errors
 /// What stopped it. Nothing has been written then, but for lines of a stream.
-pub fn run(mode: &Mode) -> Result<Exit> {
+pub(crate) fn run(mode: &Mode) -> Result<Exit> {
     match mode {
         Mode::List(table) => output::print(&tables::draw(*table)).map(|()| Exit::Success),
         Mode::Generate(generated) => output::print(generated.file().1).map(|()| Exit::Success),

@@ -29,7 +29,7 @@ pub enum Exit {
 }
 
 /// What each code means, for `--help` and the manual page.
-pub const MEANINGS: [(Exit, &str); 9] = [
+pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Success, "done, or nothing to do"),
     (Exit::Unreadable, "a file could not be read or written, or the input is no transcript"),
     (Exit::Usage, "wrong usage or configuration"),
@@ -53,13 +53,13 @@ pub struct Failure {
     /// How the program ends.
     pub exit: Exit,
     /// Why a file is something else than a transcript, where it may be, and not a transcript that something is wrong with.
-    pub other_file: Option<String>,
+    pub(crate) other_file: Option<String>,
     /// The flag that it is about, without its dashes.
-    pub flag: Option<&'static str>,
+    pub(crate) flag: Option<&'static str>,
     /// Whether the report on a conversation tells it already.
-    pub is_reported: bool,
+    pub(crate) is_reported: bool,
     /// Whether it was said for the whole run, and need not be said of each file.
-    pub is_known: bool,
+    pub(crate) is_known: bool,
     message: String,
     /// Lines that show what is wrong, and what to try.
     shown: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Failure {
 
 impl Failure {
     /// An error that ends the program with `exit`.
-    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Failure {
             exit,
             other_file: None,
@@ -80,51 +80,51 @@ impl Failure {
     }
 
     /// A flag, its value or a setting that cannot be used.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, message)
     }
 
     /// The same, where the file may be something else than a transcript, for this reason.
     #[must_use]
-    pub fn of_other_file(self, why: Option<String>) -> Self {
+    pub(crate) fn of_other_file(self, why: Option<String>) -> Self {
         Failure { other_file: why, ..self }
     }
 
     /// The same about a flag.
     #[must_use]
-    pub fn about(self, flag: &'static str) -> Self {
+    pub(crate) fn about(self, flag: &'static str) -> Self {
         Failure { flag: Some(flag), ..self }
     }
 
     /// The same, where the report on a conversation tells it if it `is_reported`.
     #[must_use]
-    pub fn reported(self, is_reported: bool) -> Self {
+    pub(crate) fn reported(self, is_reported: bool) -> Self {
         Failure { is_reported, ..self }
     }
 
     /// The same with the text that is wrong, and carets under it.
     #[must_use]
-    pub fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
+    pub(crate) fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
         self.shown.extend(diagnostic.drawn(text));
         self
     }
 
     /// The same, where it was said for the whole run if it `is_known`.
     #[must_use]
-    pub fn known(self, is_known: bool) -> Self {
+    pub(crate) fn known(self, is_known: bool) -> Self {
         Failure { is_known, ..self }
     }
 
     /// The same with what to try next.
     #[must_use]
-    pub fn try_next(mut self, what: impl fmt::Display) -> Self {
+    pub(crate) fn try_next(mut self, what: impl fmt::Display) -> Self {
         self.shown.push(format!("try: {what}"));
         self
     }
 
     /// The same, said of where the value comes from.
     #[must_use]
-    pub fn of(self, source: impl fmt::Display) -> Self {
+    pub(crate) fn of(self, source: impl fmt::Display) -> Self {
         Failure { message: format!("{source}: {}", self.message), ..self }
     }
 
@@ -134,7 +134,7 @@ impl Failure {
     }
 
     /// A file that cannot be read or written, or holds no transcript.
-    pub fn unreadable(message: impl Into<String>) -> Self {
+    pub(crate) fn unreadable(message: impl Into<String>) -> Self {
         Failure::new(Exit::Unreadable, message)
     }
 }

@@ -13,7 +13,7 @@ thread_local! {
 
 /// What can fail by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub(crate) enum Part {
     /// The ledger beside a model's summary.
     Ledger,
     /// The embedded summarizer.
@@ -28,7 +28,7 @@ pub enum Part {
 
 /// A panic that was caught.
 #[derive(Debug)]
-pub struct Fault {
+pub(crate) struct Fault {
     part: Part,
     place: Option<String>,
 }
@@ -50,7 +50,7 @@ impl fmt::Display for Fault {
 }
 
 /// Has panics print nothing; [`caught`] tells where they were. For programs: a library leaves that to those who use it.
-pub fn install_hook() {
+pub(crate) fn install_hook() {
     panic::set_hook(Box::new(|info| {
         // Where another library panics says little, and how the machine that built it names its folders.
         let own = info.location().filter(|place| place.file().starts_with("src"));
@@ -63,7 +63,7 @@ pub fn install_hook() {
 ///
 /// # Errors
 /// It panicked.
-pub fn caught<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Fault> {
+pub(crate) fn caught<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Fault> {
     let work = || {
         #[cfg(test)]
         tests::fail(part);

@@ -24,7 +24,7 @@ static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 /// replaced whole or not at all, so what was written is. A terminal that closes is left to whoever started the program:
 /// `nohup` has it go on.
 #[cfg(unix)]
-pub fn end_at_once() {
+pub(crate) fn end_at_once() {
     use signal_hook::consts::{SIGINT, SIGTERM};
     // Without it a signal ends the program all the same, and only the code is another.
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
@@ -36,7 +36,7 @@ pub fn end_at_once() {
 }
 
 /// Ends the program at once, whatever its threads do, with nothing unfinished left behind.
-pub fn leave(exit: Exit) -> ! {
+pub(crate) fn leave(exit: Exit) -> ! {
     let running = lock(&RUNNING);
     running.iter().copied().for_each(kill_group);
     let temporary = lock(&TEMPORARY);
@@ -46,11 +46,11 @@ pub fn leave(exit: Exit) -> ! {
 
 /// The system ends the program by itself.
 #[cfg(not(unix))]
-pub fn end_at_once() {}
+pub(crate) fn end_at_once() {}
 
 /// Has no image of the program's memory written should it come to grief: a key is in it.
 #[cfg(unix)]
-pub fn leave_no_core() {
+pub(crate) fn leave_no_core() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     // Linux hands a core to a program in spite of a limit of 0, and not with a limit of 1; to a file it fits neither.
     const NONE: u64 = 1;
@@ -62,11 +62,11 @@ pub fn leave_no_core() {
 
 /// There are none.
 #[cfg(not(unix))]
-pub fn leave_no_core() {}
+pub(crate) fn leave_no_core() {}
 
 /// A command that is running, to be ended with the program; no longer when this is dropped.
 #[derive(Debug)]
-pub struct Running(u32);
+pub(crate) struct Running(u32);
 
 impl Running {
     /// Starts a command that leads a process group. An interrupt waits until the command is known, so that none is left
@@ -74,7 +74,7 @@ impl Running {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start(command: &mut Command) -> io::Result<(Child, Self)> {
+    pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Self)> {
         let mut running = lock(&RUNNING);
         let child = command.spawn()?;
         running.insert(child.id());
@@ -91,14 +91,14 @@ impl Drop for Running {
 
 /// A file that goes with the program if that is interrupted; no longer when this is dropped.
 #[derive(Debug)]
-pub struct Temporary(PathBuf);
+pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
     /// Makes a file that is not in its place yet. No interrupt comes between its making and the knowing of it.
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn of(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Self)> {
+    pub(crate) fn of(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Self)> {
         let mut known = lock(&TEMPORARY);
         let file = make()?;
         known.insert(file.path().to_owned());
@@ -115,7 +115,7 @@ impl Drop for Temporary {
 
 /// Kills all processes of a group.
 #[cfg(unix)]
-pub fn kill_group(group: u32) {
+pub(crate) fn kill_group(group: u32) {
     // No process has the number 0, and there is no such group.
     if let Some(group) = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -124,4 +124,4 @@ pub fn kill_group(group: u32) {
 
 /// There are no process groups.
 #[cfg(not(unix))]
-pub fn kill_group(_group: u32) {}
+pub(crate) fn kill_group(_group: u32) {}

@@ -9,8 +9,12 @@
 //!
 //! # In other programs
 //!
-//! [`compact::Compactor`] is the whole of it in one call: a policy and a text in, a text out, with the way back. Without the
+//! [`Compactor`] is the whole of it in one call: a policy and a text in, a text out, with the way back. Without the
 //! feature `cli`, which the program needs, nothing else is built: no command line, network, files or threads.
+//!
+//! What this page lists is all that is public: the compactor, and the types that it takes and gives. The rooms below are
+//! the crate's own, so that they can change with the transcripts they read; tests and fuzzing, which look inside, are in
+//! the library for the same reason (`laws`).
 //!
 //! # The rooms follow the data
 //!
@@ -20,18 +24,18 @@
 //!
 //! A room imports only rooms above it in this list, and no two modules import each other but a registry and its rows.
 //!
-//! - [`transcript`]: what was read, as messages that know their place. Framing (JSON, JSONL), the lists in envelopes,
+//! - `transcript`: what was read, as messages that know their place. Framing (JSON, JSONL), the lists in envelopes,
 //!   telling the format, what its provider asks of the order of messages, and a file for each format. Edits of it, and what
 //!   it looks like with them.
-//! - [`tokens`]: how large it is. LangChain's estimate, exact tokenizers, the table of models.
-//! - [`plan`]: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
+//! - `tokens`: how large it is. LangChain's estimate, exact tokenizers, the table of models.
+//! - `plan`: where to cut. One pure function that cannot fail: triggers, what is kept, pairs, pins.
 //!   Which rules of its provider a conversation breaks, and what a compaction saves and when it has paid.
-//! - [`summary`]: what to put there without a model: the ledger of facts that no summary may lose and the embedded
+//! - `summary`: what to put there without a model: the ledger of facts that no summary may lose and the embedded
 //!   summarizer; the prompt, the exchange with whoever writes summaries, and whether an answer is accepted.
-//! - [`rewrite`]: which edits put a summary in the place of a history, and the way back; repairing violations; masking
+//! - `rewrite`: which edits put a summary in the place of a history, and the way back; repairing violations; masking
 //!   secrets; the update of a LangGraph state.
-//! - [`prune`]: what can go before anything is summarized, as edits: a file a rule.
-//! - [`compact`]: one conversation's way through all of these: decide, fit, summarize, rewrite.
+//! - `prune`: what can go before anything is summarized, as edits: a file a rule.
+//! - `compact`: one conversation's way through all of these: decide, fit, summarize, rewrite.
 //!
 //! These rooms are pure: no file, network, clock, environment, thread or printing. Those that follow are the program, and are
 //! built with the feature `cli`.
@@ -48,15 +52,15 @@
 //!
 //! And `laws`, what all of it promises: for tests, and with the feature of that name for `fuzz/` and `benches/`.
 //!
-//! Below the rooms stand [`exit`] (how it all ends), `interrupt` (how it ends before its time), [`fault`] (what becomes
-//! of its own bugs), [`hash`], [`sanitize`] (what a terminal must not be sent), [`diagnostic`] (what was probably meant by a text
-//! that is wrong), `sync` (locks) and [`wording`].
+//! Below the rooms stand `exit` (how it all ends), `interrupt` (how it ends before its time), `fault` (what becomes
+//! of its own bugs), `hash`, `sanitize` (what a terminal must not be sent), `diagnostic` (what was probably meant by a text
+//! that is wrong), `sync` (locks) and `wording`.
 //!
 //! Nothing is written until everything that can fail has not. A test holds all of this.
 //!
 //! # Registries
 //!
-//! A format is a file in [`transcript::formats`], a row in [`transcript::formats::FORMATS`] and a folder in `fixtures/`, with
+//! A format is a file in `transcript::formats`, a row in `transcript::formats::FORMATS` and a folder in `fixtures/`, with
 //! pieces in `fixtures/bricks/` of which tests make conversations. A provider is a row in
 //! `llm::providers::PROVIDERS` and, where it speaks like no other, a file; a preset is a row in
 //! `settings::presets::PRESETS`. Help, tables and tests are drawn from these.
@@ -66,43 +70,60 @@
 //! A model of the whole transcript: no message is ever written out again from what was read of it. Async code: a thread
 //! for each of some hundred requests will do. A build script: what is generated is committed, and a test says when it is stale.
 
+#![cfg_attr(
+    not(feature = "cli"),
+    allow(dead_code, unused_imports, reason = "the program uses much of the rooms that the compactor alone does not")
+)]
+
 #[cfg(feature = "cli")]
-pub mod cli;
-pub mod compact;
-pub mod diagnostic;
+mod cli;
+mod compact;
+mod diagnostic;
 #[cfg(feature = "cli")]
-pub mod engine;
+mod engine;
 #[cfg(feature = "cli")]
-pub mod events;
-pub mod exit;
-pub mod fault;
+mod events;
+mod exit;
+mod fault;
 #[cfg(feature = "cli")]
-pub mod files;
-pub mod hash;
+mod files;
+mod hash;
 #[cfg(feature = "cli")]
-pub mod interrupt;
+mod interrupt;
 #[cfg(any(feature = "laws", all(test, feature = "cli")))]
 #[doc(hidden)]
 pub mod laws;
 #[cfg(feature = "cli")]
-pub mod llm;
-pub mod plan;
+mod llm;
+mod plan;
 #[cfg(feature = "cli")]
 mod program;
-pub mod prune;
+mod prune;
 #[cfg(feature = "cli")]
-pub mod report;
-pub mod rewrite;
-pub mod sanitize;
+mod report;
+mod rewrite;
+mod sanitize;
 #[cfg(feature = "cli")]
-pub mod settings;
-pub mod summary;
+mod settings;
+mod summary;
 #[cfg(feature = "cli")]
-pub mod sync;
-pub mod tokens;
-pub mod transcript;
-pub mod wording;
+mod sync;
+mod tokens;
+mod transcript;
+mod wording;
 
+pub use compact::{Accept, CompactedText, CompactionPolicy, Compactor, OnError, Pruning, SummaryPolicy, restore};
+pub use diagnostic::Diagnostic;
+pub use exit::{Exit, Failure};
+pub use plan::pairs::Pairs;
+pub use plan::pins::Pin;
+pub use plan::size::Size;
+pub use plan::{Parted, Plan, Policy};
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub use program::run_program;
+pub use rewrite::thinking::Thinking;
+pub use summary::exchange::{Bill, FailureKind, NoAnswer, Remembered, Reply, Request, Stop, SummaryBackend, Usage};
+pub use tokens::Counter;
+pub use tokens::bpe::Encoding;
+pub use transcript::format::SummaryRole;

@@ -9,7 +9,7 @@ use std::fmt::Write;
 ///
 /// These are the controls, the separators of lines and paragraphs, the marks of interlinear annotations, and what Unicode
 /// calls `Default_Ignorable_Code_Point`: marks of direction, joiners, fillers, variation selectors and tags.
-pub fn is_control(c: char) -> bool {
+pub(crate) fn is_control(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
     }
@@ -21,23 +21,23 @@ pub fn is_control(c: char) -> bool {
 }
 
 /// A text without controls. Its lines and its tabs stay.
-pub fn sanitize(text: &str) -> String {
+pub(crate) fn sanitize(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_control(*c)).collect()
 }
 
 /// The same on one line: a file may have a name of several, and only tcompact begins a line.
-pub fn sanitize_line(text: &str) -> String {
+pub(crate) fn sanitize_line(text: &str) -> String {
     sanitize(&text.replace('\n', "\\n"))
 }
 
 /// The name of a conversation in a table whose columns are separated by tabs: what would begin a column or a line is
 /// escaped.
-pub fn sanitize_name(name: &str) -> String {
+pub(crate) fn sanitize_name(name: &str) -> String {
     sanitize_line(&name.replace('\t', "\\t"))
 }
 
 /// JSON on one line, the same to a program, without a character in it that a terminal obeys.
-pub fn sanitize_json(json: &str) -> String {
+pub(crate) fn sanitize_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_control(c) {

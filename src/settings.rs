@@ -6,13 +6,13 @@ mod deerflow;
 mod environment;
 mod file;
 mod keys;
-pub mod layers;
+pub(crate) mod layers;
 mod mode;
 mod names;
 mod policy;
-pub mod presets;
+pub(crate) mod presets;
 mod request_json;
-pub mod summarizer;
+pub(crate) mod summarizer;
 mod value;
 
 use std::path::PathBuf;
@@ -36,35 +36,35 @@ use names::{from, unlisted};
 use policy::policy;
 use summarizer::{asks, cache, preview, summarizer, unencrypted, unknown, with_provider};
 
-pub use mode::{Mode, RestoreSettings};
-pub use policy::archive_among;
+pub(crate) use mode::{Mode, RestoreSettings};
+pub(crate) use policy::archive_among;
 
 /// What is to be done with conversations, in values that have been checked: a part for each room that reads it.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// What is made of each conversation.
-    pub action: Action,
+    pub(crate) action: Action,
     /// What is read.
-    pub input: InputSettings,
+    pub(crate) input: InputSettings,
     /// What is to become of conversations.
-    pub policy: CompactionPolicy,
+    pub(crate) policy: CompactionPolicy,
     /// Who writes summaries.
-    pub summarizer: SummarizerSettings,
+    pub(crate) summarizer: SummarizerSettings,
     /// Where results go.
-    pub output: OutputSettings,
+    pub(crate) output: OutputSettings,
     /// What the user is told.
-    pub voice: Voice,
+    pub(crate) voice: Voice,
     /// How such breaches of a provider's rules are repaired, where they are.
-    pub repair: Option<Repair>,
+    pub(crate) repair: Option<Repair>,
     /// How many conversations are worked on at once, where it is not as many as there are cores.
-    pub jobs: Option<usize>,
+    pub(crate) jobs: Option<usize>,
     /// All that decides a result besides its input, as a text.
-    pub rules: String,
+    pub(crate) rules: String,
 }
 
 /// What is made of each conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     /// Its history is replaced by a summary.
     Compact,
     /// Its tokens are printed.
@@ -87,94 +87,94 @@ pub enum Action {
 
 impl Action {
     /// Whether there are no results to be written: something else is printed.
-    pub fn only_looks(self) -> bool {
+    pub(crate) fn only_looks(self) -> bool {
         self != Action::Compact
     }
 
     /// Whether it is a dry run.
-    pub fn is_dry_run(self) -> bool {
+    pub(crate) fn is_dry_run(self) -> bool {
         matches!(self, Action::DryRun { .. })
     }
 
     /// Whether something short is printed for each conversation, wherever results would go.
-    pub fn prints(self) -> bool {
+    pub(crate) fn prints(self) -> bool {
         self.is_dry_run() || matches!(self, Action::Count { .. })
     }
 
     /// Whether it is a dry run that shows the summary.
-    pub fn is_preview(self) -> bool {
+    pub(crate) fn is_preview(self) -> bool {
         matches!(self, Action::DryRun { preview: true, .. })
     }
 }
 
 /// What is read.
 #[derive(Debug, Clone)]
-pub struct InputSettings {
+pub(crate) struct InputSettings {
     /// Where the transcripts are: files, and directories to be searched; standard input if nothing.
-    pub paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// Their format, where the user said.
-    pub from: Option<&'static dyn Format>,
+    pub(crate) from: Option<&'static dyn Format>,
     /// How their lines are read, where the user said.
-    pub lines: Option<Lines>,
+    pub(crate) lines: Option<Lines>,
     /// The other files that the user names for reading.
-    pub besides: Vec<PathBuf>,
+    pub(crate) besides: Vec<PathBuf>,
 }
 
 /// Who writes summaries.
 #[derive(Debug, Clone)]
-pub struct SummarizerSettings {
+pub(crate) struct SummarizerSettings {
     /// Whoever answers requests.
-    pub backend: Arc<Summarizer>,
+    pub(crate) backend: Arc<Summarizer>,
     /// Whether the user said who.
-    pub is_chosen: bool,
+    pub(crate) is_chosen: bool,
     /// Where summaries are kept.
-    pub cache: Option<Cache>,
+    pub(crate) cache: Option<Cache>,
 }
 
 /// Where results go.
 #[derive(Debug, Clone)]
-pub struct OutputSettings {
+pub(crate) struct OutputSettings {
     /// The results themselves.
-    pub destination: Destination,
+    pub(crate) destination: Destination,
     /// What became of each conversation.
-    pub report: Option<PathBuf>,
+    pub(crate) report: Option<PathBuf>,
     /// The page that shows what was done.
-    pub html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
     /// Whether the user said where what is cut away goes.
-    pub archive_chosen: bool,
+    pub(crate) archive_chosen: bool,
     /// Write a summary that is written alone as a JSON object.
-    pub json: bool,
+    pub(crate) json: bool,
     /// Leave out what an earlier run has finished.
-    pub resume: bool,
+    pub(crate) resume: bool,
     /// Exit with 3 when nothing was compacted.
-    pub exit_status: bool,
+    pub(crate) exit_status: bool,
 }
 
 impl OutputSettings {
     /// Whether what became of each conversation is reported or drawn on a page.
-    pub fn has_report(&self) -> bool {
+    pub(crate) fn has_report(&self) -> bool {
         self.report.is_some() || self.html.is_some()
     }
 }
 
 /// What the user is told.
 #[derive(Debug, Clone)]
-pub struct Voice {
+pub(crate) struct Voice {
     /// How much is told on standard error.
-    pub volume: Volume,
+    pub(crate) volume: Volume,
     /// When progress is shown.
-    pub progress: When,
+    pub(crate) progress: When,
     /// Whether conversations are drawn.
-    pub explain: bool,
+    pub(crate) explain: bool,
     /// What is to be told of the settings themselves, a line each.
-    pub notices: Vec<String>,
+    pub(crate) notices: Vec<String>,
     /// Where settings come from that are no defaults, a line each, where that is to be told.
-    pub origins: Vec<String>,
+    pub(crate) origins: Vec<String>,
 }
 
 /// How much is told on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Volume {
+pub(crate) enum Volume {
     /// Nothing but errors.
     Quiet,
     /// What went otherwise than asked.
@@ -185,7 +185,7 @@ pub enum Volume {
 
 /// How conversations are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Explain {
+pub(crate) enum Explain {
     /// A picture.
     Picture,
     /// A row in a table, where there are several.
@@ -194,7 +194,7 @@ pub enum Explain {
 
 /// Where results go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Destination {
+pub(crate) enum Destination {
     /// Standard output.
     Stdout,
     /// A file.
@@ -211,7 +211,7 @@ impl Settings {
     ///
     /// # Errors
     /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
-    pub fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+    pub(crate) fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let Resolved { arguments, summary_prompt, disabled, said, origins, given, rules, chosen } = resolved;
         let preview = preview(&arguments, &given);
         let asks = asks(&arguments, preview) && disabled.is_none();
@@ -249,17 +249,17 @@ impl Settings {
     }
 
     /// How many conversations are worked on at once.
-    pub fn jobs(&self) -> usize {
+    pub(crate) fn jobs(&self) -> usize {
         self.jobs.unwrap_or_else(cores_of_machine)
     }
 
     /// Whether anybody is told what a compaction saves.
-    pub fn needs_costs(&self) -> bool {
+    pub(crate) fn needs_costs(&self) -> bool {
         self.output.has_report() || self.voice.volume == Volume::Verbose || self.action.is_preview()
     }
 
     /// Whether nobody else is asked for summaries: they are written by the embedded summarizer, or not at all.
-    pub fn is_embedded(&self) -> bool {
+    pub(crate) fn is_embedded(&self) -> bool {
         self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Nobody
     }
 

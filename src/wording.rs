@@ -5,13 +5,13 @@ use std::fmt::Display;
 use std::io;
 
 /// A number of things: `1 file`, `2 files`.
-pub fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }
 
 /// A source's name, with its line if it has one, as it stands in a sentence.
-pub fn readable_source(name: &str) -> Cow<'_, str> {
+pub(crate) fn readable_source(name: &str) -> Cow<'_, str> {
     match name.strip_prefix('-') {
         Some("") => Cow::Borrowed("standard input"),
         Some(line) if line.starts_with(':') => Cow::Owned(format!("standard input{line}")),
@@ -20,12 +20,12 @@ pub fn readable_source(name: &str) -> Cow<'_, str> {
 }
 
 /// The message that something could not be written, and why.
-pub fn unwritable(name: impl Display, error: &io::Error) -> String {
+pub(crate) fn unwritable(name: impl Display, error: &io::Error) -> String {
     format!("{name} cannot be written: {}", reason(error))
 }
 
 /// An error of the system without its number.
-pub fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     let full = error.to_string();
     let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);
     let mut chars = message.chars();

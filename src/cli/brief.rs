@@ -1,7 +1,7 @@
 //! `-h`: what most people need, on one screen. `--help` has all of it.
 
 /// At most 24 lines of 80 columns; a test counts them.
-pub const BRIEF: &str = "\
+pub(crate) const BRIEF: &str = "\
 Shortens LLM transcripts: recent messages stay byte for byte, one summary takes
 the place of what came before, and no tool call is split from its result.
 

@@ -6,7 +6,7 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli::command;
-pub use crate::cli::retry::retry;
+pub(crate) use crate::cli::retry::retry;
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::plan::size::whole;
 use crate::tokens::models;
@@ -55,7 +55,7 @@ const BESIDE: [(&str, &str); 5] = [
 const MOST_MISTAKES: usize = 8;
 
 /// An error of clap's in lines, the first to follow the name of the program; `words` are what was typed.
-pub fn describe(error: &clap::Error, words: &[String]) -> String {
+pub(crate) fn describe(error: &clap::Error, words: &[String]) -> String {
     let lines = match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_value(error, words),
         ErrorKind::UnknownArgument => of_flag(error, words),
@@ -70,7 +70,7 @@ pub fn describe(error: &clap::Error, words: &[String]) -> String {
 }
 
 /// What is wrong with a value, where a part of it is known to be.
-pub fn diagnostic(error: &clap::Error) -> Diagnostic {
+pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
     let source = error.source();
     match source.and_then(|source| source.downcast_ref::<Diagnostic>()) {
         Some(diagnostic) => diagnostic.clone(),
@@ -81,7 +81,7 @@ pub fn diagnostic(error: &clap::Error) -> Diagnostic {
 }
 
 /// A text as a flag takes it, `flag` with its hyphens, where what was meant by it is known.
-pub fn mended(flag: &str, text: &str) -> Option<String> {
+pub(crate) fn mended(flag: &str, text: &str) -> Option<String> {
     let mut command = command();
     let mut text = text.to_owned();
     // What was meant by one part may show that another is wrong too.

@@ -15,7 +15,7 @@ const PROGRAM: &str = "tcompact";
 
 /// Such a line with the rest of the command that was typed, `words`, of which `wrong` is the flag that was not understood.
 /// Any other line stays as it is.
-pub fn retry(line: &str, wrong: &str, words: &[String]) -> String {
+pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
     let whole = || {
         let (before, next) = line.strip_prefix(TRY)?.split_once(PROGRAM)?;
         let (flags, prose) = split(next);

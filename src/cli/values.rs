@@ -15,7 +15,7 @@ use crate::transcript::framing::Lines;
 
 /// Sizes that must all be reached.
 #[derive(Debug, Clone)]
-pub struct Clause(pub Vec<Size>);
+pub(crate) struct Clause(pub(crate) Vec<Size>);
 
 impl std::str::FromStr for Clause {
     type Err = Diagnostic;
@@ -33,7 +33,7 @@ impl std::str::FromStr for Clause {
 
 /// How much of the history the summarizer is sent.
 #[derive(Debug, Clone, Copy)]
-pub struct TrimTokens(pub Option<u64>);
+pub(crate) struct TrimTokens(pub(crate) Option<u64>);
 
 impl std::str::FromStr for TrimTokens {
     type Err = String;
@@ -45,7 +45,7 @@ impl std::str::FromStr for TrimTokens {
 
 /// What is changed in the body of each request: a JSON merge patch that is an object.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RequestJson(pub Map<String, Value>);
+pub(crate) struct RequestJson(pub(crate) Map<String, Value>);
 
 impl std::str::FromStr for RequestJson {
     type Err = Diagnostic;
@@ -68,7 +68,7 @@ impl std::str::FromStr for RequestJson {
 
 /// Whether facts that a summary lacks are appended to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Facts {
+pub(crate) enum Facts {
     /// As many as fit in half of what a summary may have.
     On,
     /// None.
@@ -151,7 +151,7 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
 
 /// When something is done that depends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum When {
+pub(crate) enum When {
     /// Where it suits: on a terminal.
     Auto,
     /// Always.
@@ -162,7 +162,7 @@ pub enum When {
 
 /// A table to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Table {
+pub(crate) enum Table {
     /// The formats that are read and written.
     Formats,
     /// The known systems of `--preset`.
@@ -181,7 +181,7 @@ pub enum Table {
 
 /// A file of `completions/` to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Generated {
+pub(crate) enum Generated {
     /// For bash.
     Bash,
     /// For zsh.
@@ -198,7 +198,7 @@ pub enum Generated {
 
 impl Generated {
     /// The committed file, which is what is printed.
-    pub fn file(self) -> (&'static str, &'static str) {
+    pub(crate) fn file(self) -> (&'static str, &'static str) {
         match self {
             Generated::Bash => ("tcompact.bash", include_str!("../../completions/tcompact.bash")),
             Generated::Zsh => ("_tcompact", include_str!("../../completions/_tcompact")),

@@ -11,7 +11,7 @@ use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
     /// The flag and the value that would change a conversation which a plan leaves unchanged, where there is one.
-    pub fn advice(&self, transcript: &Transcript<'_>, fitted: &FittedPlan<'_>) -> Option<String> {
+    pub(crate) fn advice(&self, transcript: &Transcript<'_>, fitted: &FittedPlan<'_>) -> Option<String> {
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
             let silent = CompactionContext { policy, listen: &|_, _| (), keeps_facts: false, ..*self };

@@ -26,7 +26,7 @@ pub(super) const WRAPPED: &str = "You are in the middle of a conversation that h
 
 /// What was cut away from one conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Section {
+pub(crate) enum Section {
     /// Text for reading.
     Text(String),
     /// An object for a line of its own.
@@ -46,38 +46,38 @@ pub(super) struct ArchivePlace {
 
 /// What is to be kept elsewhere.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Archived {
+pub(crate) struct Archived {
     /// Histories, for the end of the archive.
-    pub sections: Vec<Section>,
+    pub(crate) sections: Vec<Section>,
     /// Whole files beside it: where, and what is in them.
-    pub files: Files,
+    pub(crate) files: Files,
 }
 
 impl Archived {
     /// Adds what another has.
-    pub fn extend(&mut self, other: Archived) {
+    pub(crate) fn extend(&mut self, other: Archived) {
         self.sections.extend(other.sections);
         self.files.extend(other.files);
     }
 }
 
 /// A conversation that was changed, and what of it is to be kept elsewhere.
-pub struct ChangedConversation<'t, 'a> {
+pub(crate) struct ChangedConversation<'t, 'a> {
     /// As it was.
-    pub transcript: &'t Transcript<'a>,
+    pub(crate) transcript: &'t Transcript<'a>,
     /// Its name.
-    pub source: String,
+    pub(crate) source: String,
     /// The edits, in order.
-    pub edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// Indices of the messages that its record holds, where there is one.
-    pub removed: Vec<usize>,
+    pub(crate) removed: Vec<usize>,
     /// What else is to be kept.
-    pub archived: Archived,
+    pub(crate) archived: Archived,
 }
 
 /// What is to be kept elsewhere of the changes that all these `edits` make to `source`, with records that tell the way back
 /// where these are wanted.
-pub fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
+pub(crate) fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
     let mut kept = Archived::default();
     if !records {
         changed.into_iter().for_each(|one| kept.extend(one.archived));

@@ -15,73 +15,73 @@ use crate::compact::fit::FittedPlan;
 use crate::compact::summarize::Summary;
 
 /// What was done to a conversation, or would be.
-pub struct Compaction<'t> {
+pub(crate) struct Compaction<'t> {
     /// What was to be done.
-    pub fitted: FittedPlan<'t>,
+    pub(crate) fitted: FittedPlan<'t>,
     /// Where it was cut, with the messages of which nothing is left.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// What took the place of its history, where that went.
-    pub summary: Option<Summary>,
+    pub(crate) summary: Option<Summary>,
     /// What else is changed, in what stays; in order.
-    pub edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// What is to be kept elsewhere.
-    pub archived: Archived,
+    pub(crate) archived: Archived,
     /// What it took, and what it saves.
-    pub account: Account,
+    pub(crate) account: Account,
     /// What masked the secrets of its history, by the same placeholders for whatever is still to be shown.
-    pub redactor: Option<Redactor>,
+    pub(crate) redactor: Option<Redactor>,
     /// The facts in what went, as it was summarized, where they were collected.
-    pub facts: Option<Record>,
+    pub(crate) facts: Option<Record>,
     /// Why there is no result.
-    pub failure: Option<anyhow::Error>,
+    pub(crate) failure: Option<anyhow::Error>,
 }
 
 /// What a compaction took, and what it saves.
 #[derive(Debug, Default)]
-pub struct Account {
+pub(crate) struct Account {
     /// What was asked for.
-    pub bill: Bill,
+    pub(crate) bill: Bill,
     /// Tokens of the whole, where they are counted.
-    pub tokens_before: Option<u64>,
+    pub(crate) tokens_before: Option<u64>,
     /// Tokens of what is left, where they are counted and anything was changed.
-    pub tokens_after: Option<u64>,
+    pub(crate) tokens_after: Option<u64>,
     /// What is saved, and what it cost.
-    pub economy: Option<Economy>,
+    pub(crate) economy: Option<Economy>,
     /// Places where secrets were masked, where they are to be.
-    pub redacted: Option<BTreeMap<&'static str, u64>>,
+    pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
     /// What went wrong, whatever was done about it.
-    pub error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 impl Account {
     /// Tokens that the whole conversation has less.
-    pub fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
     }
 }
 
 impl Compaction<'_> {
     /// Whether messages that stay were pruned.
-    pub fn is_pruned(&self) -> bool {
+    pub(crate) fn is_pruned(&self) -> bool {
         let stays = self.failure.is_none() && (self.summary.is_some() || self.plan.cutoff == 0);
         stays && !self.fitted.pruned.accounts(self.plan.cutoff).is_empty()
     }
 
     /// Tokens that messages which stay have less.
-    pub fn pruned_tokens(&self) -> u64 {
+    pub(crate) fn pruned_tokens(&self) -> u64 {
         let accounts = self.fitted.pruned.accounts(self.plan.cutoff);
         accounts.iter().filter(|_| self.is_pruned()).map(|account| account.tokens).sum()
     }
 
     /// Whether anything is another than before.
-    pub fn is_change(&self) -> bool {
+    pub(crate) fn is_change(&self) -> bool {
         self.summary.is_some() || !self.edits.is_empty()
     }
 }
 
 impl<'t, 'a> ChangedConversation<'t, 'a> {
     /// A conversation of this name that was changed by a compaction.
-    pub fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
+    pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, archived, .. } = done;
         let placed = summary.map(|summary| rewrite::placed(transcript, &plan, &summary.placed));
         let edits = placed.into_iter().flatten().chain(edits).collect();

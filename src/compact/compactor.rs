@@ -24,8 +24,7 @@ use crate::transcript::view::Arena;
 /// named.
 ///
 /// ```
-/// use tcompact::compact::{CompactionPolicy, Compactor};
-/// use tcompact::plan::size::Size;
+/// use tcompact::{CompactionPolicy, Compactor, Size};
 ///
 /// let text = r#"[
 ///   {"role": "user", "content": "Which file of this crate has the bug that the tests show, and why does it fail there?"},
@@ -48,7 +47,7 @@ use crate::transcript::view::Arena;
 ///
 /// // And the way back.
 /// assert_eq!(compacted.restore()?, text);
-/// # Ok::<(), tcompact::exit::Failure>(())
+/// # Ok::<(), tcompact::Failure>(())
 /// ```
 pub struct Compactor {
     policy: CompactionPolicy,
@@ -96,14 +95,13 @@ impl Compactor {
     /// The same with a summary that is there already, whatever the conversation.
     ///
     /// ```
-    /// use tcompact::compact::{CompactionPolicy, Compactor};
-    /// use tcompact::plan::size::Size;
+    /// use tcompact::{CompactionPolicy, Compactor, Size};
     ///
     /// let text = r#"[{"role": "user", "content": "My name is Ada, and I like short answers. What is the capital of France?"},
     ///   {"role": "assistant", "content": "Paris."}, {"role": "user", "content": "And of Italy?"}]"#;
     /// let compactor = Compactor::new(CompactionPolicy::keeping(Size::Messages(1))).with_summary("Ada asked about France.");
     /// assert!(compactor.compact(text)?.text.contains("Ada asked about France."));
-    /// # Ok::<(), tcompact::exit::Failure>(())
+    /// # Ok::<(), tcompact::Failure>(())
     /// ```
     #[must_use]
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {

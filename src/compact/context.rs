@@ -7,17 +7,17 @@ use crate::compact::policy::CompactionPolicy;
 
 /// What it takes to compact conversations.
 #[derive(Clone, Copy)]
-pub struct CompactionContext<'c> {
+pub(crate) struct CompactionContext<'c> {
     /// What is to become of them.
-    pub policy: &'c CompactionPolicy,
+    pub(crate) policy: &'c CompactionPolicy,
     /// Who writes summaries, unless the policy names the embedded summarizer.
-    pub backend: &'c dyn SummaryBackend,
+    pub(crate) backend: &'c dyn SummaryBackend,
     /// Who is told what happens, with the name of the conversation.
-    pub listen: &'c dyn Fn(&str, Happening<'_>),
+    pub(crate) listen: &'c dyn Fn(&str, Happening<'_>),
     /// Whether it is counted what a compaction saves.
-    pub counts: bool,
+    pub(crate) counts: bool,
     /// Whether the facts are kept that the embedded summarizer writes from.
-    pub keeps_facts: bool,
+    pub(crate) keeps_facts: bool,
 }
 
 impl CompactionContext<'_> {

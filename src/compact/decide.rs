@@ -16,24 +16,24 @@ use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 const SMALLEST_SUMMARY: &str = ".";
 
 /// What is decided on a conversation.
-pub struct Decision<'t> {
+pub(crate) struct Decision<'t> {
     /// The conversation that the result is made of.
-    pub transcript: &'t Transcript<'t>,
+    pub(crate) transcript: &'t Transcript<'t>,
     /// The conversation that was decided on: with the edits that are made before anything is counted.
-    pub seen: &'t Transcript<'t>,
+    pub(crate) seen: &'t Transcript<'t>,
     /// These edits, in order.
-    pub edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// The sizes of its messages.
-    pub tally: Tally<'t, 't>,
+    pub(crate) tally: Tally<'t, 't>,
     /// Whether and where it is cut.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
 }
 
 /// Decides on a conversation.
 ///
 /// # Errors
 /// With its arguments cut it is no conversation.
-pub fn decide<'t>(
+pub(crate) fn decide<'t>(
     transcript: &'t Transcript<'t>,
     policy: &CompactionPolicy,
     arena: &'t Arena<'t>,

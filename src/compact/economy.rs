@@ -9,7 +9,7 @@ use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
 /// What it would be worth, if anything would be summarized. The summary is taken to be as large as `--summary-tokens`
 /// asks for, but no larger than what it replaces; and to be asked for once, in a prompt with all of the history.
-pub fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<Economy> {
+pub(crate) fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<Economy> {
     let FittedPlan { plan, tally, pruned, .. } = fitted;
     let before = fitted.tokens(policy);
     let pruned: u64 = pruned.accounts(plan.cutoff).iter().map(|account| account.tokens).sum();
@@ -37,7 +37,7 @@ pub fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<E
 }
 
 /// What it was worth: of `before` tokens `after` are left, whatever made them fewer, and the summary was billed.
-pub fn actual(policy: &CompactionPolicy, before: u64, after: u64, bill: &Bill) -> Economy {
+pub(crate) fn actual(policy: &CompactionPolicy, before: u64, after: u64, bill: &Bill) -> Economy {
     let asked = bill.requests > 0;
     let cost = match policy.summary.summarizer {
         // What a command does is not known, nor what it costs.

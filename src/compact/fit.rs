@@ -30,38 +30,38 @@ use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 use sizes::Sizes;
 
 /// What is to be done with a conversation.
-pub struct FittedPlan<'t> {
+pub(crate) struct FittedPlan<'t> {
     /// The conversation that the result is made of.
-    pub transcript: &'t Transcript<'t>,
+    pub(crate) transcript: &'t Transcript<'t>,
     /// The conversation as it was counted and cut, some edits made.
-    pub seen: &'t Transcript<'t>,
+    pub(crate) seen: &'t Transcript<'t>,
     /// These edits, in order. In the result are those that fall into what stays.
-    pub edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// The sizes of the messages that were seen.
-    pub tally: Tally<'t, 't>,
+    pub(crate) tally: Tally<'t, 't>,
     /// Where it is cut.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// What is pruned: what stays of it is in the result, and a model reads the history like this.
-    pub pruned: Pruned,
+    pub(crate) pruned: Pruned,
     /// Where the part begins that is kept.
-    pub kept_from: usize,
+    pub(crate) kept_from: usize,
     /// The thinking that goes from the messages which stay.
-    pub thinking: Removal,
+    pub(crate) thinking: Removal,
     /// How far it must be made smaller, where it must.
-    pub fit: Option<Fit>,
+    pub(crate) fit: Option<Fit>,
 }
 
 /// How a conversation is made to fit a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fit {
+pub(crate) struct Fit {
     /// Tokens that the result may have.
-    pub limit: u64,
+    pub(crate) limit: u64,
     /// Tokens that the message of the summary may have.
-    pub room: u64,
+    pub(crate) room: u64,
     /// What results in the kept part are cut to, in tokens, where they are.
-    pub cap: Option<u64>,
+    pub(crate) cap: Option<u64>,
     /// Why it cannot be met, where it cannot.
-    pub unmet: Option<Unmet>,
+    pub(crate) unmet: Option<Unmet>,
 }
 
 /// Why nothing is done where the result could not be read.
@@ -69,28 +69,28 @@ const LEFT_FOREIGN: &str = "most of what would be left would be of kinds that no
 
 /// What a result would have at least, which is too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Unmet {
+pub(crate) struct Unmet {
     /// Tokens that are sent beside the messages.
-    pub overhead: u64,
+    pub(crate) overhead: u64,
     /// Tokens of pinned messages.
-    pub pinned: u64,
+    pub(crate) pinned: u64,
     /// Tokens of the least that could stand for the history, or of the history where it cannot be cut.
-    pub before: u64,
+    pub(crate) before: u64,
     /// Tokens of the kept part, its results cut as far as they can be.
-    pub kept: u64,
+    pub(crate) kept: u64,
     /// Whether it would be small enough, and of kinds that no reader knows for the most part.
-    pub foreign: bool,
+    pub(crate) foreign: bool,
 }
 
 impl Unmet {
     /// All of it.
-    pub fn least(self) -> u64 {
+    pub(crate) fn least(self) -> u64 {
         self.overhead + self.pinned + self.before + self.kept
     }
 }
 
 /// Makes a decision into a plan.
-pub fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
+pub(crate) fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<'t> {
     let Decision { transcript, seen, edits, tally, plan } = decision;
     let (pruned, thinking) = (Pruned::default(), Removal::default());
     let kept_from = plan.cutoff;
@@ -112,17 +112,17 @@ pub fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> FittedPlan<
 
 impl<'t> FittedPlan<'t> {
     /// Tokens of the whole conversation, as it was counted.
-    pub fn tokens(&self, policy: &CompactionPolicy) -> u64 {
+    pub(crate) fn tokens(&self, policy: &CompactionPolicy) -> u64 {
         total(self.seen, &self.tally, &policy.cut)
     }
 
     /// Whether anything is to be done.
-    pub fn is_change(&self) -> bool {
+    pub(crate) fn is_change(&self) -> bool {
         self.plan.cutoff > 0 || !self.pruned.is_empty()
     }
 
     /// The messages between the summary and the kept part that are not pinned, in order; none where nothing is pruned.
-    pub fn middle(&self) -> Vec<usize> {
+    pub(crate) fn middle(&self) -> Vec<usize> {
         let pinned = |index: &usize| self.plan.pinned.binary_search(index).is_ok();
         (self.plan.cutoff..self.kept_from).filter(|index| !pinned(index)).collect()
     }
@@ -131,7 +131,7 @@ impl<'t> FittedPlan<'t> {
     ///
     /// # Errors
     /// It cannot, and why.
-    pub fn check(&self, source: &str) -> Result<()> {
+    pub(crate) fn check(&self, source: &str) -> Result<()> {
         match self.fit {
             Some(Fit { limit, unmet: Some(unmet), .. }) => Err(cannot_fit(source, limit, unmet)),
             _ => Ok(()),
@@ -139,13 +139,13 @@ impl<'t> FittedPlan<'t> {
     }
 
     /// What each rule did: to what stays, where the result is to fit, or else to all of the history.
-    pub fn accounts(&self) -> Vec<Account> {
+    pub(crate) fn accounts(&self) -> Vec<Account> {
         self.pruned.accounts(if self.fit.is_some() { self.plan.cutoff } else { 0 })
     }
 
     /// The messages of which the embedded summarizer tells, in order: those that its summary replaces, and with a size to
     /// fit those behind it too. They are shortened, and they change what was true before them.
-    pub fn told(&self) -> Vec<usize> {
+    pub(crate) fn told(&self) -> Vec<usize> {
         let mut told = self.plan.summarized();
         if self.fit.is_some() {
             told.extend(self.middle());
@@ -154,19 +154,19 @@ impl<'t> FittedPlan<'t> {
     }
 
     /// The messages that stay and are shortened, with the tokens that they keep.
-    pub fn pruned_sizes(&self) -> BTreeMap<usize, u64> {
+    pub(crate) fn pruned_sizes(&self) -> BTreeMap<usize, u64> {
         let stays = |index: &usize| *index >= self.plan.cutoff;
         self.pruned.sizes.iter().filter(|(index, _)| stays(index)).map(|(index, tokens)| (*index, *tokens)).collect()
     }
 
     /// Tokens of the result without a summary.
-    pub fn staying(&self, policy: &CompactionPolicy) -> u64 {
+    pub(crate) fn staying(&self, policy: &CompactionPolicy) -> u64 {
         let kept = self.plan.pinned.iter().copied().chain(self.plan.cutoff..self.seen.messages.len());
         policy.cut.overhead_tokens + kept.map(|index| self.size(index)).sum::<u64>()
     }
 
     /// Names of tools that are to stay, and that no call has.
-    pub fn unknown_tools<'p>(&self, policy: &'p CompactionPolicy) -> Vec<&'p str> {
+    pub(crate) fn unknown_tools<'p>(&self, policy: &'p CompactionPolicy) -> Vec<&'p str> {
         let mut unknown: Vec<&str> = policy.pruning.except.iter().map(String::as_str).collect();
         let calls = self.transcript.messages.iter().flat_map(|message| &message.calls);
         calls.filter_map(|call| call.name).for_each(|name| unknown.retain(|unknown| !name.is(unknown)));
@@ -174,12 +174,12 @@ impl<'t> FittedPlan<'t> {
     }
 
     /// Tokens of a message as it will stand in the result, thinking aside.
-    pub fn size(&self, index: usize) -> u64 {
+    pub(crate) fn size(&self, index: usize) -> u64 {
         self.pruned.sizes.get(&index).copied().unwrap_or_else(|| self.tally.message(index))
     }
 
     /// The edits that the history is read with by whoever is sent it.
-    pub fn history_edits(&self, policy: &CompactionPolicy) -> Vec<Edit> {
+    pub(crate) fn history_edits(&self, policy: &CompactionPolicy) -> Vec<Edit> {
         // What costs nothing to read is read as it is.
         if policy.summary.is_embedded() && self.fit.is_some() {
             return Vec::new();
@@ -215,7 +215,7 @@ impl<'t> FittedPlan<'t> {
     }
 
     /// Cuts earlier, where a summary takes so much less than there is room for that more can stand behind it.
-    pub fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) {
+    pub(crate) fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) {
         let Some(Fit { limit, room, cap: None, unmet: None }) = self.fit else { return };
         if self.plan.cutoff == 0 || room.saturating_sub(summary) < limit / SPARE {
             return;

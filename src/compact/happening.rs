@@ -12,7 +12,7 @@ use crate::compact::policy::OnError;
 
 /// What happens.
 #[derive(Debug, Clone, Copy)]
-pub enum Happening<'h> {
+pub(crate) enum Happening<'h> {
     /// Nothing of the history was left to be sent, and this stands for a summary.
     NothingSent(&'h str),
     /// An answer was refused, and is asked for once more.

@@ -22,7 +22,7 @@ pub(super) fn edited<'t>(
 }
 
 /// What masks the secrets of a conversation, and gives none of them a placeholder that is there.
-pub fn redactor(transcript: &Transcript<'_>) -> Redactor {
+pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
     transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
     redactor
@@ -32,7 +32,7 @@ pub fn redactor(transcript: &Transcript<'_>) -> Redactor {
 ///
 /// # Errors
 /// It cannot be read again like this.
-pub fn masked<'t>(
+pub(crate) fn masked<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],
     masks: Option<&mut Redactor>,

@@ -13,7 +13,7 @@ mod compaction;
 mod compactor;
 mod context;
 mod decide;
-pub mod economy;
+pub(crate) mod economy;
 mod fit;
 mod happening;
 mod masking;
@@ -34,21 +34,19 @@ use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
-pub use archive::{Archived, ChangedConversation, Section, kept};
-pub use compaction::{Account, Compaction};
+pub(crate) use archive::{Archived, ChangedConversation, Section, kept};
+pub(crate) use compaction::{Account, Compaction};
 pub use compactor::{CompactedText, Compactor, restore};
-pub use context::CompactionContext;
-pub use decide::{Decision, decide};
-pub use fit::{Fit, FittedPlan, fit};
-pub use happening::Happening;
-pub use masking::{masked, redactor};
-pub use offload::certain_files;
-pub use policy::{
-    Accept, CompactionPolicy, EXTRACTIVE, Emit, NOBODY, OnError, Pruning, SummarizerKind, SummarizerModel,
-    SummaryPolicy, Ways, is_lines, is_no_model,
-};
-pub use reading::read;
-pub use summarize::{Summary, SummarySource};
+pub(crate) use context::CompactionContext;
+pub(crate) use decide::{Decision, decide};
+pub(crate) use fit::{Fit, FittedPlan, fit};
+pub(crate) use happening::Happening;
+pub(crate) use masking::{masked, redactor};
+pub(crate) use offload::certain_files;
+pub use policy::{Accept, CompactionPolicy, OnError, Pruning, SummaryPolicy};
+pub(crate) use policy::{EXTRACTIVE, Emit, NOBODY, SummarizerKind, SummarizerModel, Ways, is_lines, is_no_model};
+pub(crate) use reading::read;
+pub(crate) use summarize::{Summary, SummarySource};
 
 use summarize::{Attempt, summarize};
 
@@ -57,7 +55,7 @@ impl CompactionContext<'_> {
     ///
     /// # Errors
     /// With its arguments cut it is no conversation.
-    pub fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
+    pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
         let mut fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
         // How much there is to tell is known only when it is told, wherever the cut is; what the summary leaves goes to the
         // messages behind it.
@@ -71,7 +69,7 @@ impl CompactionContext<'_> {
     }
 
     /// Does it: has the summary written, and makes the edits.
-    pub fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
+    pub(crate) fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
         let attempt = match fitted.check(source) {
             Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
             Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
@@ -81,7 +79,7 @@ impl CompactionContext<'_> {
     }
 
     /// The compaction that a plan comes to which is not carried out.
-    pub fn refused<'t>(&self, fitted: FittedPlan<'t>, failure: anyhow::Error) -> Compaction<'t> {
+    pub(crate) fn refused<'t>(&self, fitted: FittedPlan<'t>, failure: anyhow::Error) -> Compaction<'t> {
         self.rewrite("", fitted, Attempt { failure: Some(failure), ..Attempt::default() })
     }
 

@@ -50,7 +50,7 @@ fn large_results(policy: &CompactionPolicy, transcript: &Transcript<'_>, plan: &
 }
 
 /// The files that results are sure to move to, whatever the summary will be.
-pub fn certain_files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
+pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
     let FittedPlan { seen, tally, plan, .. } = fitted;
     let Some(budget) = policy.cut.budget.filter(|_| policy.ways.files) else { return Files::new() };
     let kept: Vec<usize> = (plan.cutoff..seen.messages.len()).collect();

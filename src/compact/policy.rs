@@ -24,19 +24,19 @@ pub struct CompactionPolicy {
     /// How tokens are counted.
     pub counter: Counter,
     /// The model that will read the result, where it is named.
-    pub reader: Option<Model>,
+    pub(crate) reader: Option<Model>,
     /// Its full name, where the table of models does not have it.
-    pub unlisted_reader: Option<String>,
+    pub(crate) unlisted_reader: Option<String>,
     /// How old arguments of tools are cut by a known system.
-    pub truncation: Option<Truncation>,
+    pub(crate) truncation: Option<Truncation>,
     /// What goes before anything is summarized.
     pub pruning: Pruning,
     /// How large the result may be, where that is said.
     pub fit: Option<Size>,
     /// Whether the trigger and the size of the result are those that a known window gives where nobody says any.
-    pub is_by_window: bool,
+    pub(crate) is_by_window: bool,
     /// Whether somebody said how much is kept, so that it is kept however large the result may be.
-    pub keep_is_given: bool,
+    pub(crate) keep_is_given: bool,
     /// What becomes of signed thinking behind history that has changed.
     pub thinking: Thinking,
     /// How a summary is written.
@@ -44,13 +44,13 @@ pub struct CompactionPolicy {
     /// Whether secrets are masked.
     pub redact: bool,
     /// Where what is cut away goes.
-    pub archive: Option<PathBuf>,
+    pub(crate) archive: Option<PathBuf>,
     /// What a known system does besides.
-    pub ways: Ways,
+    pub(crate) ways: Ways,
     /// What is written.
-    pub emit: Emit,
+    pub(crate) emit: Emit,
     /// Why nothing is to be done, where that is so.
-    pub disabled: Option<String>,
+    pub(crate) disabled: Option<String>,
 }
 
 impl CompactionPolicy {
@@ -100,12 +100,12 @@ impl CompactionPolicy {
     }
 
     /// Whether an archive is to tell the way back. From what is no transcript there is none.
-    pub fn has_records(&self) -> bool {
+    pub(crate) fn has_records(&self) -> bool {
         self.archive.as_deref().is_some_and(is_lines) && self.emit == Emit::Messages
     }
 
     /// The name of the model that reads on, where the user says so.
-    pub fn reader_name(&self) -> Option<&str> {
+    pub(crate) fn reader_name(&self) -> Option<&str> {
         let unlisted = || Some(self.unlisted_reader.as_deref()?.split_once(':')?.1);
         self.reader.map(|model| model.name).or_else(unlisted)
     }
@@ -115,7 +115,7 @@ impl CompactionPolicy {
 #[derive(Debug, Clone, Default)]
 pub struct Pruning {
     /// The rules, from the cheapest to the dearest.
-    pub rules: Vec<Rule>,
+    pub(crate) rules: Vec<Rule>,
     /// Names of tools whose calls and results stay.
     pub except: Vec<String>,
 }
@@ -135,21 +135,21 @@ impl Pruning {
 #[derive(Debug, Clone)]
 pub struct SummaryPolicy {
     /// Who writes it.
-    pub summarizer: SummarizerKind,
+    pub(crate) summarizer: SummarizerKind,
     /// What they are called in a report.
-    pub name: String,
+    pub(crate) name: String,
     /// What is known of the model that summarizes.
-    pub model: SummarizerModel,
+    pub(crate) model: SummarizerModel,
     /// The context window of the model that summarizes, in tokens, where it is known; else the reader's.
-    pub window: Option<u64>,
+    pub(crate) window: Option<u64>,
     /// How it is asked for.
-    pub recipe: Recipe,
+    pub(crate) recipe: Recipe,
     /// The prompt.
-    pub template: Template,
+    pub(crate) template: Template,
     /// What the user gave it with, if it is not the built-in one.
-    pub template_from: Option<&'static str>,
+    pub(crate) template_from: Option<&'static str>,
     /// How much of the end of the history the summarizer is sent, in tokens.
-    pub trim_tokens: Option<u64>,
+    pub(crate) trim_tokens: Option<u64>,
     /// Its size, in tokens.
     pub tokens: u64,
     /// The role of its message.
@@ -164,24 +164,24 @@ pub struct SummaryPolicy {
 
 impl SummaryPolicy {
     /// Whether the embedded summarizer writes.
-    pub fn is_embedded(&self) -> bool {
+    pub(crate) fn is_embedded(&self) -> bool {
         self.summarizer == SummarizerKind::Embedded
     }
 }
 
 /// The name of the embedded summarizer.
-pub const EXTRACTIVE: &str = "extractive";
+pub(crate) const EXTRACTIVE: &str = "extractive";
 /// What is named for a summarizer where nobody summarizes.
-pub const NOBODY: &str = "none";
+pub(crate) const NOBODY: &str = "none";
 
 /// Whether a name is that of no model: nobody has to be asked.
-pub fn is_no_model(name: &str) -> bool {
+pub(crate) fn is_no_model(name: &str) -> bool {
     [EXTRACTIVE, NOBODY].contains(&name)
 }
 
 /// Who writes summaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SummarizerKind {
+pub(crate) enum SummarizerKind {
     /// Nobody: a note stands in the place of what is cut away.
     Nobody,
     /// The embedded summarizer.
@@ -216,7 +216,7 @@ pub enum Accept {
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Emit {
+pub(crate) enum Emit {
     /// The transcript in its own format.
     Messages,
     /// The update of a `LangGraph` state.
@@ -227,62 +227,62 @@ pub enum Emit {
 
 /// What a system does besides cutting and summarizing.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ways {
+pub(crate) struct Ways {
     /// It knows `LangChain`'s messages: they must be what `LangChain` converts without an error, and are estimated as it
     /// does whatever the model's own tokenizer, of which there is only one.
-    pub langchain: bool,
+    pub(crate) langchain: bool,
     /// The estimate's characters a token, whatever the model.
-    pub characters: Option<f64>,
+    pub(crate) characters: Option<f64>,
     /// The estimate counts a list of content as langchain-core 1.2.7 does.
-    pub repr_lists: bool,
+    pub(crate) repr_lists: bool,
     /// The history goes to a file that the summary names, pictures and other data to files beside it, and what is kept
     /// must fit the model's input.
-    pub files: bool,
+    pub(crate) files: bool,
     /// A summary message has the mark by which `LangChain` knows its own.
-    pub marks: bool,
+    pub(crate) marks: bool,
     /// A summary is put back in a fence.
-    pub fences: bool,
+    pub(crate) fences: bool,
 }
 
 impl Ways {
     /// tcompact's own.
-    pub const OWN: Ways =
+    pub(crate) const OWN: Ways =
         Ways { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
 }
 
 /// Whether an archive holds records, a line each, and not text for reading.
-pub fn is_lines(file: &Path) -> bool {
+pub(crate) fn is_lines(file: &Path) -> bool {
     file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
 }
 
 /// What is known of the model that summarizes, by tcompact's own recipe.
 #[derive(Debug, Clone, Copy)]
-pub struct SummarizerModel {
+pub(crate) struct SummarizerModel {
     /// Its context window in tokens, where that is known.
-    pub window: Option<u64>,
+    pub(crate) window: Option<u64>,
     /// How its tokens are counted, as well as is known.
-    pub counter: Counter,
+    pub(crate) counter: Counter,
     /// The size that it is asked for, in tokens.
-    pub asked_tokens: u64,
+    pub(crate) asked_tokens: u64,
     /// Tokens that it gets for what it thinks before.
-    pub thought_tokens: u64,
+    pub(crate) thought_tokens: u64,
     /// The longest answer that it can write, in tokens, where that is known.
-    pub most_tokens: Option<u64>,
+    pub(crate) most_tokens: Option<u64>,
     /// US dollars that it takes for a million tokens of input and of output, where these are known.
-    pub prices: Option<(f64, f64)>,
+    pub(crate) prices: Option<(f64, f64)>,
 }
 
 impl SummarizerModel {
     /// The same model, of which its server said how many tokens it reads at once.
     #[must_use]
-    pub fn within(self, window: u64) -> Self {
+    pub(crate) fn within(self, window: u64) -> Self {
         let quarter = (window / 4).max(1);
         let (asked_tokens, thought_tokens) = (self.asked_tokens.min(quarter), self.thought_tokens.min(quarter));
         SummarizerModel { window: Some(window), asked_tokens, thought_tokens, ..self }
     }
 
     /// What tokens cost: as the provider says, or by the table.
-    pub fn billed(&self, usage: Usage) -> Billed {
+    pub(crate) fn billed(&self, usage: Usage) -> Billed {
         let by_table = Prices { writer: self.prices, ..Prices::default() }.of_summary(usage.input, usage.output);
         Billed {
             input_tokens: usage.input,

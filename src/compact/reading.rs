@@ -12,7 +12,7 @@ use crate::compact::policy::CompactionPolicy;
 ///
 /// # Errors
 /// It is no transcript, or one that is mostly unknown.
-pub fn read<'a>(
+pub(crate) fn read<'a>(
     source: &'a Source<'a>,
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,

@@ -64,17 +64,17 @@ pub(super) struct Summarization<'w, 't> {
 }
 
 /// A summary that was accepted, and where it goes.
-pub struct Summary {
+pub(crate) struct Summary {
     /// What it says, without the words around it.
-    pub text: String,
+    pub(crate) text: String,
     /// Who wrote it.
-    pub by: SummarySource,
+    pub(crate) by: SummarySource,
     /// Tokens of its message.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// Tokens that this is less than what it replaces.
-    pub saved: u64,
+    pub(crate) saved: u64,
     /// Its message, or the text beside the messages.
-    pub placed: Placed,
+    pub(crate) placed: Placed,
 }
 
 /// What came of asking for a summary.
@@ -206,7 +206,7 @@ pub(super) struct Accepted {
 
 /// Who wrote a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SummarySource {
+pub(crate) enum SummarySource {
     /// Whom the settings name.
     Summarizer,
     /// The embedded summarizer, in the place of another.

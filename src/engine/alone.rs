@@ -27,7 +27,7 @@ impl<'r> InputTask<'r> {
 ///
 /// # Errors
 /// It cannot be read or repaired, or there is no summary and the settings do not say what to put in its place.
-pub fn made(
+pub(crate) fn made(
     settings: &Settings,
     input: &Input,
     backend: &dyn SummaryBackend,
@@ -41,7 +41,7 @@ pub fn made(
 /// # Errors
 /// The same.
 #[cfg(test)]
-pub fn process(
+pub(crate) fn process(
     settings: &Settings,
     input: &Input,
     backend: &dyn SummaryBackend,

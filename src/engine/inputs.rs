@@ -17,40 +17,40 @@ use crate::files::input::is_json_by_name;
 use crate::files::links;
 
 /// The folder in an output directory that holds what a run remembers.
-pub const OWN_FOLDER: &str = ".tcompact";
+pub(crate) const OWN_FOLDER: &str = ".tcompact";
 /// A file to be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its path; standard input if nothing.
-    pub path: Option<PathBuf>,
+    pub(crate) path: Option<PathBuf>,
     /// The file that its result goes to; standard output if nothing.
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// Whether the user named it, and it was not found in a directory.
-    pub named: bool,
+    pub(crate) named: bool,
 }
 
 /// What a run reads.
 #[derive(Debug, Default)]
-pub struct Inputs {
+pub(crate) struct Inputs {
     /// The files, those of a directory by name.
-    pub entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
     /// Whether there is or could be more than one.
-    pub many: bool,
+    pub(crate) many: bool,
     /// What was found and is no file: links, which could lead out of the directory, and the like.
-    pub passed_over: Vec<PathBuf>,
+    pub(crate) passed_over: Vec<PathBuf>,
     /// What could not be searched, and why.
-    pub unsearched: Vec<(String, String)>,
+    pub(crate) unsearched: Vec<(String, String)>,
     /// The directory that results go to, or that has the first file that is replaced.
-    pub home: Option<PathBuf>,
+    pub(crate) home: Option<PathBuf>,
     /// Whether there is anything to remember there: a single file is finished when the run is.
-    pub remembers: bool,
+    pub(crate) remembers: bool,
 }
 
 /// Finds what the settings name.
 ///
 /// # Errors
 /// A path is not there; results have no place of their own or would fall on an input. Nothing has been touched then.
-pub fn find(settings: &Settings) -> Result<Inputs> {
+pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     let looks = settings.action.only_looks();
     let in_files = matches!(settings.output.destination, Destination::Folder(_) | Destination::InPlace(_)) && !looks;
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
@@ -220,7 +220,7 @@ fn both(path: &Path, other: &Path, output: &Path, in_folder: bool) -> Result<()>
 }
 
 /// Where a copy goes that is made of a file before it is replaced.
-pub fn copy_of(file: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn copy_of(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);
     name.into()
@@ -228,14 +228,14 @@ pub fn copy_of(file: &Path, suffix: &str) -> PathBuf {
 
 impl Inputs {
     /// Takes away what runs that were killed left behind.
-    pub fn tidy(&self) {
+    pub(crate) fn tidy(&self) {
         let folders: HashSet<&Path> = self.places().filter_map(|(_, output)| output.parent()).collect();
         let home = self.home.as_deref().unwrap_or(Path::new(""));
         folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
     }
 
     /// The files that are read.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().filter_map(|entry| entry.path.as_deref())
     }
 
@@ -260,13 +260,13 @@ fn home(settings: &Settings) -> Option<PathBuf> {
 
 /// Real paths of many files in few folders: each folder is looked up once.
 #[derive(Debug, Default)]
-pub struct RealPaths {
+pub(crate) struct RealPaths {
     folders: HashMap<PathBuf, PathBuf>,
 }
 
 impl RealPaths {
     /// As [`real`].
-    pub fn of(&mut self, path: &Path) -> PathBuf {
+    pub(crate) fn of(&mut self, path: &Path) -> PathBuf {
         // Where letters are the same in either case, only the system knows how a name is spelled.
         let spells_freely = cfg!(any(target_os = "macos", windows));
         let is_link = || fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
@@ -282,7 +282,7 @@ impl RealPaths {
 }
 
 /// A path without links, as far as it is there, and without `..` behind that.
-pub fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = whole.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
     let Some((above, mut real)) = there else { return whole };

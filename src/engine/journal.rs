@@ -34,20 +34,20 @@ const MOMENT: Duration = Duration::from_millis(50);
 
 /// A file that is finished, or whose replacement is just about to happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finished {
+pub(crate) struct Finished {
     /// The file that was written, seen from the directory of the journal where it lies in that.
-    pub path: String,
+    pub(crate) path: String,
     /// Hash of the input, as it was read.
-    pub input: String,
+    pub(crate) input: String,
     /// Hash of the rules.
-    pub rules: String,
+    pub(crate) rules: String,
     /// Hash of what was written.
-    pub output: String,
+    pub(crate) output: String,
 }
 
 /// The journal of a directory that results go to. Only one run at a time writes there.
 #[derive(Debug)]
-pub struct Journal {
+pub(crate) struct Journal {
     home: PathBuf,
     rules: String,
     paths: Mutex<RealPaths>,
@@ -62,7 +62,7 @@ impl Journal {
     ///
     /// # Errors
     /// It cannot be written; or another run writes there.
-    pub fn open(home: &Path, rules: &str) -> Result<Self> {
+    pub(crate) fn open(home: &Path, rules: &str) -> Result<Self> {
         let unusable = |error: io::Error| {
             Failure::unreadable(format!("{} cannot be written to: {}", home.display(), reason(&error)))
         };
@@ -100,7 +100,7 @@ impl Journal {
     }
 
     /// Whether `output`, which may be `input` itself, is what the rules make of `input`.
-    pub fn has(&self, input: &Path, output: &Path) -> bool {
+    pub(crate) fn has(&self, input: &Path, output: &Path) -> bool {
         let Some(line) = self.finished.get(&self.name(output)).filter(|line| line.rules == self.rules) else {
             return false;
         };
@@ -112,7 +112,7 @@ impl Journal {
     ///
     /// # Errors
     /// It cannot be noted.
-    pub fn note(&self, output: &Path, hashes: (&str, &str), certain: bool) -> io::Result<()> {
+    pub(crate) fn note(&self, output: &Path, hashes: (&str, &str), certain: bool) -> io::Result<()> {
         let line = Finished {
             path: self.name(output),
             input: hashes.0.to_owned(),
@@ -128,7 +128,7 @@ impl Journal {
 
     /// Removes the journal at the end of a run that has paid for nothing, unless it tells of an earlier run or of files
     /// that were replaced: what cost nothing is done again as fast as it is looked up.
-    pub fn remove_if_free(self) {
+    pub(crate) fn remove_if_free(self) {
         if !self.finished.is_empty() || self.has_replaced.into_inner() {
             return;
         }

@@ -8,7 +8,7 @@ use crate::sync::{cores_of_machine, lock, unpoisoned};
 
 /// Cores of the machine, of which each that computes holds one.
 #[derive(Debug)]
-pub struct Semaphore {
+pub(crate) struct Semaphore {
     /// How many there are.
     most: fn() -> usize,
     state: Mutex<Taken>,
@@ -24,12 +24,12 @@ struct Taken {
 
 impl Semaphore {
     /// Those of the machine, all free.
-    pub fn of_machine() -> Self {
+    pub(crate) fn of_machine() -> Self {
         Semaphore { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
     }
 
     /// Waits for something without the core that the caller holds.
-    pub fn without<T>(&self, wait: impl FnOnce() -> T) -> T {
+    pub(crate) fn without<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.give();
         let done = wait();
         self.take();
@@ -37,7 +37,7 @@ impl Semaphore {
     }
 
     /// Does something while holding a core.
-    pub fn with<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub(crate) fn with<T>(&self, work: impl FnOnce() -> T) -> T {
         let _core = Core::of(self);
         work()
     }
@@ -79,11 +79,11 @@ impl Drop for Core<'_> {
 }
 
 /// The place of a piece among all: its input, and its place in that.
-pub type PiecePlace = (usize, usize);
+pub(crate) type PiecePlace = (usize, usize);
 
 /// What pieces come to, dealt with one after the other in the order of the pieces.
 #[derive(Debug)]
-pub struct OrderedOutput<T> {
+pub(crate) struct OrderedOutput<T> {
     order: Mutex<Order<T>>,
     changed: Condvar,
 }
@@ -103,7 +103,7 @@ const MOST_LEFT: usize = 16;
 
 impl<T> OrderedOutput<T> {
     /// Beginning with the first piece of an input.
-    pub fn from(input: usize) -> Self {
+    pub(crate) fn from(input: usize) -> Self {
         let order = Order { now: (input, 0), left: BTreeMap::new(), waiting: 0 };
         OrderedOutput { order: Mutex::new(order), changed: Condvar::new() }
     }
@@ -112,7 +112,7 @@ impl<T> OrderedOutput<T> {
     /// follow. Before its turn it is left for those to deal with who have the turns before it, where it `can_be_left`, and
     /// else waited for. `last` says that no other piece of the input follows. Should `deal` panic, what is left stays until
     /// somebody brings more or waits.
-    pub fn submit(&self, place: PiecePlace, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
+    pub(crate) fn submit(&self, place: PiecePlace, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
         let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
         let mut order = lock(&self.order);
         if can_be_left && order.now != place && order.left.len() < MOST_LEFT {
@@ -145,7 +145,7 @@ impl<T> OrderedOutput<T> {
 
 /// The first piece of an input that failed. What stands before it is worked on all the same, whoever was faster.
 #[derive(Debug)]
-pub struct FirstFailed(AtomicUsize);
+pub(crate) struct FirstFailed(AtomicUsize);
 
 impl Default for FirstFailed {
     fn default() -> Self {
@@ -155,12 +155,12 @@ impl Default for FirstFailed {
 
 impl FirstFailed {
     /// Notes that a piece failed.
-    pub fn note(&self, piece: usize) {
+    pub(crate) fn note(&self, piece: usize) {
         self.0.fetch_min(piece, Ordering::Relaxed);
     }
 
     /// Whether a piece failed that stands before this one.
-    pub fn is_before(&self, piece: usize) -> bool {
+    pub(crate) fn is_before(&self, piece: usize) -> bool {
         self.0.load(Ordering::Relaxed) < piece
     }
 }

@@ -6,26 +6,26 @@ use crate::rewrite::{self, Edit};
 
 /// What is made of an input.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// What is to be written.
-    pub made: Rewritten,
+    pub(crate) made: Rewritten,
     /// Whether any conversation was compacted, or would be.
-    pub compacted: bool,
+    pub(crate) compacted: bool,
     /// Whether it is another text than the input.
-    pub changed: bool,
+    pub(crate) changed: bool,
     /// Whether a breach of a provider's rules was found, where that is looked for.
-    pub breaches: bool,
+    pub(crate) breaches: bool,
     /// What is to be kept elsewhere.
-    pub archived: Archived,
+    pub(crate) archived: Archived,
     /// Conversations that stay as they are, and why.
-    pub idle: Idle,
+    pub(crate) idle: Idle,
     /// What became of each conversation.
-    pub conversations: Vec<Conversation>,
+    pub(crate) conversations: Vec<Conversation>,
 }
 
 /// What is to be written.
 #[derive(Debug)]
-pub enum Rewritten {
+pub(crate) enum Rewritten {
     /// The input with these edits made, in order.
     Edited(Vec<Edit>),
     /// A text of its own: where the cuts would fall, a diff, an update, a result that stands alone.
@@ -42,7 +42,7 @@ impl Default for Rewritten {
 
 impl Rewritten {
     /// All of it, piece by piece. `input` is the text that is edited.
-    pub fn pieces<'m>(&'m self, input: &'m str) -> impl Iterator<Item = &'m [u8]> {
+    pub(crate) fn pieces<'m>(&'m self, input: &'m str) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
             Rewritten::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
             Rewritten::Text(text) => (None, Some(text.as_bytes())),
@@ -52,7 +52,7 @@ impl Rewritten {
     }
 
     /// Whether it is another text than `input`, which is the one that is edited.
-    pub fn changes(&self, input: &str) -> bool {
+    pub(crate) fn changes(&self, input: &str) -> bool {
         match self {
             Rewritten::Edited(edits) => rewrite::changes(input, edits),
             Rewritten::Text(text) => text != input,
@@ -61,7 +61,7 @@ impl Rewritten {
     }
 
     /// Bytes that it holds.
-    pub fn length(&self) -> usize {
+    pub(crate) fn length(&self) -> usize {
         match self {
             Rewritten::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
             Rewritten::Text(text) => text.len(),
@@ -70,7 +70,7 @@ impl Rewritten {
     }
 
     /// All of it as a text. `input` is the text that is edited.
-    pub fn text(self, input: &str) -> String {
+    pub(crate) fn text(self, input: &str) -> String {
         match self {
             Rewritten::Edited(edits) => rewrite::apply(input, &edits),
             Rewritten::Text(text) => text,

@@ -24,7 +24,7 @@ use crate::engine::listeners::tell;
 ///
 /// # Errors
 /// The archive has nothing of the text, or what it has does not fit. Nothing is written then.
-pub fn restore(settings: &RestoreSettings) -> Result<Exit> {
+pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let RestoreSettings { archive, paths, .. } = settings;
     let shown = archive.display();
     let is_named = |path: &&Path| path.as_os_str() != "-";

@@ -12,7 +12,7 @@ use crate::summary::record::Kind;
 /// What became of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub(crate) enum Status {
     /// A summary took the place of its history.
     Compacted,
     /// Its history is there as it was.
@@ -25,61 +25,61 @@ pub enum Status {
 
 /// A conversation as `--report` tells it: the keys of the dry run, and what came of it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Conversation {
+pub(crate) struct Conversation {
     /// The object of the dry run.
     #[serde(flatten)]
-    pub plan: Value,
+    pub(crate) plan: Value,
     /// What became of it.
-    pub status: Status,
+    pub(crate) status: Status,
     /// Tokens of the summary message.
-    pub summary_tokens: Option<u64>,
+    pub(crate) summary_tokens: Option<u64>,
     /// Tokens of the conversation afterwards, counted as `tokens` are.
-    pub tokens_after: Option<u64>,
+    pub(crate) tokens_after: Option<u64>,
     /// Who wrote the summary, or was asked to.
-    pub provider: Option<String>,
+    pub(crate) provider: Option<String>,
     /// What the provider counts.
-    pub usage: Option<Billed>,
+    pub(crate) usage: Option<Billed>,
     /// Requests that were sent.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// How many of them repeated one that failed.
-    pub retries: u64,
+    pub(crate) retries: u64,
     /// Answers from the cache.
-    pub cached: u64,
+    pub(crate) cached: u64,
     /// What is saved and what it cost, where a summary took the place of the history.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub economy: Option<Economy>,
+    pub(crate) economy: Option<Economy>,
     /// Places where secrets were masked, by what stood there; only with `--redact`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub redacted: Option<BTreeMap<&'static str, u64>>,
+    pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
     /// Milliseconds from the reading of it to the end.
-    pub elapsed_ms: u64,
+    pub(crate) elapsed_ms: u64,
     /// What went wrong.
-    pub error: Option<String>,
+    pub(crate) error: Option<String>,
     /// Tokens that it has less now.
     #[serde(skip)]
-    pub saved: u64,
+    pub(crate) saved: u64,
     /// What it loses, where a table is to tell.
     #[serde(skip)]
-    pub saving: Option<Saving>,
+    pub(crate) saving: Option<Saving>,
     /// What a page shows of it, where one is to.
     #[serde(skip)]
-    pub page: Option<Arc<Drawn>>,
+    pub(crate) page: Option<Arc<Drawn>>,
 }
 
 impl Conversation {
     /// Tokens before and after, where there is a result and both are known.
-    pub fn sizes(&self) -> Option<(u64, u64)> {
+    pub(crate) fn sizes(&self) -> Option<(u64, u64)> {
         let after = self.tokens_after.filter(|_| self.status != Status::Failed);
         self.plan.get("tokens").and_then(Value::as_u64).zip(after)
     }
 
     /// How many tokens less that is.
-    pub fn lost(&self) -> u64 {
+    pub(crate) fn lost(&self) -> u64 {
         self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
     }
 
     /// An input that no conversation of became anything.
-    pub fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
+    pub(crate) fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
         Conversation {
             plan: json!({"source": source}),
             status,
@@ -102,7 +102,7 @@ impl Conversation {
 
     /// The same, if its file could not be written.
     #[must_use]
-    pub fn not_written(self, why: &str) -> Self {
+    pub(crate) fn not_written(self, why: &str) -> Self {
         match self.status {
             Status::Failed => self,
             _ => {
@@ -115,54 +115,54 @@ impl Conversation {
 
 /// What a conversation loses.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Saving {
+pub(crate) struct Saving {
     /// Its name.
-    pub source: String,
+    pub(crate) source: String,
     /// Its messages.
-    pub messages: usize,
+    pub(crate) messages: usize,
     /// Its tokens.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
     /// Tokens that it has less, or those that would be summarized.
-    pub saved: u64,
+    pub(crate) saved: u64,
 }
 
 /// What a page shows of a conversation beside its row. It is made while the conversation is there, and goes with its report.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Drawn {
+pub(crate) struct Drawn {
     /// Messages afterwards.
-    pub messages: usize,
+    pub(crate) messages: usize,
     /// What was decided, and why.
-    pub decision: String,
+    pub(crate) decision: String,
     /// What its tokens were spent on: the name of each category and its tokens.
-    pub spent: Vec<(String, u64)>,
+    pub(crate) spent: Vec<(String, u64)>,
     /// The picture, as markup.
-    pub picture: String,
+    pub(crate) picture: String,
     /// What was put in: who speaks, and what is said. Empty where nothing was.
-    pub summary: Vec<(String, String)>,
+    pub(crate) summary: Vec<(String, String)>,
     /// The facts in what went, the most important first.
-    pub facts: Vec<Fact>,
+    pub(crate) facts: Vec<Fact>,
     /// Where what was cut away went.
-    pub archive: Option<String>,
+    pub(crate) archive: Option<String>,
     /// Files that were written beside an archive.
-    pub files: usize,
+    pub(crate) files: usize,
 }
 
 /// A fact of the ledger, and whether it was kept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Fact {
+pub(crate) struct Fact {
     /// What it is.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// What it is about, and the fact itself.
-    pub text: String,
+    pub(crate) text: String,
     /// The index of its message, unless an earlier summary carried it on.
-    pub message: Option<usize>,
+    pub(crate) message: Option<usize>,
     /// Where it is now.
-    pub place: FactPlace,
+    pub(crate) place: FactPlace,
 }
 
 /// Where a fact is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FactPlace {
+pub(crate) enum FactPlace {
     /// In the words of the summary.
     Summary,
     /// Appended to the summary, which lacked it.

@@ -9,7 +9,7 @@ const MOST: usize = 16;
 
 /// The conversations of a run that stayed as they were for a reason that nobody was told yet.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Idle {
+pub(crate) struct Idle {
     conversations: u64,
     /// The name of the only one, and what to try.
     only: Option<(String, Option<String>)>,
@@ -18,14 +18,14 @@ pub struct Idle {
 
 impl Idle {
     /// Adds a conversation, where the reason was not told otherwise.
-    pub fn add(&mut self, source: &str, reason: &str, advice: Option<String>) {
+    pub(crate) fn add(&mut self, source: &str, reason: &str, advice: Option<String>) {
         self.only = (self.conversations == 0).then(|| (source.to_owned(), advice));
         self.conversations += 1;
         self.count(reason, 1);
     }
 
     /// Adds those of another part of the run.
-    pub fn join(&mut self, other: &Idle) {
+    pub(crate) fn join(&mut self, other: &Idle) {
         if other.conversations > 0 {
             self.only = other.only.clone().filter(|_| self.conversations == 0);
         }
@@ -40,7 +40,7 @@ impl Idle {
     }
 
     /// The reason of the only conversation, or the most frequent one; nothing where there is none.
-    pub fn sentence(&self) -> Option<String> {
+    pub(crate) fn sentence(&self) -> Option<String> {
         let (reason, count) = self.reasons.iter().rev().max_by_key(|(_, count)| **count)?;
         Some(match &self.only {
             Some((source, advice)) => {

@@ -17,14 +17,14 @@ use crate::plan::breaches::Breach;
 use crate::plan::economy::Economy;
 use crate::plan::pairs::Pairs;
 
-pub use conversation::{Conversation, Drawn, Fact, FactPlace, Saving, Status};
-pub use idle::Idle;
-pub use totals::{Largest, Totals};
+pub(crate) use conversation::{Conversation, Drawn, Fact, FactPlace, Saving, Status};
+pub(crate) use idle::Idle;
+pub(crate) use totals::{Largest, Totals};
 
 /// What happens. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
 #[allow(missing_docs, reason = "what the members of an event are, its name says")]
-pub enum Event<'e> {
+pub(crate) enum Event<'e> {
     /// What the user should know of the settings.
     Notice(&'e str),
     /// The config file has nothing done, for this reason.
@@ -82,7 +82,7 @@ pub enum Event<'e> {
 }
 
 /// Who is told what happens.
-pub trait Listener {
+pub(crate) trait Listener {
     /// Takes notice of what happens.
     ///
     /// # Errors

@@ -9,38 +9,38 @@ const MOST: usize = 10;
 
 /// What came of the inputs of a run.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Files in which something was compacted.
-    pub compacted: u64,
+    pub(crate) compacted: u64,
     /// Summaries that were written.
-    pub summaries: u64,
+    pub(crate) summaries: u64,
     /// Files that are as they were.
-    pub unchanged: u64,
+    pub(crate) unchanged: u64,
     /// Files without a result.
-    pub failed: u64,
+    pub(crate) failed: u64,
     /// Files that an earlier run has finished.
-    pub finished: u64,
+    pub(crate) finished: u64,
     /// Files that are as they were since their summarizer failed.
-    pub passed_through: u64,
+    pub(crate) passed_through: u64,
     /// What was found and is no transcript.
-    pub left_out: u64,
+    pub(crate) left_out: u64,
     /// Tokens that are no longer there.
-    pub saved: u64,
+    pub(crate) saved: u64,
     /// Requests that were sent.
-    pub requests: u64,
+    pub(crate) requests: u64,
     /// Answers from the cache.
-    pub cached: u64,
+    pub(crate) cached: u64,
     /// US dollars, as far as they are known.
-    pub cost: f64,
+    pub(crate) cost: f64,
     /// The conversations that lose most, where that is to be told.
-    pub largest: Largest,
+    pub(crate) largest: Largest,
     /// Conversations that stayed as they were, and why.
-    pub idle: Idle,
+    pub(crate) idle: Idle,
 }
 
 impl Totals {
     /// Adds what conversations took and saved.
-    pub fn add(&mut self, conversations: &[Conversation]) {
+    pub(crate) fn add(&mut self, conversations: &[Conversation]) {
         for conversation in conversations {
             self.summaries += u64::from(conversation.summary_tokens.is_some());
             self.requests += conversation.requests;
@@ -56,7 +56,7 @@ impl Totals {
     }
 
     /// Adds what another has.
-    pub fn join(&mut self, other: &Totals) {
+    pub(crate) fn join(&mut self, other: &Totals) {
         self.summaries += other.summaries;
         self.saved += other.saved;
         self.requests += other.requests;
@@ -67,7 +67,7 @@ impl Totals {
     }
 
     /// What was saved and what it cost.
-    pub fn gain(&self) -> String {
+    pub(crate) fn gain(&self) -> String {
         let mut gain = format!("{} tokens saved", self.saved);
         if self.requests > 0 || self.cached > 0 {
             gain.push_str(&format!(", {}", counted(self.requests, "request")));
@@ -82,7 +82,7 @@ impl Totals {
     }
 
     /// All of it in a sentence.
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let counts = [
             (self.compacted, "compacted"),
             (self.unchanged, "unchanged"),
@@ -104,20 +104,20 @@ impl Totals {
 
 /// The conversations of a batch that lose most, the most first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Largest {
+pub(crate) struct Largest {
     /// Of these, a few.
-    pub rows: Vec<Saving>,
+    pub(crate) rows: Vec<Saving>,
     /// How many there are.
-    pub conversations: u64,
+    pub(crate) conversations: u64,
     /// How many lose anything.
-    pub smaller: u64,
+    pub(crate) smaller: u64,
     /// Tokens that all of them lose.
-    pub saved: u64,
+    pub(crate) saved: u64,
 }
 
 impl Largest {
     /// Adds a conversation.
-    pub fn add(&mut self, saving: &Saving) {
+    pub(crate) fn add(&mut self, saving: &Saving) {
         self.conversations += 1;
         if saving.saved == 0 {
             return;
@@ -128,7 +128,7 @@ impl Largest {
     }
 
     /// Adds the conversations of another batch.
-    pub fn join(&mut self, other: &Largest) {
+    pub(crate) fn join(&mut self, other: &Largest) {
         self.conversations += other.conversations;
         self.smaller += other.smaller;
         self.saved += other.saved;

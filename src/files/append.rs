@@ -12,7 +12,7 @@ use anyhow::Result;
 use crate::files::atomic::as_private_as;
 use crate::files::output;
 
-pub use crate::compact::{Section, is_lines};
+pub(crate) use crate::compact::{Section, is_lines};
 
 /// Why a file cannot be made where another is.
 const TAKEN: &str = "it is there already and holds something else; move it away";
@@ -21,7 +21,7 @@ const TAKEN: &str = "it is there already and holds something else; move it away"
 ///
 /// # Errors
 /// Which of these, and what to do.
-pub fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
+pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
     let name = file.display();
     if !is_lines(file) && !file.extension().is_some_and(|end| end.eq_ignore_ascii_case("md")) {
         let message = format!("--archive {name}: expected a name that ends in .md, for reading, or in .jsonl");
@@ -47,7 +47,7 @@ pub fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
 ///
 /// # Errors
 /// They cannot be written; the archive is as it was.
-pub fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Result<()> {
+pub(crate) fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Result<()> {
     let now = now();
     let written = |section: &Section| match section {
         Section::Text(text) => format!("## Summarized at {now}\n\n{text}\n\n"),
@@ -103,7 +103,7 @@ fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
 ///
 /// # Errors
 /// One cannot be written, or is there and holds something else.
-pub fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
+pub(crate) fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
     for (file, bytes) in files {
         write_new(file, bytes, like).map_err(|error| unwritable(file, &error))?;
     }
@@ -114,7 +114,7 @@ pub fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
 ///
 /// # Errors
 /// The first of these.
-pub fn check_files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
+pub(crate) fn check_files(files: &[(PathBuf, Vec<u8>)]) -> Result<()> {
     let other = |file: &Path, bytes: &[u8]| fs::read(file).is_ok_and(|there| there != bytes);
     match files.iter().find(|(file, bytes)| other(file, bytes)) {
         Some((file, _)) => Err(unwritable(file, &io::Error::other(TAKEN)).into()),

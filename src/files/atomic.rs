@@ -15,9 +15,9 @@ use crate::interrupt::Temporary;
 const NAME: (&str, &str) = (".tcompact-", ".part");
 
 /// A new file that is not in its place yet.
-pub struct AtomicFile {
+pub(crate) struct AtomicFile {
     /// The file.
-    pub file: NamedTempFile,
+    pub(crate) file: NamedTempFile,
     place: PathBuf,
     _goes: Temporary,
 }
@@ -28,7 +28,7 @@ impl AtomicFile {
     ///
     /// # Errors
     /// No file can be made there.
-    pub fn beside(place: &Path, like: Option<&Metadata>) -> io::Result<Self> {
+    pub(crate) fn beside(place: &Path, like: Option<&Metadata>) -> io::Result<Self> {
         let make = || Temporary::of(|| builder(place, like).tempfile_in(folder(place)));
         let (file, goes) = match make() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -46,7 +46,7 @@ impl AtomicFile {
     }
 
     /// The place that it is to take.
-    pub fn place(&self) -> &Path {
+    pub(crate) fn place(&self) -> &Path {
         &self.place
     }
 
@@ -55,7 +55,7 @@ impl AtomicFile {
     ///
     /// # Errors
     /// The disk cannot.
-    pub fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
+    pub(crate) fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
         let file = self.file.as_file();
         if let Some(metadata) = like.cloned().or_else(|| fs::metadata(&self.place).ok()) {
             let own = file.metadata()?;
@@ -82,7 +82,7 @@ impl AtomicFile {
     ///
     /// # Errors
     /// It cannot; what was there is as it was.
-    pub fn replace(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn replace(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         self.finish(like)?;
         then(self.file.path())?;
         self.file.persist(&self.place).map(drop).map_err(|error| error.error)
@@ -92,7 +92,7 @@ impl AtomicFile {
     ///
     /// # Errors
     /// Something is there, or it cannot be put there.
-    pub fn persist_new(self) -> io::Result<()> {
+    pub(crate) fn persist_new(self) -> io::Result<()> {
         self.file.persist_noclobber(&self.place).map(drop).map_err(|error| error.error)
     }
 }
@@ -109,12 +109,12 @@ pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> 
 }
 
 /// Whether a file is one that is not finished, or was never.
-pub fn is_unfinished(name: &str) -> bool {
+pub(crate) fn is_unfinished(name: &str) -> bool {
     name.starts_with(NAME.0) && name.ends_with(NAME.1)
 }
 
 /// Takes away what runs that were killed left behind in a folder.
-pub fn tidy(folder: &Path) {
+pub(crate) fn tidy(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(is_unfinished);
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
@@ -144,7 +144,7 @@ fn builder<'n>(place: &Path, like: Option<&Metadata>) -> tempfile::Builder<'n, '
 }
 
 /// The folder that a path is in.
-pub fn folder(path: &Path) -> &Path {
+pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -35,7 +35,7 @@ impl<W: Write + Send> Compressor for zstd::Encoder<'_, W> {
 
 /// A way of compressing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compression {
+pub(crate) enum Compression {
     /// `.gz`
     Gzip,
     /// `.zst`
@@ -53,7 +53,7 @@ impl Compression {
     }
 
     /// How a file of this name is compressed, if it is.
-    pub fn of_name(path: &Path) -> Option<Self> {
+    pub(crate) fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "gz" => Some(Compression::Gzip),
             "zst" => Some(Compression::Zstandard),

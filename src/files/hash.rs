@@ -10,7 +10,7 @@ use crate::hash::Hasher;
 ///
 /// # Errors
 /// It cannot be read.
-pub fn hash_of(path: &Path) -> io::Result<String> {
+pub(crate) fn hash_of(path: &Path) -> io::Result<String> {
     const AT_ONCE: usize = 1 << 16;
     let mut file = BufReader::with_capacity(AT_ONCE, File::open(path)?);
     let mut hasher = Hasher::default();

@@ -17,21 +17,21 @@ use crate::files::compression::{Compression, Unpacked};
 
 /// A text and where it comes from.
 #[derive(Debug, Default, Clone)]
-pub struct Input {
+pub(crate) struct Input {
     /// The name that reports give: the path, or `-`.
-    pub name: String,
+    pub(crate) name: String,
     /// The text, to the byte, unpacked if it was compressed.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether each line is a conversation.
-    pub as_lines: bool,
+    pub(crate) as_lines: bool,
     /// Lines of the same file that stand before it.
-    pub lines_before: usize,
+    pub(crate) lines_before: usize,
     /// How the file is compressed.
-    pub compression: Option<Compression>,
+    pub(crate) compression: Option<Compression>,
 }
 
 /// An input that has been opened, and is read whole or line by line.
-pub enum Opened {
+pub(crate) enum Opened {
     /// One document.
     Whole(Input),
     /// One conversation a line.
@@ -42,22 +42,22 @@ pub enum Opened {
 
 /// How an input is to be read.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// What the user said of its lines.
-    pub lines: Option<framing::Lines>,
+    pub(crate) lines: Option<framing::Lines>,
     /// Whether it may turn out to be something else than a transcript, which its first bytes tell.
-    pub may_be_other: bool,
+    pub(crate) may_be_other: bool,
     /// Whether the hash of it is wanted.
-    pub hashed: bool,
+    pub(crate) hashed: bool,
 }
 
 /// The hash of what was read of a file, of all of it at its end.
 #[derive(Clone, Default)]
-pub struct Seen(Arc<Mutex<Hasher>>);
+pub(crate) struct Seen(Arc<Mutex<Hasher>>);
 
 impl Seen {
     /// The hash, in hexadecimal digits.
-    pub fn hash(&self) -> String {
+    pub(crate) fn hash(&self) -> String {
         lock(&self.0).clone().end()
     }
 }
@@ -80,7 +80,7 @@ impl<R: Read> Read for Hashed<R> {
 ///
 /// # Errors
 /// It cannot be read, is damaged or is not UTF-8; or nobody would type into it: standard input is a terminal.
-pub fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<Seen>)> {
+pub(crate) fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<Seen>)> {
     let seen = reading.hashed.then(Seen::default);
     Ok((opened(path, reading, seen.clone())?, seen))
 }
@@ -145,7 +145,7 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
 ///
 /// # Errors
 /// As [`open`] has them.
-pub fn read(path: Option<&Path>) -> Result<Input> {
+pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
     let reading = Reading { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false };
     match open(path, reading)? {
         (Opened::Whole(input), _) => Ok(input),
@@ -207,7 +207,7 @@ fn begins_as_json(bytes: &[u8]) -> bool {
 }
 
 /// Lines of an input.
-pub enum Piece {
+pub(crate) enum Piece {
     /// Lines that are text.
     Lines(Input),
     /// A line that is none, and what is wrong with it.
@@ -215,11 +215,11 @@ pub enum Piece {
 }
 
 /// An input that holds one conversation a line, as it is read.
-pub struct Lines {
+pub(crate) struct Lines {
     /// The name of the input.
-    pub name: String,
+    pub(crate) name: String,
     /// How it is compressed.
-    pub compression: Option<Compression>,
+    pub(crate) compression: Option<Compression>,
     reader: Reader,
     /// How far it unpacks.
     unpacked: Unpacked,
@@ -235,7 +235,7 @@ impl Lines {
     ///
     /// # Errors
     /// It cannot be read, or is damaged.
-    pub fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<Piece>> {
+    pub(crate) fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<Piece>> {
         let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
         buffer.clear();
         let mut bytes = if self.head.is_empty() { buffer } else { std::mem::take(&mut self.head) };
@@ -275,7 +275,7 @@ impl Lines {
 }
 
 /// Whether a file says by its name that it holds JSON.
-pub fn is_json_by_name(name: &str) -> bool {
+pub(crate) fn is_json_by_name(name: &str) -> bool {
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
 }

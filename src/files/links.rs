@@ -10,7 +10,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The first link on the way, and what to do about it.
-pub fn refuse(home: &Path, place: &Path) -> io::Result<()> {
+pub(crate) fn refuse(home: &Path, place: &Path) -> io::Result<()> {
     let Ok(below) = place.strip_prefix(home) else { return Ok(()) };
     let mut path = home.to_owned();
     for part in below.components() {

@@ -1,9 +1,9 @@
 //! Files and standard streams: reading them, and writing them whole or not at all.
 
-pub mod append;
-pub mod atomic;
-pub mod compression;
-pub mod hash;
-pub mod input;
-pub mod links;
-pub mod output;
+pub(crate) mod append;
+pub(crate) mod atomic;
+pub(crate) mod compression;
+pub(crate) mod hash;
+pub(crate) mod input;
+pub(crate) mod links;
+pub(crate) mod output;

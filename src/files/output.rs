@@ -16,7 +16,7 @@ use crate::files::hash::hash_of;
 ///
 /// # Errors
 /// Which of the two, and what to do.
-pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
+pub(crate) fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
     let Some(output) = output else { return Ok(()) };
     let same = |a: &Path, b: &Path| fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b);
     if input.is_some_and(|input| same(input, output) && output.is_file()) {
@@ -33,7 +33,7 @@ pub fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
 }
 
 /// The error that a file cannot be written.
-pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(path.display(), error))
 }
 
@@ -41,7 +41,7 @@ pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub fn print(text: &str) -> Result<()> {
+pub(crate) fn print(text: &str) -> Result<()> {
     printed(text.as_bytes()).map(drop)
 }
 
@@ -49,7 +49,7 @@ pub fn print(text: &str) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
-pub fn write(text: &str, path: Option<&Path>) -> Result<()> {
+pub(crate) fn write(text: &str, path: Option<&Path>) -> Result<()> {
     let mut output = Output::begin(path, path.and_then(Compression::of_name), None)?;
     output.write(text.as_bytes())?;
     output.end(None, |_| Ok(()))
@@ -66,7 +66,7 @@ fn printed(bytes: &[u8]) -> Result<bool> {
 }
 
 /// A result as it is written: to standard output at once, to a file when it is whole.
-pub struct Output {
+pub(crate) struct Output {
     sink: Sink,
     /// The file, by the name that the user gave it.
     path: PathBuf,
@@ -84,7 +84,11 @@ impl Output {
     ///
     /// # Errors
     /// No file can be made there.
-    pub fn begin(path: Option<&Path>, compression: Option<Compression>, like: Option<&Metadata>) -> Result<Self> {
+    pub(crate) fn begin(
+        path: Option<&Path>,
+        compression: Option<Compression>,
+        like: Option<&Metadata>,
+    ) -> Result<Self> {
         let Some(path) = path else { return Ok(Output { sink: Sink::Stdout, path: PathBuf::new() }) };
         let begun = || {
             Ok(match Target::of(path)? {
@@ -104,7 +108,7 @@ impl Output {
     ///
     /// # Errors
     /// They cannot be written.
-    pub fn write_parts<'p>(&mut self, parts: impl Iterator<Item = &'p [u8]>) -> Result<bool> {
+    pub(crate) fn write_parts<'p>(&mut self, parts: impl Iterator<Item = &'p [u8]>) -> Result<bool> {
         const SMALL: usize = 1 << 16;
         let mut small = Vec::new();
         for part in parts {
@@ -122,7 +126,7 @@ impl Output {
     }
 
     /// The file whose place it is to take.
-    pub fn place(&self) -> Option<&Path> {
+    pub(crate) fn place(&self) -> Option<&Path> {
         match &self.sink {
             Sink::File(file, _) => Some(file.place()),
             Sink::Stdout | Sink::Device(_) => None,
@@ -133,7 +137,7 @@ impl Output {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<bool> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<bool> {
         let written = match &mut self.sink {
             Sink::Stdout => return printed(bytes),
             Sink::Device(file) => file.write_all(bytes),
@@ -148,7 +152,7 @@ impl Output {
     ///
     /// # Errors
     /// It cannot; what was there is as it was.
-    pub fn end_as_private_as(self, files: &[&Path]) -> Result<()> {
+    pub(crate) fn end_as_private_as(self, files: &[&Path]) -> Result<()> {
         self.end(None, |page| {
             let page = File::open(page)?;
             files.iter().try_for_each(|file| as_private_as(&page, Some(file)))
@@ -160,7 +164,7 @@ impl Output {
     ///
     /// # Errors
     /// It cannot; what was there is as it was.
-    pub fn end(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+    pub(crate) fn end(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
         let ended = || {
             let Sink::File(file, packing) = self.sink else { return Ok(()) };
             packing.map_or(Ok(()), Compressor::end)?;
@@ -174,7 +178,7 @@ impl Output {
 ///
 /// # Errors
 /// It cannot be read or written, or `then` does not want it.
-pub fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
+pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
         let like = fs::metadata(from)?;
@@ -189,7 +193,7 @@ pub fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) 
 ///
 /// # Errors
 /// There is one, or it cannot be looked at.
-pub fn check_copy(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn check_copy(from: &Path, to: &Path) -> Result<()> {
     match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         _ => keep_copy(from, to),
@@ -200,7 +204,7 @@ pub fn check_copy(from: &Path, to: &Path) -> Result<()> {
 ///
 /// # Errors
 /// There is another, or it cannot be written.
-pub fn keep_copy(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let like = fs::metadata(from)?;

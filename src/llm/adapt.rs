@@ -17,7 +17,7 @@ use crate::summary::exchange::Request;
 use crate::sync::lock;
 
 /// How often one request is changed at most.
-pub const MOST_CHANGES: usize = 3;
+pub(crate) const MOST_CHANGES: usize = 3;
 
 /// The change that a complaint asks for.
 fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameters) -> Change {
@@ -57,13 +57,13 @@ pub(super) enum Adaptation {
 
 /// What is known of the servers that were asked, by address and model, for as long as a run takes.
 #[derive(Debug, Default)]
-pub struct Adaptations {
+pub(crate) struct Adaptations {
     changes: Mutex<HashMap<(String, String), Vec<Change>>>,
 }
 
 impl Adaptations {
     /// What is known to be changed in requests to an endpoint.
-    pub fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
+    pub(crate) fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
         let changes = lock(&self.changes);
         changes.get(&key(endpoint)).cloned().unwrap_or_default()
     }

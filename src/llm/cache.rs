@@ -23,7 +23,7 @@ const TOO_LONG: &str = "too long";
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub(crate) enum Kept {
     /// An answer that was taken.
     Reply(Reply),
     /// Nothing: it was too long for the model. That is kept so that the same is not tried in vain again.
@@ -35,7 +35,7 @@ pub enum Kept {
 
 /// A folder of summaries.
 #[derive(Debug, Clone)]
-pub struct Cache {
+pub(crate) struct Cache {
     folder: PathBuf,
     asked: Arc<Asked>,
     must_keep: bool,
@@ -55,7 +55,7 @@ const BYTES_A_TOKEN: usize = 6;
 const MOST_RESERVED: usize = 1 << 20;
 
 /// Room for what comes of a request.
-pub struct Reserved {
+pub(crate) struct Reserved {
     file: AtomicFile,
 }
 
@@ -64,7 +64,7 @@ impl Reserved {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn keep(mut self, kept: &Kept) -> io::Result<()> {
+    pub(crate) fn keep(mut self, kept: &Kept) -> io::Result<()> {
         let value = match kept {
             Kept::Reply(reply) => {
                 let stop = STOPS.into_iter().find(|(stop, _)| *stop == reply.stop).map(|(_, name)| name);
@@ -83,7 +83,7 @@ impl Reserved {
 
 /// That somebody asks for something, and nobody else does; no longer when this is dropped.
 #[derive(Debug)]
-pub struct Asking<'c> {
+pub(crate) struct Asking<'c> {
     cache: &'c Cache,
     identity: String,
 }
@@ -100,7 +100,7 @@ impl Cache {
     ///
     /// # Errors
     /// No file can be made in it.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         // The file for trying goes as it came.
         tempfile::tempfile_in(folder)?;
@@ -109,13 +109,13 @@ impl Cache {
     }
 
     /// A cache in a folder that is made for the first summary, and that nobody but its owner looks into.
-    pub fn to_be_made(folder: &Path) -> Self {
+    pub(crate) fn to_be_made(folder: &Path) -> Self {
         tidy(folder);
         Cache { folder: folder.to_owned(), asked: Arc::default(), must_keep: true, is_made: false }
     }
 
     /// Waits until nobody else asks for what has this identity: then it may be there.
-    pub fn alone(&self, identity: &str) -> Asking<'_> {
+    pub(crate) fn alone(&self, identity: &str) -> Asking<'_> {
         let waited = self.asked.answered.wait_while(self.asked(), |asked| asked.contains(identity));
         unpoisoned(waited).insert(identity.to_owned());
         Asking { cache: self, identity: identity.to_owned() }
@@ -126,7 +126,7 @@ impl Cache {
     }
 
     /// What came of what has this identity; nothing where nobody was asked, or what is there is no such file.
-    pub fn get(&self, identity: &str) -> Option<Kept> {
+    pub(crate) fn get(&self, identity: &str) -> Option<Kept> {
         let text = fs::read_to_string(self.file(identity)).ok()?;
         let source = Source::of(&text).ok()?;
         let value = source.first()?;
@@ -144,7 +144,7 @@ impl Cache {
     ///
     /// # Errors
     /// There is no room.
-    pub fn reserve(&self, identity: &str, tokens: u64) -> io::Result<Reserved> {
+    pub(crate) fn reserve(&self, identity: &str, tokens: u64) -> io::Result<Reserved> {
         if !self.is_made {
             let mut builder = fs::DirBuilder::new();
             #[cfg(unix)]
@@ -159,12 +159,12 @@ impl Cache {
 
     /// The same cache, without which nothing is to be asked for: what is paid for must be there when a run is repeated.
     #[must_use]
-    pub fn that_must_keep(self) -> Self {
+    pub(crate) fn that_must_keep(self) -> Self {
         Cache { must_keep: true, ..self }
     }
 
     /// Whether nothing is to be asked for that cannot be kept.
-    pub fn must_keep(&self) -> bool {
+    pub(crate) fn must_keep(&self) -> bool {
         self.must_keep
     }
 

@@ -9,7 +9,7 @@ use crate::summary::exchange::Request;
 
 /// What is changed in a request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub(crate) struct Change {
     /// The parameter that was refused, as a path with points.
     pub(super) refused: &'static str,
     /// What is sent in its place.
@@ -30,7 +30,7 @@ pub(super) enum Replacement {
 
 impl Change {
     /// Makes the change in a body.
-    pub fn apply(&self, body: &mut Value, request: &Request) {
+    pub(crate) fn apply(&self, body: &mut Value, request: &Request) {
         let value = take(body, self.refused);
         match (&self.instead, value) {
             (Replacement::Name(name), Some(value)) => put(body, name, value),

@@ -24,7 +24,7 @@ const MOST_OUTPUT: u64 = 16 << 20;
 /// # Errors
 /// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0; its last words are in
 /// the message.
-pub fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
+pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let name = crate::summary::exchange::shown(command, NAMED);
     let mut shell = Command::new("sh");

@@ -36,7 +36,7 @@ const SHOWN: usize = 200;
 
 /// How requests are sent, and the client that sends them once there is one.
 #[derive(Debug)]
-pub struct HttpClient {
+pub(crate) struct HttpClient {
     timeout: Duration,
     idle: Duration,
     patience: RetryPolicy,
@@ -48,11 +48,11 @@ pub struct HttpClient {
 }
 
 /// Who is told of what happens between two requests.
-pub type Tell = fn(Between<'_>);
+pub(crate) type Tell = fn(Between<'_>);
 
 /// What happens between two requests.
 #[derive(Debug, Clone, Copy)]
-pub enum Between<'b> {
+pub(crate) enum Between<'b> {
     /// A wait, by why it is and how long it takes.
     Wait(&'b str, Duration),
     /// The server refused a parameter, in its words, and is sent another request from now on.
@@ -71,7 +71,7 @@ struct Attempt {
 
 impl HttpClient {
     /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted.
-    pub fn new(timeout: Duration, patience: RetryPolicy, pace: Option<RateLimiter>) -> Self {
+    pub(crate) fn new(timeout: Duration, patience: RetryPolicy, pace: Option<RateLimiter>) -> Self {
         HttpClient {
             timeout,
             idle: IDLE_TIMEOUT,
@@ -89,7 +89,7 @@ impl HttpClient {
     ///
     /// # Errors
     /// The last attempt's error; the key is not in it, even where the server repeats it.
-    pub fn post(&self, endpoint: &Endpoint, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
+    pub(crate) fn post(&self, endpoint: &Endpoint, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let client = match self.client.get() {
             Some(client) => client,
             None => {
@@ -153,7 +153,7 @@ impl HttpClient {
     }
 
     /// Has `tell` be told of what happens between two attempts. The first who asks for it is.
-    pub fn listen(&self, tell: Tell) {
+    pub(crate) fn listen(&self, tell: Tell) {
         let _ = self.tell.set(tell);
     }
 

@@ -13,11 +13,11 @@ use crate::summary::exchange::FailureKind;
 use crate::sync::{lock, unpoisoned};
 
 /// Failures of one kind in a row after which nobody is asked any more.
-pub const MOST_IN_A_ROW: u32 = 8;
+pub(crate) const MOST_IN_A_ROW: u32 = 8;
 
 /// What all workers know of the server.
 #[derive(Debug, Default)]
-pub struct Limiter {
+pub(crate) struct Limiter {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -48,7 +48,7 @@ struct Window {
 
 /// A request under way, until this is dropped.
 #[derive(Debug)]
-pub struct Permit<'l> {
+pub(crate) struct Permit<'l> {
     limiter: &'l Limiter,
     halvings: u64,
 }
@@ -62,7 +62,7 @@ impl Drop for Permit<'_> {
 
 impl Permit<'_> {
     /// Has all workers learn what became of the request: nothing that matters, or a failure.
-    pub fn end(self, failed: Option<&FailedAttempt>) -> Option<Changed> {
+    pub(crate) fn end(self, failed: Option<&FailedAttempt>) -> Option<Changed> {
         let mut state = self.limiter.state();
         match failed {
             None => {
@@ -77,7 +77,7 @@ impl Permit<'_> {
 
 /// What a request that ended changed for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changed {
+pub(crate) enum Changed {
     /// Nobody is asked any more.
     Stopped,
     /// So many requests are under way at once from now on, fewer than ever.
@@ -89,7 +89,7 @@ impl Limiter {
     ///
     /// # Errors
     /// Why nobody is asked any more, not even again.
-    pub fn begin(&self) -> Result<Permit<'_>, String> {
+    pub(crate) fn begin(&self) -> Result<Permit<'_>, String> {
         let mut state = self.state();
         loop {
             if let Some(why) = &state.stopped {

@@ -1,18 +1,18 @@
 //! Who else writes summaries: a model behind an API, or a command.
 
-pub mod adapt;
+pub(crate) mod adapt;
 mod body;
-pub mod cache;
-pub mod change;
-pub mod command;
+pub(crate) mod cache;
+pub(crate) mod change;
+pub(crate) mod command;
 mod encodings;
 mod error_response;
-pub mod http;
-pub mod limiter;
-pub mod providers;
-pub mod rate_limiter;
-pub mod retry;
-pub mod secret;
+pub(crate) mod http;
+pub(crate) mod limiter;
+pub(crate) mod providers;
+pub(crate) mod rate_limiter;
+pub(crate) mod retry;
+pub(crate) mod secret;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ use rate_limiter::RateLimiter;
 
 /// Who writes summaries.
 #[derive(Debug)]
-pub enum Summarizer {
+pub(crate) enum Summarizer {
     /// The embedded one.
     Extractive,
     /// A model behind an API.
@@ -36,14 +36,14 @@ pub enum Summarizer {
 
 impl Summarizer {
     /// Has `tell` be told of what happens between two requests.
-    pub fn listen(&self, tell: Tell) {
+    pub(crate) fn listen(&self, tell: Tell) {
         if let Summarizer::Endpoint(_, wire) = self {
             wire.listen(tell);
         }
     }
 
     /// What decides an answer besides chance, as a text: who is asked, and all that they are sent.
-    pub fn identity(&self, request: &Request) -> String {
+    pub(crate) fn identity(&self, request: &Request) -> String {
         match self {
             Summarizer::Extractive => String::new(),
             Summarizer::Endpoint(endpoint, _) => format!("POST {}\n{}", endpoint.url(), endpoint.request(request)),

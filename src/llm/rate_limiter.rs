@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// A minute shared out evenly among requests.
 #[derive(Debug)]
-pub struct RateLimiter {
+pub(crate) struct RateLimiter {
     gap: Duration,
     /// When the next request may be sent; at once if none was.
     next: Mutex<Option<Instant>>,
@@ -14,12 +14,12 @@ pub struct RateLimiter {
 
 impl RateLimiter {
     /// At most so many requests a minute.
-    pub fn new(rate: u32) -> Self {
+    pub(crate) fn new(rate: u32) -> Self {
         RateLimiter { gap: Duration::from_secs(60) / rate.max(1), next: Mutex::new(None) }
     }
 
     /// Takes the next turn, and says how long it is until then.
-    pub fn reserve(&self, now: Instant) -> Duration {
+    pub(crate) fn reserve(&self, now: Instant) -> Duration {
         let mut next = lock(&self.next);
         let turn = next.map_or(now, |next| next.max(now));
         *next = Some(turn + self.gap);

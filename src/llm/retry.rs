@@ -15,26 +15,26 @@ const LONGEST_ASKED: Duration = Duration::from_secs(600);
 
 /// Why one attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FailedAttempt {
+pub(crate) struct FailedAttempt {
     /// What happened.
-    pub message: String,
+    pub(crate) message: String,
     /// What kind of failure it is, which says whether to try again.
-    pub kind: FailureKind,
+    pub(crate) kind: FailureKind,
     /// How long the server asks to wait.
-    pub asked: Option<Duration>,
+    pub(crate) asked: Option<Duration>,
     /// Whether the server asks to try again, where it says so.
-    pub advised: Option<bool>,
+    pub(crate) advised: Option<bool>,
     /// How many tokens the model reads at once, where the server says so.
-    pub window: Option<u64>,
+    pub(crate) window: Option<u64>,
 }
 
 /// How often and after what a request is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RetryPolicy {
+pub(crate) struct RetryPolicy {
     /// How often.
-    pub retries: u32,
+    pub(crate) retries: u32,
     /// After what.
-    pub persistence: Persistence,
+    pub(crate) persistence: Persistence,
 }
 
 impl RetryPolicy {
@@ -42,7 +42,7 @@ impl RetryPolicy {
     ///
     /// # Errors
     /// The last attempt's, with how many there were.
-    pub fn run<T>(
+    pub(crate) fn run<T>(
         self,
         mut attempt: impl FnMut() -> Result<T, FailedAttempt>,
         wait: impl Fn(Duration, &FailedAttempt),

@@ -11,12 +11,12 @@ const MASK: &str = "[key]";
 
 /// A key. It prints as nothing.
 #[derive(Clone)]
-pub struct Secret(String);
+pub(crate) struct Secret(String);
 
 impl Secret {
     /// Takes a key, without the white space around it that a file or a copy may have brought along; nothing if it has
     /// characters that no header can carry.
-    pub fn new(key: &str) -> Option<Self> {
+    pub(crate) fn new(key: &str) -> Option<Self> {
         let key = key.trim();
         key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
     }
@@ -25,7 +25,7 @@ impl Secret {
     /// stays to the byte.
     ///
     /// This is the last step before a text leaves, but for what makes it shorter: a part of a key is not known again.
-    pub fn mask(&self, text: &str) -> String {
+    pub(crate) fn mask(&self, text: &str) -> String {
         // What is shorter is for a server that wants any key, and would be found in the middle of words; so would a word.
         const SHORTEST: usize = 4;
         const SHORTEST_WORD: usize = 12;

@@ -12,18 +12,18 @@ use crate::transcript::{Message, Role, Transcript};
 
 /// A rule that is broken, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Breach {
+pub(crate) struct Breach {
     /// The index of the message.
-    pub message: usize,
+    pub(crate) message: usize,
     /// The rule.
-    pub rule: Rule,
+    pub(crate) rule: Rule,
     /// The id of the call that it is about, where it has one.
-    pub id: Option<String>,
+    pub(crate) id: Option<String>,
 }
 
 /// A rule, and what breaks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub(crate) enum Rule {
     /// A result must answer a call: this one has none before it.
     Orphan(CallOrResult),
     /// A call has one result: this is another.
@@ -80,7 +80,7 @@ impl fmt::Display for Breach {
 /// assert_eq!(found[0].message, 1);
 /// assert_eq!(found[0].to_string(), "a result (a) without a call: every result must answer a call before it");
 /// ```
-pub fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
+pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = match transcript.order.results {
         Results::Unchecked => Vec::new(),
         wanted => of_pairs(transcript, wanted),

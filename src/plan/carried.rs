@@ -13,22 +13,22 @@ use crate::transcript::{Content, Message, Rest, Role, Transcript};
 use crate::plan::Policy;
 
 /// The name of a summary message that the next summary carries on.
-pub const NAME: &str = "summary";
+pub(crate) const NAME: &str = "summary";
 /// The key of the state under which `DeerFlow` keeps its summary.
-pub const KEY: &str = "summary_text";
+pub(crate) const KEY: &str = "summary_text";
 
 /// What stands around the name of an archive behind a summary.
-pub const ARCHIVED: (&str, &str) = ("\n\n(The messages that this summarizes are kept in ", ".)");
+pub(crate) const ARCHIVED: (&str, &str) = ("\n\n(The messages that this summarizes are kept in ", ".)");
 
 /// An earlier summary.
 #[derive(Debug, Clone)]
-pub struct Carried<'a> {
+pub(crate) struct Carried<'a> {
     /// The summary, without what introduces it and without the name of an archive.
-    pub text: Cow<'a, str>,
+    pub(crate) text: Cow<'a, str>,
     /// Which message it is; it is in the state if none.
-    pub index: Option<usize>,
+    pub(crate) index: Option<usize>,
     /// Where it stands.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
 }
 
 impl Carried<'_> {
@@ -39,7 +39,7 @@ impl Carried<'_> {
 }
 
 /// An earlier summary as the message that it is taken for; `json` is where it stands.
-pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
+pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     Message {
         role: Role::User,
         content: Content::Text(Text::plain(text)),
@@ -50,14 +50,14 @@ pub fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
 }
 
 /// The place of the summary in the state of a transcript, where it has such a state: a text, or null.
-pub fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
+pub(crate) fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
     let place = transcript.state.and_then(|state| state.get(KEY))?;
     matches!(place.kind(), Kind::String | Kind::Null).then_some(place)
 }
 
 /// The earlier summary of a transcript, where the rules carry one on: in its state, or its first message that gives no
 /// standing instructions.
-pub fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carried<'a>> {
+pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carried<'a>> {
     if !policy.rules.carries {
         return None;
     }

@@ -97,7 +97,7 @@ fn refused_behind_a_summary(transcript: &Transcript<'_>, cut: usize) -> Option<&
 
 /// For each index whether a cut there parts no call from its result and leaves nothing at the front of what is kept that
 /// the provider refuses.
-pub fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
+pub(crate) fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
     let Transcript { pairing, groups, .. } = transcript;
     let mut legal = pairing.allowed_cuts(groups);
     for (cut, legal) in legal.iter_mut().enumerate().take(transcript.messages.len()) {

@@ -14,74 +14,74 @@ const MILLION: f64 = 1e6;
 
 /// Tokens that a provider counts, and what they cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Billed {
+pub(crate) struct Billed {
     /// Of the prompts.
-    pub input_tokens: u64,
+    pub(crate) input_tokens: u64,
     /// Of the answers, thoughts among them.
-    pub output_tokens: u64,
+    pub(crate) output_tokens: u64,
     /// How many of these were thoughts.
-    pub reasoning_tokens: u64,
+    pub(crate) reasoning_tokens: u64,
     /// US dollars: what the provider says, or what the table of models does; none where neither is known.
-    pub cost_usd: Option<f64>,
+    pub(crate) cost_usd: Option<f64>,
 }
 
 /// What is saved and spent. Money is in US dollars, and not there where a price is not known: none is ever made up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Economy {
+pub(crate) struct Economy {
     /// Tokens that each further turn sends less; below 0 where the summary is larger than what it replaced.
-    pub saved_tokens_per_turn: i64,
+    pub(crate) saved_tokens_per_turn: i64,
     /// What these cost whom `--for` names.
-    pub saved_usd_per_turn: Option<f64>,
+    pub(crate) saved_usd_per_turn: Option<f64>,
     /// What the summary costs.
-    pub cost_usd: Option<f64>,
+    pub(crate) cost_usd: Option<f64>,
     /// After how many turns what they save is as much as the summary costs; not there where that is not known, or never.
-    pub pays_after_turns: Option<u64>,
+    pub(crate) pays_after_turns: Option<u64>,
     /// The same with the provider's prompt cache; not there where its prices are not known.
-    pub cache: Option<Cached>,
+    pub(crate) cache: Option<Cached>,
     /// Of when the prices are, where any is used.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub prices: Option<&'static str>,
+    pub(crate) prices: Option<&'static str>,
 }
 
 /// What a compaction does to a reader's prompt cache, in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Cached {
+pub(crate) struct Cached {
     /// What it costs to write the new context to the cache once.
-    pub write_usd: f64,
+    pub(crate) write_usd: f64,
     /// What each further turn saves where the conversation is read from the cache.
-    pub saved_usd_per_turn: f64,
+    pub(crate) saved_usd_per_turn: f64,
     /// After how many turns that is as much as the summary and the write cost together; not there where the summary's
     /// cost is not known, or never.
-    pub pays_after_turns: Option<u64>,
+    pub(crate) pays_after_turns: Option<u64>,
 }
 
 /// What is known of prices, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Prices {
+pub(crate) struct Prices {
     /// What the reader takes for input.
-    pub reader: Option<f64>,
+    pub(crate) reader: Option<f64>,
     /// What the reader takes for input from its cache and for writing to it.
-    pub cache: Option<(f64, f64)>,
+    pub(crate) cache: Option<(f64, f64)>,
     /// What the summarizer takes for input and for output.
-    pub writer: Option<(f64, f64)>,
+    pub(crate) writer: Option<(f64, f64)>,
 }
 
 impl Prices {
     /// The reader's prices, as far as the table has them.
-    pub fn of_reader(model: &Model) -> Self {
+    pub(crate) fn of_reader(model: &Model) -> Self {
         let write = model.cache_write_price.or(model.input_price);
         Prices { reader: model.input_price, cache: model.cached_price.zip(write), writer: None }
     }
 
     /// What the summarizer takes for so many tokens of input and of output.
-    pub fn of_summary(self, input: u64, output: u64) -> Option<f64> {
+    pub(crate) fn of_summary(self, input: u64, output: u64) -> Option<f64> {
         self.writer.map(|prices| (input as f64 * prices.0 + output as f64 * prices.1) / MILLION)
     }
 }
 
 impl Economy {
     /// What is saved where a conversation of `before` tokens has `after` tokens with a summary that costs `cost`.
-    pub fn new(before: u64, after: u64, cost: Option<f64>, prices: Prices) -> Self {
+    pub(crate) fn new(before: u64, after: u64, cost: Option<f64>, prices: Prices) -> Self {
         let tokens = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let saved = tokens(before).saturating_sub(tokens(after));
         let saved_usd = prices.reader.map(|price| saved as f64 * price / MILLION);
@@ -97,12 +97,12 @@ impl Economy {
 
     /// The same, computed with prices of this time.
     #[must_use]
-    pub fn with_prices_of(self, when: &'static str) -> Self {
+    pub(crate) fn with_prices_of(self, when: &'static str) -> Self {
         Economy { prices: Some(when), ..self }
     }
 
     /// All of it in a sentence; `about` says that it is an estimate, and `reader` who reads on.
-    pub fn sentence(&self, about: bool, reader: Option<&str>) -> String {
+    pub(crate) fn sentence(&self, about: bool, reader: Option<&str>) -> String {
         let about = if about { "about " } else { "" };
         let tokens = self.saved_tokens_per_turn;
         let usd = self.saved_usd_per_turn.filter(|usd| *usd != 0.0).zip(reader);

@@ -3,15 +3,15 @@
 //! [`plan`] is pure and cannot fail. What it needs to know of sizes it asks a [`Tally`], which counts no more than the
 //! answer takes.
 
-pub mod breaches;
-pub mod carried;
+pub(crate) mod breaches;
+pub(crate) mod carried;
 mod compactions;
 mod cutoff;
-pub mod economy;
+pub(crate) mod economy;
 mod langchain;
-pub mod pairs;
-pub mod pins;
-pub mod size;
+pub(crate) mod pairs;
+pub(crate) mod pins;
+pub(crate) mod size;
 
 use std::collections::HashSet;
 
@@ -29,7 +29,7 @@ use pins::Pin;
 use size::Size;
 
 /// What a summary message begins with, where nobody says otherwise.
-pub const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
+pub(crate) const SUMMARY_PREFIX: &str = "Here is a summary of the conversation to date:";
 
 /// The rules of a compaction.
 #[derive(Debug, Clone)]
@@ -51,11 +51,11 @@ pub struct Policy {
     /// What a summary message begins with, by which an earlier one is known.
     pub summary_prefix: String,
     /// What is summarized must have more tokens than this, the smallest a summary message can have; 0 for no such rule.
-    pub smallest_summary: u64,
+    pub(crate) smallest_summary: u64,
     /// What no flag says.
-    pub rules: Rules,
+    pub(crate) rules: Rules,
     /// Who serves the model that will read the result, where it is known.
-    pub provider: Option<&'static str>,
+    pub(crate) provider: Option<&'static str>,
 }
 
 impl Policy {
@@ -81,30 +81,30 @@ impl Policy {
 
 /// Where known systems decide otherwise than tcompact does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub(crate) struct Rules {
     /// Whether a conversation is compacted where no trigger is given.
-    pub without_trigger: bool,
+    pub(crate) without_trigger: bool,
     /// Whether a number of tokens must be exceeded to trigger, and not only reached.
-    pub exceed: bool,
+    pub(crate) exceed: bool,
     /// Whether tokens that a provider reported trigger as those that are counted do.
-    pub reported_triggers: bool,
+    pub(crate) reported_triggers: bool,
     /// Whether they scale the estimate of the whole.
-    pub reported_scales: bool,
+    pub(crate) reported_scales: bool,
     /// Whether the last message stays even where it is larger than what is to be kept.
-    pub last_stays: bool,
+    pub(crate) last_stays: bool,
     /// Whether a cut is made only where it gains something: not for an earlier summary alone.
-    pub gains: bool,
+    pub(crate) gains: bool,
     /// Whether a conversation begins with the last compaction of a provider that can be read, as it does for that
     /// provider.
-    pub compactions: bool,
+    pub(crate) compactions: bool,
     /// Whether an earlier summary is carried on by the next one instead of being summarized, and the user's last request
     /// stays, and what a program marked as a reminder.
-    pub carries: bool,
+    pub(crate) carries: bool,
 }
 
 impl Rules {
     /// tcompact's own.
-    pub const OWN: Rules = Rules {
+    pub(crate) const OWN: Rules = Rules {
         without_trigger: true,
         exceed: false,
         reported_triggers: false,
@@ -161,7 +161,7 @@ pub struct Plan {
 
 impl Plan {
     /// A plan that does nothing, for a reason.
-    pub fn of_nothing(reason: String) -> Self {
+    pub(crate) fn of_nothing(reason: String) -> Self {
         Plan { reason: Some(reason), ..Plan::default() }
     }
 
@@ -172,14 +172,14 @@ impl Plan {
     }
 
     /// Those of the replaced messages that their provider reads, in order.
-    pub fn superseded(&self) -> Vec<usize> {
+    pub(crate) fn superseded(&self) -> Vec<usize> {
         let mut replaced = self.replaced();
         replaced.retain(|index| *index >= self.start);
         replaced
     }
 
     /// The messages that go, in order, but for an earlier summary that is carried on.
-    pub fn removed(&self) -> Vec<usize> {
+    pub(crate) fn removed(&self) -> Vec<usize> {
         let mut replaced = self.replaced();
         replaced.retain(|index| Some(*index) != self.carried);
         replaced
@@ -193,7 +193,7 @@ impl Plan {
     }
 
     /// For each entry that is no message, whether it goes when the messages do that `gone` names.
-    pub fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
+    pub(crate) fn notes_gone(&self, notes: &[Note<'_>], gone: &[bool]) -> Vec<bool> {
         let mut superseded: HashSet<&str> = HashSet::new();
         let mut goes = vec![false; notes.len()];
         for (index, note) in notes.iter().enumerate().rev().filter(|(_, note)| note.before <= self.cutoff) {
@@ -214,7 +214,7 @@ impl Plan {
 
     /// The same without a summary.
     #[must_use]
-    pub fn without_cut(self) -> Self {
+    pub(crate) fn without_cut(self) -> Self {
         Plan {
             cutoff: 0,
             pinned: Vec::new(),
@@ -229,7 +229,7 @@ impl Plan {
 }
 
 /// Decides whether and where to cut a conversation.
-pub fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Plan {
+pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Plan {
     if let Some(reason) = transcript.format.refusal(transcript) {
         return Plan { refused: true, ..Plan::of_nothing(reason) };
     }
@@ -449,22 +449,22 @@ impl<'w, 'a> Weight<'w, 'a> {
 }
 
 /// The messages before a cut that stay whatever is summarized, in order.
-pub fn pinned(transcript: &Transcript<'_>, policy: &Policy, cut: usize) -> Vec<usize> {
+pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &Policy, cut: usize) -> Vec<usize> {
     let earlier = carried(transcript, policy).and_then(|earlier| earlier.index);
     pins::pinned(transcript, policy, earlier, Compactions::of(transcript, policy).staying(cut), cut)
 }
 
 /// The plan with a cut at one place and no other, as all other rules have it; no cut where that is none.
-pub fn cut_at(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy, cut: usize) -> Plan {
+pub(crate) fn cut_at(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy, cut: usize) -> Plan {
     let keep = Size::Messages((transcript.messages.len().saturating_sub(cut)).max(1) as u64);
     let rules = Rules { without_trigger: true, ..policy.rules };
     plan(transcript, tally, &Policy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() })
 }
 
-pub use cutoff::legal_cuts;
+pub(crate) use cutoff::legal_cuts;
 
 /// How many messages are older than what is kept; none where nothing triggers or all is kept.
-pub fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {
+pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {
     if transcript.messages.is_empty() {
         return 0;
     }
@@ -475,23 +475,23 @@ pub fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: 
 }
 
 /// The tokens of a conversation with all that is sent beside it, as triggers and budgets see them.
-pub fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> u64 {
+pub(crate) fn total(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> u64 {
     let earlier = carried(transcript, policy);
     Weight::new(transcript, earlier.as_ref(), tally, policy).total()
 }
 
 /// Why a policy that can never trigger does nothing.
-pub const NEVER: &str = "no trigger is given, and the preset does nothing without one; give --trigger";
+pub(crate) const NEVER: &str = "no trigger is given, and the preset does nothing without one; give --trigger";
 
 impl Policy {
     /// Whether nothing can trigger.
-    pub fn never(&self) -> bool {
+    pub(crate) fn never(&self) -> bool {
         self.triggers.is_empty() && self.budget.is_none() && !self.rules.without_trigger
     }
 
     /// Whether totals are scaled by what providers reported. Only `LangChain`'s estimate is; an exact count needs no
     /// correction.
-    pub fn scales(&self, tally: &Tally<'_, '_>) -> bool {
+    pub(crate) fn scales(&self, tally: &Tally<'_, '_>) -> bool {
         self.rules.reported_scales && matches!(tally.counter(), Counter::Approx(_))
     }
 
@@ -508,7 +508,7 @@ fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
 }
 
 /// Marks the messages that are summaries of earlier compactions by these rules.
-pub fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy) {
+pub(crate) fn mark_summaries(transcript: &mut Transcript<'_>, policy: &Policy) {
     transcript.messages.iter_mut().for_each(|message| message.earlier = message.is_summary(&policy.summary_prefix));
 }
 

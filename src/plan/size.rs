@@ -13,7 +13,7 @@ const TOKENS: u64 = 500;
 /// How much of a conversation.
 ///
 /// ```
-/// use tcompact::plan::size::Size;
+/// use tcompact::Size;
 ///
 /// assert_eq!("tokens:170k".parse::<Size>().ok(), Some(Size::Tokens(170_000)));
 /// assert_eq!(Size::Turns(3).to_string(), "turns:3");
@@ -35,7 +35,7 @@ pub enum Size {
 
 impl Size {
     /// A number of tokens, where the size is one: itself, or the part of the context window, rounded down, at least 1.
-    pub fn in_tokens(self, context_window: Option<u64>) -> Option<u64> {
+    pub(crate) fn in_tokens(self, context_window: Option<u64>) -> Option<u64> {
         match self {
             Size::Tokens(tokens) => Some(tokens),
             Size::Fraction(fraction) => Some(((context_window? as f64 * fraction) as u64).max(1)),

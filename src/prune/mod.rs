@@ -24,18 +24,18 @@ use crate::transcript::edit::{Edit, sort};
 use crate::transcript::formats::read_entry;
 use crate::transcript::view::edited;
 
-pub use rule::{Change, Kind, Rule};
-pub use scene::Scene;
+pub(crate) use rule::{Change, Kind, Rule};
+pub(crate) use scene::Scene;
 
 use rule::Amount;
 
 /// Every kind of rule, from the cheapest to the dearest: what is lost least goes first.
-pub static KINDS: [&Kind; 6] =
+pub(crate) static KINDS: [&Kind; 6] =
     [&thinking::KIND, &media::KIND, &reads::KIND, &arguments::KIND, &results::KIND, &cap::KIND];
 
 /// What can be given to `--prune`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Choice {
+pub(crate) enum Choice {
     /// Every rule, as it is by default.
     All,
     /// No rule.
@@ -45,12 +45,12 @@ pub enum Choice {
 }
 
 /// The rule that cuts results which are longer than so many tokens.
-pub fn capping(tokens: u64) -> Rule {
+pub(crate) fn capping(tokens: u64) -> Rule {
     Rule { kind: &cap::KIND, amount: Amount::Length(tokens) }
 }
 
 /// The rule that cuts arguments which are longer than so many characters.
-pub fn cutting_arguments(characters: u64) -> Rule {
+pub(crate) fn cutting_arguments(characters: u64) -> Rule {
     Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for Choice {
 
 /// The rules that some choices come to, in the order of [`KINDS`]: each of a kind takes the place of one before it, and
 /// `none` of all.
-pub fn chosen(choices: &[Choice]) -> Vec<Rule> {
+pub(crate) fn chosen(choices: &[Choice]) -> Vec<Rule> {
     let mut of_kind: [Option<Rule>; KINDS.len()] = [None; KINDS.len()];
     for choice in choices {
         match choice {
@@ -122,18 +122,18 @@ fn by_message(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
 
 /// What one rule did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Account {
+pub(crate) struct Account {
     /// The rule's name.
-    pub rule: &'static str,
+    pub(crate) rule: &'static str,
     /// How many messages it shortened.
-    pub messages: usize,
+    pub(crate) messages: usize,
     /// How many tokens that saved.
-    pub tokens: u64,
+    pub(crate) tokens: u64,
 }
 
 /// What one rule did to one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Saving {
+pub(crate) struct Saving {
     rule: &'static str,
     message: usize,
     tokens: u64,
@@ -141,27 +141,27 @@ pub struct Saving {
 
 /// A conversation that was pruned.
 #[derive(Debug, Default, Clone)]
-pub struct Pruned {
+pub(crate) struct Pruned {
     /// The edits within messages, in order.
-    pub edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// Messages of which nothing is left, in order.
-    pub emptied: Vec<usize>,
+    pub(crate) emptied: Vec<usize>,
     /// What each rule did to each message, in the order of [`KINDS`].
-    pub savings: Vec<Saving>,
+    pub(crate) savings: Vec<Saving>,
     /// What went that is to be kept elsewhere.
-    pub files: Vec<Moved>,
+    pub(crate) files: Vec<Moved>,
     /// Tokens of the messages that were touched.
-    pub sizes: BTreeMap<usize, u64>,
+    pub(crate) sizes: BTreeMap<usize, u64>,
 }
 
 impl Pruned {
     /// How many tokens that saved.
-    pub fn saved(&self) -> u64 {
+    pub(crate) fn saved(&self) -> u64 {
         self.savings.iter().map(|saving| saving.tokens).sum()
     }
 
     /// What each rule did to messages from one on, where it did anything.
-    pub fn accounts(&self, from: usize) -> Vec<Account> {
+    pub(crate) fn accounts(&self, from: usize) -> Vec<Account> {
         let mut accounts: Vec<Account> = Vec::new();
         for saving in self.savings.iter().filter(|saving| saving.message >= from) {
             match accounts.last_mut().filter(|account| account.rule == saving.rule) {
@@ -176,18 +176,18 @@ impl Pruned {
     }
 
     /// The rules that shortened a message, in the order of [`KINDS`].
-    pub fn rules(&self, message: usize) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn rules(&self, message: usize) -> impl Iterator<Item = &'static str> {
         self.savings.iter().filter(move |saving| saving.message == message).map(|saving| saving.rule)
     }
 
     /// Whether the thinking of a message was removed.
-    pub fn has_no_thinking(&self, message: usize) -> bool {
+    pub(crate) fn has_no_thinking(&self, message: usize) -> bool {
         self.savings.iter().any(|saving| saving.rule == thinking::KIND.name && saving.message == message)
     }
 
     /// The same with what another pruning did to messages behind all of these.
     #[must_use]
-    pub fn and(mut self, other: Pruned) -> Self {
+    pub(crate) fn and(mut self, other: Pruned) -> Self {
         self.edits.extend(other.edits);
         self.emptied.extend(other.emptied);
         self.savings.extend(other.savings);
@@ -197,14 +197,14 @@ impl Pruned {
     }
 
     /// Whether nothing was done.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.emptied.is_empty()
     }
 }
 
 /// Makes the edits of some rules, the cheapest rule and the oldest message first; where there is a goal only until so
 /// many tokens are saved, and none that saves nothing.
-pub fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned {
+pub(crate) fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned {
     let mut work = Work { scene, messages: BTreeMap::new(), savings: Vec::new(), saved: 0 };
     for rule in rules {
         if goal.is_some_and(|goal| work.saved >= goal) {

@@ -10,13 +10,13 @@ use crate::transcript::edit::Edit;
 use crate::prune::scene::{Age, Scene};
 
 /// A kind of rule.
-pub struct Kind {
+pub(crate) struct Kind {
     /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it takes behind a colon; empty where it takes nothing.
-    pub takes: &'static str,
+    pub(crate) takes: &'static str,
     /// What it does, in a line.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// What it takes where nothing is given.
     pub(super) default: Amount,
     /// What it would do.
@@ -36,19 +36,19 @@ pub(super) enum Amount {
 
 /// A rule.
 #[derive(Clone, Copy)]
-pub struct Rule {
+pub(crate) struct Rule {
     pub(super) kind: &'static Kind,
     pub(super) amount: Amount,
 }
 
 impl Rule {
     /// The name of its kind.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.kind.name
     }
 
     /// Whether it needs the context window to be known.
-    pub fn needs_window(&self) -> bool {
+    pub(crate) fn needs_window(&self) -> bool {
         matches!(self.amount, Amount::Age(Age::Before(Size::Fraction(_))))
     }
 
@@ -101,7 +101,7 @@ impl Kind {
 
 /// What a rule would do to a message.
 #[derive(Debug, Default)]
-pub struct Change {
+pub(crate) struct Change {
     /// Its index.
     pub(super) message: usize,
     /// The edits within it.

@@ -12,21 +12,21 @@ use crate::transcript::tools::ToolUse;
 use crate::transcript::{Arguments, Call, Content, Part, PartKind, Transcript};
 
 /// A conversation as rules see it.
-pub struct Scene<'s, 'a> {
+pub(crate) struct Scene<'s, 'a> {
     /// The conversation.
-    pub transcript: &'s Transcript<'a>,
+    pub(crate) transcript: &'s Transcript<'a>,
     /// How large its messages are.
-    pub tally: &'s Tally<'s, 'a>,
+    pub(crate) tally: &'s Tally<'s, 'a>,
     /// The context window, in tokens, where it is known.
-    pub context_window: Option<u64>,
+    pub(crate) context_window: Option<u64>,
     /// What a summary message begins with, by which one is told from a turn of the user's.
-    pub summary_prefix: &'s str,
+    pub(crate) summary_prefix: &'s str,
     /// For each message, whether it may be touched.
-    pub touchable: Vec<bool>,
+    pub(crate) touchable: Vec<bool>,
     /// Names of tools whose calls and results stay.
-    pub except: &'s [String],
+    pub(crate) except: &'s [String],
     /// Where what goes is kept, as messages are to name it.
-    pub archive: Option<&'s str>,
+    pub(crate) archive: Option<&'s str>,
     results: OnceCell<Vec<ToolResult<'s, 'a>>>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct ToolResult<'s, 'a> {
 
 impl<'s, 'a> Scene<'s, 'a> {
     /// A conversation of which the messages may be touched that are so marked.
-    pub fn new(transcript: &'s Transcript<'a>, tally: &'s Tally<'s, 'a>, touchable: Vec<bool>) -> Self {
+    pub(crate) fn new(transcript: &'s Transcript<'a>, tally: &'s Tally<'s, 'a>, touchable: Vec<bool>) -> Self {
         Scene {
             transcript,
             tally,

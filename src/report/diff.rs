@@ -45,23 +45,23 @@ const SHORTENED: Way = Way { style: PUT, sign: "+", note: Cow::Borrowed(", short
 const STAYS: Way = Way { style: Style::new(), sign: " ", note: Cow::Borrowed(""), lines: 1 };
 
 /// What was done to a conversation.
-pub struct Diff<'d, 'a> {
+pub(crate) struct Diff<'d, 'a> {
     /// Its name.
-    pub source: &'d str,
+    pub(crate) source: &'d str,
     /// The conversation as it was.
-    pub transcript: &'d Transcript<'a>,
+    pub(crate) transcript: &'d Transcript<'a>,
     /// The same as it was and as it is now with its secrets masked, where they are not to be shown.
-    pub masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
+    pub(crate) masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
     /// How tokens are counted.
-    pub counter: Counter,
+    pub(crate) counter: Counter,
     /// Where it was cut.
-    pub plan: &'d Plan,
+    pub(crate) plan: &'d Plan,
     /// What took the place of its history.
-    pub summary: Option<&'d Placed>,
+    pub(crate) summary: Option<&'d Placed>,
     /// What else is changed, in what stays; in order.
-    pub edits: &'d [Edit],
+    pub(crate) edits: &'d [Edit],
     /// What the rules of pruning did.
-    pub pruned: &'d Pruned,
+    pub(crate) pruned: &'d Pruned,
 }
 
 /// A step from the old messages to the new.
@@ -96,7 +96,7 @@ impl Step {
 
 impl Diff<'_, '_> {
     /// The text, with its colours; empty where nothing was done.
-    pub fn draw(&self) -> String {
+    pub(crate) fn draw(&self) -> String {
         let steps = self.steps();
         let mut out = String::new();
         if !steps.iter().any(Step::is_change) {

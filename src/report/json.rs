@@ -28,7 +28,7 @@ use crate::files::output;
 /// The plan for one conversation as `--dry-run --json` prints it. Tokens are counted by `counter`; indices are of the
 /// messages as they stand in the input.
 #[derive(Debug, Serialize)]
-pub struct DryRun<'r> {
+pub(crate) struct DryRun<'r> {
     source: &'r str,
     pub(super) format: &'static str,
     pub(super) counter: String,
@@ -125,7 +125,7 @@ impl Removed {
 
 impl<'r> DryRun<'r> {
     /// Describes a plan.
-    pub fn new(source: &'r str, fitted: &'r FittedPlan<'_>, policy: &CompactionPolicy) -> Self {
+    pub(crate) fn new(source: &'r str, fitted: &'r FittedPlan<'_>, policy: &CompactionPolicy) -> Self {
         let FittedPlan { seen: transcript, plan, tally, .. } = fitted;
         let messages = transcript.messages.len();
         let part = |indices: &[usize], empty: usize| Part {
@@ -166,18 +166,18 @@ impl<'r> DryRun<'r> {
 
     /// The same with what it would save and cost, and the summary if that is shown.
     #[must_use]
-    pub fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
+    pub(crate) fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
         DryRun { economy, summary, ..self }
     }
 
     /// The object.
-    pub fn to_value(&self) -> Value {
+    pub(crate) fn to_value(&self) -> Value {
         // Strings and numbers do not fail to serialize.
         serde_json::to_value(self).unwrap_or_default()
     }
 
     /// The object on a line of its own.
-    pub fn to_line(&self) -> String {
+    pub(crate) fn to_line(&self) -> String {
         // Strings and numbers do not fail to serialize.
         serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
     }
@@ -186,7 +186,7 @@ impl<'r> DryRun<'r> {
 /// What `--count --json` prints of a conversation. What roles say, tools, thinking, media and overhead are together its
 /// tokens.
 #[derive(Debug, Serialize)]
-pub struct Count<'r> {
+pub(crate) struct Count<'r> {
     source: &'r str,
     format: &'static str,
     counter: String,
@@ -203,7 +203,7 @@ pub struct Count<'r> {
 
 impl<'r> Count<'r> {
     /// Describes a conversation of so many tokens.
-    pub fn new(
+    pub(crate) fn new(
         source: &'r str,
         (transcript, tally, plan): (&Transcript<'_>, &Tally<'_, '_>, &Plan),
         tokens: u64,
@@ -226,14 +226,14 @@ impl<'r> Count<'r> {
     }
 
     /// The object on a line of its own.
-    pub fn to_line(&self) -> String {
+    pub(crate) fn to_line(&self) -> String {
         // Strings and numbers do not fail to serialize.
         serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
     }
 }
 
 /// The object of `--emit summary --json` on a line of its own.
-pub fn summary(plan: &Plan, summary: &Summary) -> String {
+pub(crate) fn summary(plan: &Plan, summary: &Summary) -> String {
     let object = json!({"text": summary.text, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": summary.tokens});
     sanitize_json(&object.to_string()) + "\n"
 }
@@ -246,7 +246,7 @@ fn clause(sizes: &[crate::plan::size::Size]) -> String {
 ///
 /// # Errors
 /// Which of these, and what to do.
-pub fn check(file: &Path, others: &[&Path]) -> Result<()> {
+pub(crate) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     let name = file.display();
     if file.as_os_str() == "-" {
         return Err(Failure::usage("--report -: standard output carries the transcript; name a file").into());
@@ -260,14 +260,14 @@ pub fn check(file: &Path, others: &[&Path]) -> Result<()> {
 
 /// What became of the conversations of a run, an object a line; nothing where no file is named.
 #[derive(Debug)]
-pub struct Report {
+pub(crate) struct Report {
     path: Option<PathBuf>,
     file: Mutex<Option<File>>,
 }
 
 impl Report {
     /// A report in a file, which takes the place of what is there when there is something to report.
-    pub fn new(path: Option<&Path>) -> Self {
+    pub(crate) fn new(path: Option<&Path>) -> Self {
         Report { path: path.map(Path::to_owned), file: Mutex::default() }
     }
 

@@ -2,11 +2,11 @@
 
 pub(crate) mod brief;
 mod columns;
-pub mod diff;
-pub mod explain;
-pub mod html;
-pub mod json;
-pub mod progress;
-pub mod reporter;
-pub mod tables;
-pub mod terminal;
+pub(crate) mod diff;
+pub(crate) mod explain;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod progress;
+pub(crate) mod reporter;
+pub(crate) mod tables;
+pub(crate) mod terminal;

@@ -14,7 +14,7 @@ use crate::settings::{Voice, Volume};
 
 /// The progress of a run over so many inputs.
 #[derive(Debug)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// Whether it goes by the bytes of the only input, from its first line on.
     of_one: bool,
     bar: OnceLock<ProgressBar>,
@@ -22,7 +22,7 @@ pub struct Progress {
 
 /// Where the results of a run go, as far as a bar could stand in their way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Results {
+pub(crate) enum Results {
     /// Into files.
     ToFiles,
     /// To standard output, which may be the terminal.
@@ -48,7 +48,7 @@ fn is_wanted(voice: &Voice, results: Results, inputs: usize) -> bool {
 
 impl Progress {
     /// Shown on a terminal, where that is wanted.
-    pub fn new(voice: &Voice, results: Results, inputs: usize) -> Self {
+    pub(crate) fn new(voice: &Voice, results: Results, inputs: usize) -> Self {
         let is_wanted = is_wanted(voice, results, inputs);
         let progress = Progress { of_one: is_wanted && inputs == 1, bar: OnceLock::new() };
         if is_wanted && inputs > 1 {

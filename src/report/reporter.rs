@@ -26,7 +26,7 @@ use crate::wording::{counted, readable_source, reason};
 
 /// Writes lines on standard error, as many as the user wants.
 #[derive(Debug, Clone, Copy)]
-pub struct Reporter {
+pub(crate) struct Reporter {
     volume: Volume,
 }
 
@@ -35,7 +35,7 @@ type Line = (Volume, String);
 
 impl Reporter {
     /// Speaks as loud as is wanted.
-    pub fn new(volume: Volume) -> Self {
+    pub(crate) fn new(volume: Volume) -> Self {
         Reporter { volume }
     }
 }
@@ -299,7 +299,7 @@ fn previewed(source: &str, summary: &str) {
 }
 
 /// What happens between two requests.
-pub fn between(between: Between<'_>) {
+pub(crate) fn between(between: Between<'_>) {
     match between {
         Between::Wait(why, pause) => print_line(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64())),
         Between::Change(why, change) => {
@@ -316,7 +316,7 @@ pub fn between(between: Between<'_>) {
 }
 
 /// Of that, what matters to all, and the waits which take long enough to wonder.
-pub fn long_waits(what: Between<'_>) {
+pub(crate) fn long_waits(what: Between<'_>) {
     const LONG: Duration = Duration::from_secs(10);
     match what {
         Between::Wait(_, pause) if pause < LONG => {}

@@ -10,7 +10,7 @@ use crate::tokens::models::{self, PRICES_OF};
 use crate::transcript::formats::FORMATS;
 
 /// The table as lines of columns, the first line naming them.
-pub fn draw(table: Table) -> String {
+pub(crate) fn draw(table: Table) -> String {
     let rows = match table {
         Table::Formats => formats(),
         Table::Presets => presets(),

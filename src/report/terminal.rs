@@ -18,20 +18,20 @@ static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 const USUAL: usize = 80;
 
 /// The columns of the terminal that standard error is, or as many as are usual.
-pub fn columns() -> usize {
+pub(crate) fn columns() -> usize {
     let size = terminal_size::terminal_size_of(io::stderr());
     size.map_or(USUAL, |(width, _)| usize::from(width.0)).max(1)
 }
 
 /// Writes to standard error at once, so that nothing else comes in between; in colours where they are wanted.
-pub fn draw(text: &str) {
+pub(crate) fn draw(text: &str) {
     let text = suited(text.to_owned(), &io::stderr());
     // Where nobody can be shown anything, the work goes on.
     beside_the_bar(|| drop(io::stderr().lock().write_all(text.as_bytes())));
 }
 
 /// A text as standard output takes it, with or without colours.
-pub fn printed(text: String) -> String {
+pub(crate) fn printed(text: String) -> String {
     suited(text, &io::stdout())
 }
 
@@ -48,7 +48,7 @@ pub(super) fn set_bar(bar: Option<ProgressBar>) -> Option<ProgressBar> {
 }
 
 /// Writes to standard error where the bar does not stand in the way.
-pub fn beside_the_bar(write: impl FnOnce()) {
+pub(crate) fn beside_the_bar(write: impl FnOnce()) {
     match &*lock(&BAR) {
         Some(bar) => bar.suspend(write),
         None => write(),

@@ -16,30 +16,30 @@ use crate::rewrite::Edit;
 /// Characters of a cut argument that stay.
 const STAYS: usize = 20;
 /// What stands for the others.
-pub const MARK: &str = "...(argument truncated)";
+pub(crate) const MARK: &str = "...(argument truncated)";
 
 /// When and where arguments are cut.
 #[derive(Debug, Clone)]
-pub struct Truncation {
+pub(crate) struct Truncation {
     /// Characters an argument may have.
-    pub longest: usize,
+    pub(crate) longest: usize,
     /// What stands for the characters that are cut off.
-    pub mark: &'static str,
+    pub(crate) mark: &'static str,
     /// The tools whose arguments are cut; all of them, where none is named.
-    pub tools: &'static [&'static str],
+    pub(crate) tools: &'static [&'static str],
     /// What must be reached, and how much of the end is then left alone, where arguments are cut before anything else is
     /// decided; without these they are cut once it is known where the conversation is, before the cut.
-    pub sizes: Option<(Size, Size)>,
+    pub(crate) sizes: Option<(Size, Size)>,
 }
 
 impl Truncation {
     /// What `--truncate-args` means: the arguments of all tools before the cut.
-    pub fn before_the_cut(longest: usize) -> Self {
+    pub(crate) fn before_the_cut(longest: usize) -> Self {
         Truncation { longest, mark: MARK, tools: &[], sizes: None }
     }
 
     /// The edits that come before all decisions, in order.
-    pub fn early_edits(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Vec<Edit> {
+    pub(crate) fn early_edits(&self, transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> Vec<Edit> {
         let Some((trigger, keep)) = self.sizes else { return Vec::new() };
         let mut policy = Policy { budget: None, triggers: vec![vec![trigger]], keep, ..policy.clone() };
         policy.rules.reported_triggers = false;

@@ -21,11 +21,11 @@ const NAME_DIGITS: usize = 16;
 
 /// A file that holds what stood in a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub(crate) struct Moved {
     /// The name of the file, made of a hash of what is in it.
-    pub name: String,
+    pub(crate) name: String,
     /// What is in it.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Moved {
@@ -36,7 +36,7 @@ impl Moved {
 
 /// The edits that put references into `folder` in the place of data in some messages, and the files they refer to, each
 /// once.
-pub fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
+pub(crate) fn moved_out(transcript: &Transcript<'_>, indices: &[usize], folder: &str) -> (Vec<Edit>, Vec<Moved>) {
     let mut edits = Vec::new();
     let mut files: Vec<Moved> = Vec::new();
     // The first media type that comes with some bytes names their file.

@@ -3,16 +3,16 @@
 //! Every change is an [`Edit`] of the source, so whatever no edit touches stays byte for byte as it was: spacing, key
 //! order, the spelling of numbers, unknown fields, line ends.
 
-pub mod arguments;
+pub(crate) mod arguments;
 pub(crate) mod elements;
-pub mod media;
-pub mod reasoning;
-pub mod redaction;
-pub mod repair;
-pub mod restoring;
-pub mod results;
+pub(crate) mod media;
+pub(crate) mod reasoning;
+pub(crate) mod redaction;
+pub(crate) mod repair;
+pub(crate) mod restoring;
+pub(crate) mod results;
 mod style;
-pub mod thinking;
+pub(crate) mod thinking;
 mod update;
 
 use std::ops::Range;
@@ -23,14 +23,14 @@ use crate::plan::{Plan, carried};
 use crate::transcript::Transcript;
 use crate::transcript::formats::{InsertionPoint, SummaryMessage};
 
-pub use crate::transcript::edit::{Edit, apply, changes, pieces, sort};
-pub use crate::transcript::view::edited;
-pub use style::Style;
-pub use update::{no_update, refused_by_state, remaining, update};
+pub(crate) use crate::transcript::edit::{Edit, apply, changes, pieces, sort};
+pub(crate) use crate::transcript::view::edited;
+pub(crate) use style::Style;
+pub(crate) use update::{no_update, refused_by_state, remaining, update};
 
 /// A summary and where it is put.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Placed {
+pub(crate) enum Placed {
     /// Among the messages; in session files it takes more than one entry.
     Messages(Vec<Value>),
     /// Beside them, as the text under [`carried::KEY`].
@@ -38,7 +38,7 @@ pub enum Placed {
 }
 
 /// The edits that put a summary where it belongs and take away what it replaces.
-pub fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Edit> {
+pub(crate) fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec<Edit> {
     match summary {
         Placed::Messages(entries) => splice(transcript, plan, entries),
         Placed::Beside(text) => {
@@ -53,7 +53,7 @@ pub fn placed(transcript: &Transcript<'_>, plan: &Plan, summary: &Placed) -> Vec
 
 /// The summary of a compaction as entries of the list: in the format of the transcript, and written as its neighbours
 /// are.
-pub fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &SummaryMessage<'_>) -> Vec<Value> {
+pub(crate) fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &SummaryMessage<'_>) -> Vec<Value> {
     let gone = || {
         let entries = Entries::of(transcript, plan, &plan.replaced());
         entries.runs().into_iter().flatten().map(|index| entries.spans[index].start).collect()
@@ -64,7 +64,7 @@ pub fn summary_message(transcript: &Transcript<'_>, plan: &Plan, summary: &Summa
 /// The edits that put `summary` in the place of the messages that `plan` replaces: after the pinned ones that stand
 /// before it, before the others and what is kept. Without a summary they only go. Nothing is edited where the plan
 /// replaces nothing.
-pub fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Vec<Edit> {
+pub(crate) fn splice(transcript: &Transcript<'_>, plan: &Plan, summary: &[Value]) -> Vec<Edit> {
     let replaced = plan.replaced();
     if replaced.is_empty() {
         return Vec::new();

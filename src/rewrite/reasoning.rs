@@ -12,7 +12,7 @@ use crate::rewrite::{Edit, removal};
 const BOUND: [&str; 3] = ["thinking", "redacted_thinking", "reasoning_content"];
 
 /// The edits that take bound reasoning out of the messages that stay.
-pub fn unbound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit> {
+pub(crate) fn unbound(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Edit> {
     let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
     let stay = stay.map(|index| &transcript.messages[index]).filter(|message| message.role == Role::Assistant);
     stay.flat_map(without_reasoning).collect()

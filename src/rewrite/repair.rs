@@ -19,7 +19,7 @@ use crate::rewrite::{Edit, Style, elements};
 
 /// How calls are mended that have no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repair {
+pub(crate) enum Repair {
     /// They are taken away.
     Drop,
     /// They are given a result that says there is none.
@@ -33,7 +33,7 @@ pub(super) const NO_ANSWER: &str = "(No answer was recorded.)";
 const NO_REQUEST: &str = "(The conversation goes on.)";
 
 /// The edits of one round for a conversation: none where it has no breach, or none that can be mended.
-pub fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
+pub(crate) fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
     let found = breaches(transcript);
     if found.is_empty() {
         return Vec::new();
@@ -58,7 +58,7 @@ pub fn mended(transcript: &Transcript<'_>, how: Repair) -> Vec<Edit> {
 }
 
 /// How many calls without a result the format of a conversation has no way to give one.
-pub fn without_way(transcript: &Transcript<'_>) -> usize {
+pub(crate) fn without_way(transcript: &Transcript<'_>) -> usize {
     let work = Work::new(transcript, Repair::Synthesize);
     let has_none = |breach: &Breach| matches!(breach.rule, Rule::Unanswered(call) if work.made_up(call).is_none());
     breaches(transcript).iter().filter(|breach| has_none(breach)).count()

@@ -16,7 +16,7 @@ use crate::transcript::Transcript;
 
 /// What was done to one conversation.
 #[derive(Debug)]
-pub struct Change {
+pub(crate) struct Change {
     /// The line that it begins on, where its source holds one a line.
     line: Option<usize>,
     /// Where in the source that is.
@@ -29,21 +29,21 @@ pub struct Change {
 
 /// What a record says of the way back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WayBack {
+pub(crate) struct WayBack {
     /// The line that the hashes and offsets are of, counted from 1; without it they are of the whole text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<usize>,
+    pub(crate) line: Option<usize>,
     /// The text before.
-    pub original_sha256: String,
+    pub(crate) original_sha256: String,
     /// The text afterwards.
-    pub result_sha256: String,
+    pub(crate) result_sha256: String,
     /// What takes the text afterwards to the one before, once all conversations on it have theirs.
-    pub put_back: Vec<PutBack>,
+    pub(crate) put_back: Vec<PutBack>,
 }
 
 /// A range of the result and what stood there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PutBack {
+pub(crate) struct PutBack {
     offset: usize,
     bytes: usize,
     pieces: Vec<Piece>,
@@ -60,14 +60,14 @@ enum Piece {
 }
 
 /// A line without its end.
-pub fn without_end(line: &str) -> &str {
+pub(crate) fn without_end(line: &str) -> &str {
     let line = line.strip_suffix('\n').unwrap_or(line);
     line.strip_suffix('\r').unwrap_or(line)
 }
 
 /// The way back for each of the `changes` that made `result` of `source`. Hashes are of lines where every conversation
 /// stands on one, before and after.
-pub fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack> {
+pub(crate) fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
@@ -107,7 +107,7 @@ pub fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack>
 
 impl Change {
     /// A change of a transcript, in whose record some of its messages are.
-    pub fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
+    pub(crate) fn new(transcript: &Transcript<'_>, edits: Vec<Edit>, messages: &[usize]) -> Self {
         let starts = transcript.notes.iter().map(|note| note.json.span().start);
         let first = starts.chain(transcript.messages.first().map(|message| message.span().start)).min().unwrap_or(0);
         let list = || transcript.source[..first].rfind('[').unwrap_or(first);
@@ -149,21 +149,21 @@ fn pieces(source: &str, range: &Range<usize>, messages: &[Range<usize>]) -> Vec<
 
 /// The part of a record that the way back is made of.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Record {
+pub(crate) struct Record {
     /// The name of the conversation: its file and, where the file holds one a line, its line.
     #[serde(default)]
-    pub source: String,
+    pub(crate) source: String,
     /// Where it was cut.
-    pub line: Option<usize>,
+    pub(crate) line: Option<usize>,
     /// The text before.
-    pub original_sha256: String,
+    pub(crate) original_sha256: String,
     put_back: Vec<PutBack>,
     messages: Vec<String>,
 }
 
 /// Why a text cannot be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
+pub(crate) enum Refused {
     /// Records do not fit the text.
     DoesNotFit,
     /// What comes of it is not what was cut.
@@ -201,7 +201,12 @@ impl fmt::Display for Refused {
 ///
 /// # Errors
 /// The records do not fit, or do not make an original, or those of several.
-pub fn put_back(text: &str, name: &str, line: Option<usize>, mut records: Vec<Record>) -> Result<String, Refused> {
+pub(crate) fn put_back(
+    text: &str,
+    name: &str,
+    line: Option<usize>,
+    mut records: Vec<Record>,
+) -> Result<String, Refused> {
     let several = |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
     let mut names: Vec<String> = records.iter().map(|record| record.source.clone()).collect();
     if several(&records) {

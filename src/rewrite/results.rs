@@ -27,16 +27,16 @@ const LONGEST_NAME: usize = 128;
 
 /// A result that becomes a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Large {
+pub(crate) struct Large {
     /// The file's name.
-    pub name: String,
+    pub(crate) name: String,
     /// The result's text.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// The edits that shorten the results with which a conversation ends, of the messages from `first` on, and the files in
 /// `folder` that they name.
-pub fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Vec<Edit>, Vec<Large>) {
+pub(crate) fn moved_out(transcript: &Transcript<'_>, first: usize, folder: &str) -> (Vec<Edit>, Vec<Large>) {
     let kept = &transcript.messages[first..];
     let run = kept.iter().rev().take_while(|message| message.role == Role::Tool).count();
     let (before, results) = kept.split_at(kept.len() - run);

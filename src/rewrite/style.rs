@@ -11,7 +11,7 @@ use crate::transcript::json::Json;
 
 /// A layout of JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Style {
+pub(crate) struct Style {
     /// What stands between a key and its value: `: `, `:`.
     colon: String,
     /// What stands between two members on one line: `, `, `,`.
@@ -36,20 +36,20 @@ struct Lines {
 
 impl Style {
     /// One line, with spaces after colons and commas.
-    pub fn spaced() -> Self {
+    pub(crate) fn spaced() -> Self {
         let padding = String::new();
         Style { colon: ": ".to_owned(), comma: ", ".to_owned(), padding, lines: None, ascii: false }
     }
 
     /// The layout of the message at `index`, or of the last; `ascii` where characters beyond it are escaped.
-    pub fn beside(transcript: &Transcript<'_>, index: usize, ascii: bool) -> Self {
+    pub(crate) fn beside(transcript: &Transcript<'_>, index: usize, ascii: bool) -> Self {
         let messages = &transcript.messages;
         let Some(neighbour) = messages.get(index).or(messages.last()) else { return Style::spaced() };
         Style { ascii, ..Style::of(neighbour.json) }
     }
 
     /// Whether messages have no character beyond ASCII, so that a new one has none.
-    pub fn is_ascii(transcript: &Transcript<'_>) -> bool {
+    pub(crate) fn is_ascii(transcript: &Transcript<'_>) -> bool {
         let messages = &transcript.messages;
         let list = messages.first().zip(messages.last()).map(|(first, last)| first.span().start..last.span().end);
         list.is_some_and(|list| transcript.source[list].is_ascii())
@@ -88,7 +88,7 @@ impl Style {
     }
 
     /// Writes a value in this layout.
-    pub fn write(&self, value: &Value) -> String {
+    pub(crate) fn write(&self, value: &Value) -> String {
         let mut out = Vec::new();
         let layout = Layout { style: self, depth: 0, empty: true };
         // Writing to memory does not fail, and what is written is UTF-8.

@@ -30,24 +30,24 @@ pub enum Thinking {
 
 /// What is taken out of the messages that stay.
 #[derive(Debug, Default)]
-pub struct Removal {
+pub(crate) struct Removal {
     /// The edits within messages, in order.
-    pub edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// The messages of which nothing is left, so that they go whole; in order.
-    pub emptied: Vec<usize>,
+    pub(crate) emptied: Vec<usize>,
     /// The messages that lose thinking, these included; in order.
-    pub messages: Vec<usize>,
+    pub(crate) messages: Vec<usize>,
     /// How many pieces of thinking that is.
-    pub blocks: usize,
+    pub(crate) blocks: usize,
     /// A model that binds its thinking, where it is that for which some is removed.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Messages whose signed thinking stays since nobody says which model it is of.
-    pub unknown: usize,
+    pub(crate) unknown: usize,
 }
 
 /// What is taken out of the messages of these indices. `reader` is the name of the model that reads on, where the user
 /// says so; where not, each message is of the model that it names, or that its transcript does.
-pub fn removal(
+pub(crate) fn removal(
     transcript: &Transcript<'_>,
     indices: impl Iterator<Item = usize>,
     how: Thinking,
@@ -80,7 +80,7 @@ pub fn removal(
 }
 
 /// All thinking of the messages of these indices, but what its makers want to have back.
-pub fn all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
+pub(crate) fn all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
     let mut removal = Removal::default();
     let of_transcript = OnceCell::new();
     for index in indices {
@@ -99,7 +99,7 @@ pub fn all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) ->
 }
 
 /// Releases what is bound together only for thinking that goes in any case where the transcript is cut.
-pub fn release(transcript: &mut Transcript<'_>, how: Thinking, reader: Option<&str>) {
+pub(crate) fn release(transcript: &mut Transcript<'_>, how: Thinking, reader: Option<&str>) {
     if !transcript.format.groups_by_thinking() || transcript.groups.is_empty() {
         return;
     }
@@ -127,12 +127,12 @@ impl Removal {
     }
 
     /// Whether nothing is taken out.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }
 
     /// How many tokens that is.
-    pub fn tokens(&self, transcript: &Transcript<'_>, counter: Counter) -> u64 {
+    pub(crate) fn tokens(&self, transcript: &Transcript<'_>, counter: Counter) -> u64 {
         let of_one = |&index: &usize| {
             let before = counter.count(&transcript.messages[index]);
             if self.emptied.binary_search(&index).is_ok() {
@@ -145,7 +145,7 @@ impl Removal {
     }
 
     /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
-    pub fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
+    pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let mut edits = self.edits;
         let (bridged, gone): (Vec<usize>, Vec<usize>) =
             self.emptied.into_iter().partition(|&index| bridge(transcript, index).is_some());
@@ -166,12 +166,12 @@ pub(super) fn bridge(transcript: &Transcript<'_>, index: usize) -> Option<Edit> 
 }
 
 /// The index of the message that an edit falls into, or comes before.
-pub fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
+pub(crate) fn message_at(transcript: &Transcript<'_>, edit: &Edit) -> usize {
     transcript.messages.partition_point(|message| message.span().end <= edit.range.start)
 }
 
 /// The index of the first message that a compaction of tcompact's has left.
-pub fn compacted(transcript: &Transcript<'_>, summary_prefix: &str) -> Option<usize> {
+pub(crate) fn compacted(transcript: &Transcript<'_>, summary_prefix: &str) -> Option<usize> {
     transcript.messages.iter().position(|message| is_left(message, summary_prefix))
 }
 

@@ -14,13 +14,18 @@ use crate::transcript::{Message, Transcript, coercion};
 use crate::rewrite::{Edit, Placed, Style, edited};
 
 /// What is printed where nothing was to be done.
-pub fn no_update() -> String {
+pub(crate) fn no_update() -> String {
     "null\n".to_owned()
 }
 
 /// The messages that are there in the end, each as it is written: pinned ones and the summary, then what is kept, as they
 /// were but for `edits`.
-pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> Vec<String> {
+pub(crate) fn remaining(
+    transcript: &Transcript<'_>,
+    plan: &Plan,
+    summary: Option<&Placed>,
+    edits: &[Edit],
+) -> Vec<String> {
     let message: Vec<String> = match summary {
         Some(Placed::Messages(entries)) => entries.iter().map(|entry| Style::spaced().write(entry)).collect(),
         _ => Vec::new(),
@@ -36,7 +41,7 @@ pub fn remaining(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Plac
 
 /// `{"messages": [remove-all, pinned…, summary, kept…]}` and a line end. The members of messages that stay are as they
 /// were, byte for byte, but for `edits`. A summary that is kept beside the messages stands beside them, under its key.
-pub fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
+pub(crate) fn update(transcript: &Transcript<'_>, plan: &Plan, summary: Option<&Placed>, edits: &[Edit]) -> String {
     let format = transcript.format;
     let remove_all = format.remove_all().map(|entry| Style::spaced().write(&entry));
     let stay = remaining(transcript, plan, summary, edits).into_iter().map(|text| in_state(format, text));
@@ -56,7 +61,7 @@ fn in_state(format: &dyn Format, text: String) -> String {
 }
 
 /// The first message that stays and that `update_state` takes in no form: its index, and why, to follow "message 3".
-pub fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
+pub(crate) fn refused_by_state(transcript: &Transcript<'_>, plan: &Plan) -> Option<(usize, String)> {
     let stay = plan.pinned.iter().copied().chain(plan.cutoff..transcript.messages.len());
     stay.map(|index| (index, &transcript.messages[index])).find_map(|(index, message)| {
         let why = refusal(transcript.format, message)?;

@@ -20,7 +20,7 @@ use crate::settings::{environment, file};
 
 /// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
 /// what the layers above give: a flag's first value.
-pub type Presets<'p> = &'p dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>>;
+pub(crate) type Presets<'p> = &'p dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>>;
 
 /// Who summarizes, and how it is reached. A key, an address or parameters that a layer gives for its own model are for that
 /// model alone: they must never meet a model that a higher layer names.
@@ -30,9 +30,9 @@ const WHO: [&str; 2] = ["model", "summarizer-cmd"];
 
 /// What the user typed, understood by itself.
 #[derive(Debug)]
-pub struct CommandLine {
+pub(crate) struct CommandLine {
     /// The arguments without any other layer.
-    pub arguments: Arguments,
+    pub(crate) arguments: Arguments,
     keys: Keys,
     matches: ArgMatches,
     words: Vec<OsString>,
@@ -40,17 +40,17 @@ pub struct CommandLine {
 
 /// The arguments of all layers together.
 #[derive(Debug)]
-pub struct Resolved {
+pub(crate) struct Resolved {
     /// The arguments, as if all had been typed.
-    pub arguments: Arguments,
+    pub(crate) arguments: Arguments,
     /// A prompt's text that the config file holds, and what it is called in an error.
-    pub summary_prompt: Option<(String, String)>,
+    pub(crate) summary_prompt: Option<(String, String)>,
     /// Why nothing is to be done.
-    pub disabled: Option<String>,
+    pub(crate) disabled: Option<String>,
     /// What the user should know of the settings.
-    pub said: Vec<String>,
+    pub(crate) said: Vec<String>,
     /// Where each setting that is no default comes from, if that is wanted.
-    pub origins: Vec<String>,
+    pub(crate) origins: Vec<String>,
     /// What is not typed but given by a layer.
     pub(super) given: Vec<SettingValue>,
     /// The values of all flags that decide what becomes of a transcript, a line each.
@@ -91,7 +91,7 @@ impl CommandLine {
     ///
     /// # Errors
     /// Clap's own, which may be help that was asked for.
-    pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
+    pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<OsString> = words.into_iter().collect();
         let mut command = cli::command();
         let matches = command.try_get_matches_from_mut(&words)?;
@@ -103,7 +103,11 @@ impl CommandLine {
     ///
     /// # Errors
     /// A layer that cannot be read, or the first value in one that cannot be used, by where it stands.
-    pub fn resolve(mut self, presets: Presets<'_>, variable: impl Fn(&str) -> Option<OsString>) -> Result<Resolved> {
+    pub(crate) fn resolve(
+        mut self,
+        presets: Presets<'_>,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Resolved> {
         let environment = environment::read(&self.keys, &variable)?;
         let mut file = file::read(self.arguments.config.as_deref(), &self.keys, &variable)?;
         self.keys.check(&environment)?;

@@ -12,7 +12,7 @@ use crate::settings::{Settings, Volume, volume};
 
 /// What the program does.
 #[derive(Debug)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// It prints a table.
     List(Table),
     /// It prints a file that other programs read.
@@ -25,20 +25,20 @@ pub enum Mode {
 
 /// What is put back, and where.
 #[derive(Debug, Clone)]
-pub struct RestoreSettings {
+pub(crate) struct RestoreSettings {
     /// The archive.
-    pub archive: PathBuf,
+    pub(crate) archive: PathBuf,
     /// The texts that were left, of which there may be one; standard input if nothing.
-    pub paths: Vec<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// Where the text goes; standard output if nothing.
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
     /// How much is told.
-    pub volume: Volume,
+    pub(crate) volume: Volume,
 }
 
 impl RestoreSettings {
     /// What the arguments say of it, if they say so.
-    pub fn new(arguments: &Arguments) -> Option<Self> {
+    pub(crate) fn new(arguments: &Arguments) -> Option<Self> {
         let Arguments { restore, paths, output, .. } = arguments;
         let (archive, volume) = (restore.clone()?, volume(arguments));
         Some(RestoreSettings { archive, paths: paths.clone(), output: output.clone(), volume })
@@ -51,7 +51,7 @@ impl Mode {
     ///
     /// # Errors
     /// A value that cannot be used, and what to do instead.
-    pub fn new(
+    pub(crate) fn new(
         command_line: CommandLine,
         variable: impl Fn(&str) -> Option<OsString>,
         colour: impl Fn(When),

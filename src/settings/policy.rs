@@ -172,7 +172,7 @@ fn archive_of(path: Option<&Path>) -> PathBuf {
 }
 
 /// The same for one of several inputs, whose names need not differ but for their folders.
-pub fn archive_among(path: &Path) -> PathBuf {
+pub(crate) fn archive_among(path: &Path) -> PathBuf {
     let folders = path.parent().into_iter().flat_map(Path::components);
     let named: PathBuf = folders.filter(|part| matches!(part, Component::Normal(_))).collect();
     let file = archive_of(Some(path));

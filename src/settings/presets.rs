@@ -11,26 +11,26 @@ use crate::tokens::models;
 
 /// A known system.
 #[derive(Debug)]
-pub struct Preset {
+pub(crate) struct Preset {
     /// The name that `--preset` takes.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it is, in a line.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// What it gives for flags: names and values as they are typed.
-    pub flags: &'static [(&'static str, &'static str)],
+    pub(crate) flags: &'static [(&'static str, &'static str)],
     /// What it gives besides, according to what the user gives.
-    pub depending: Depending,
+    pub(crate) depending: Depending,
     /// What no flag says of where to cut.
-    pub rules: Rules,
+    pub(crate) rules: Rules,
     /// What no flag says of how to ask.
-    pub recipe: Recipe,
+    pub(crate) recipe: Recipe,
     /// The marks of its own way of putting a summary back.
-    pub ways: Ways,
+    pub(crate) ways: Ways,
 }
 
 /// Flags whose defaults depend on others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depending {
+pub(crate) enum Depending {
     /// There are none.
     Nothing,
     /// Trigger, what is kept, and when arguments are cut depend on whether the context window is known.
@@ -53,7 +53,7 @@ const LANGCHAIN: Rules = Rules {
 };
 
 /// Every preset, in the order of the table.
-pub static PRESETS: &[Preset] = &[
+pub(crate) static PRESETS: &[Preset] = &[
     Preset {
         name: "langchain",
         about: "LangChain 1.4.7, its SummarizationMiddleware; does nothing without --trigger",
@@ -184,7 +184,7 @@ pub static PRESETS: &[Preset] = &[
 ];
 
 /// tcompact's own rules, which are no row of the table.
-pub static OWN: Preset = Preset {
+pub(crate) static OWN: Preset = Preset {
     name: "",
     about: "",
     flags: &[],
@@ -195,21 +195,21 @@ pub static OWN: Preset = Preset {
 };
 
 /// The preset called `name`.
-pub fn by_name(name: &str) -> Option<&'static Preset> {
+pub(crate) fn by_name(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
 /// The tokens that `DeepAgents` lets a conversation have for a model with such a window.
-pub fn input_budget(context_window: u64) -> u64 {
+pub(crate) fn input_budget(context_window: u64) -> u64 {
     const SHARE: f64 = 0.95;
     (context_window as f64 * SHARE) as u64
 }
 
 /// The tools whose arguments `DeepAgents` cuts, since what they wrote is in files.
-pub const WRITING_TOOLS: &[&str] = &["write_file", "edit_file"];
+pub(crate) const WRITING_TOOLS: &[&str] = &["write_file", "edit_file"];
 
 /// What the preset called `name` gives for flags; `given` is what flags, environment and config file give.
-pub fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
+pub(crate) fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
     let preset = by_name(name)?;
     let mut values: Vec<(&str, String)> =
         preset.flags.iter().map(|(flag, value)| (*flag, (*value).to_owned())).collect();

@@ -13,7 +13,7 @@ use crate::summary::record::spoken;
 
 /// Why a summary is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// There is nothing in it.
     Empty,
     /// The summarizer stopped at its length limit.
@@ -85,13 +85,13 @@ const TOO_LONG: &str = "did not end before its length limit";
 
 impl Refusal {
     /// Whether there is a beginning of what was asked for.
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         matches!(self, Refusal::CutOff { begun: true, .. })
     }
 
     /// What a summarizer is told whose summary of at most `limit` tokens was refused, and how many tokens it needs beside
     /// the next for what it thinks. Thoughts are no part of a summary, so what they took is given back.
-    pub fn correction(&self, limit: u64) -> (String, u64) {
+    pub(crate) fn correction(&self, limit: u64) -> (String, u64) {
         let shorter = |tokens: u64| format!("Write what was asked for in at most {} words.", words(tokens));
         let (wrong, right) = match *self {
             Refusal::Empty => ("was empty", "Write what was asked for.".to_owned()),
@@ -122,7 +122,7 @@ impl Refusal {
 ///
 /// # Errors
 /// The first reason to refuse it.
-pub fn judge<'i>(reply: &Reply, instructions: impl Iterator<Item = &'i str>) -> Result<(), Refusal> {
+pub(crate) fn judge<'i>(reply: &Reply, instructions: impl Iterator<Item = &'i str>) -> Result<(), Refusal> {
     match reply.stop {
         Stop::Length => {
             let begun = !reply.text.trim().is_empty();
@@ -142,7 +142,7 @@ pub fn judge<'i>(reply: &Reply, instructions: impl Iterator<Item = &'i str>) -> 
 ///
 /// # Errors
 /// It saves nothing.
-pub fn judge_size(summary: u64, replaced: u64) -> Result<(), Refusal> {
+pub(crate) fn judge_size(summary: u64, replaced: u64) -> Result<(), Refusal> {
     if summary < replaced { Ok(()) } else { Err(Refusal::NotSmaller { summary, replaced }) }
 }
 

@@ -13,7 +13,7 @@ use crate::summary::history::{self, escaped};
 
 /// A way of writing messages down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Buffer {
+pub(crate) enum Buffer {
     /// tcompact's own.
     Own,
     /// An element a message, as `LangChain`'s `get_buffer_string` writes it with `format="xml"`.
@@ -32,7 +32,7 @@ const LONGEST_DOCUMENT: usize = 500;
 
 impl Buffer {
     /// The messages, one after the other.
-    pub fn write<'m, 'a: 'm>(self, messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
+    pub(crate) fn write<'m, 'a: 'm>(self, messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
         let (one, separator): (fn(&Message<'_>) -> String, _) = match self {
             Buffer::Own => return history::write(messages),
             Buffer::Xml => (element, "\n"),

@@ -3,7 +3,7 @@
 use crate::sanitize::is_control;
 
 /// Tokens that a model gets for its thoughts, beside those of the summary.
-pub const THOUGHTS: u64 = 4096;
+pub(crate) const THOUGHTS: u64 = 4096;
 
 /// What a summarizer answered.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -111,7 +111,7 @@ impl NoAnswer {
     }
 
     /// Whether the request was too long for the model.
-    pub fn too_long(&self) -> bool {
+    pub(crate) fn too_long(&self) -> bool {
         self.kind == FailureKind::TooLong
     }
 }
@@ -193,13 +193,13 @@ pub enum FailureKind {
 
 impl FailureKind {
     /// Whether no waiting mends it.
-    pub fn is_lasting(self) -> bool {
+    pub(crate) fn is_lasting(self) -> bool {
         use FailureKind::{Forbidden, NotFound, Quota, Unauthorized, Unreachable};
         matches!(self, Unauthorized | Forbidden | NotFound | Quota | Unreachable)
     }
 
     /// What to try after a failure of this kind, in the words of the command line.
-    pub fn remedy(self) -> &'static str {
+    pub(crate) fn remedy(self) -> &'static str {
         match self {
             FailureKind::Unauthorized => {
                 "tcompact --list providers, for the variable that holds the key; --api-key-env names another"
@@ -236,7 +236,7 @@ impl FailureKind {
 }
 
 /// Foreign text as it can be shown in a message: at most `most` characters, on one line, nothing a terminal would obey.
-pub fn shown(text: &str, most: usize) -> String {
+pub(crate) fn shown(text: &str, most: usize) -> String {
     let mut clean: String = text
         .chars()
         .map(|c| if c.is_whitespace() { ' ' } else { c })

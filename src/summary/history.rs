@@ -12,7 +12,7 @@ use crate::summary::inline_data::without_data;
 use crate::summary::record::without;
 
 /// Messages as a summarizer reads them: one element each, with what could end an element early escaped.
-pub fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
+pub(crate) fn write<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> String {
     write_shortened(messages, usize::MAX)
 }
 
@@ -32,7 +32,7 @@ pub(super) fn write_shortened<'m, 'a: 'm>(
 }
 
 /// Notes on what came before, as a summarizer reads them.
-pub fn write_notes(notes: &str) -> String {
+pub(crate) fn write_notes(notes: &str) -> String {
     let mut out = HistoryWriter { out: String::new(), longest: usize::MAX };
     out.notes(&Content::Text(Text::plain(notes)));
     out.out
@@ -50,7 +50,7 @@ pub(super) fn without_middle(text: &str, longest: usize) -> Cow<'_, str> {
 }
 
 /// One message of which only the end is shown: what it says and calls, cut by `end`.
-pub fn write_end(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
+pub(crate) fn write_end(message: &Message<'_>, end: impl Fn(&str) -> String) -> String {
     let said = message.content.texts().into_iter().map(|text| text.decode().into_owned());
     let called = message.calls.iter().map(|call| {
         let name = call.name.map_or(Cow::Borrowed(""), |name| name.decode());

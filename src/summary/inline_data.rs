@@ -18,7 +18,7 @@ static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// A text with what stands for bytes in the place of them: their type, where it is said, and about how many there are.
-pub fn without_data(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_data(text: &str) -> Cow<'_, str> {
     // No run is shorter, and most texts are.
     const SHORTEST: usize = 64;
     let Some(runs) = RUNS.as_ref().filter(|_| text.len() > SHORTEST) else { return Cow::Borrowed(text) };

@@ -1,18 +1,18 @@
 //! What is put in the place of the history: the prompt, what a summarizer is asked and answers, whether the answer is taken,
 //! and the embedded summarizer, which needs no model.
 
-pub mod acceptance;
-pub mod buffer;
-pub mod exchange;
-pub mod fence;
-pub mod history;
-pub mod inline_data;
-pub mod parts;
-pub mod prompt;
-pub mod python_format;
-pub mod recipe;
-pub mod record;
-pub mod sections;
-pub mod trim;
-pub mod trim_messages;
-pub mod truncate_middle;
+pub(crate) mod acceptance;
+pub(crate) mod buffer;
+pub(crate) mod exchange;
+pub(crate) mod fence;
+pub(crate) mod history;
+pub(crate) mod inline_data;
+pub(crate) mod parts;
+pub(crate) mod prompt;
+pub(crate) mod python_format;
+pub(crate) mod recipe;
+pub(crate) mod record;
+pub(crate) mod sections;
+pub(crate) mod trim;
+pub(crate) mod trim_messages;
+pub(crate) mod truncate_middle;

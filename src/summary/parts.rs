@@ -13,17 +13,17 @@ const SHORTEST: usize = 16;
 
 /// How much a summarizer can read.
 #[derive(Debug, Clone, Copy)]
-pub struct Measure {
+pub(crate) struct Measure {
     /// How its tokens are counted, as well as is known.
-    pub counter: Counter,
+    pub(crate) counter: Counter,
     /// Whether the window is so small that a margin does not make up for texts of many numbers and signs.
-    pub is_small: bool,
+    pub(crate) is_small: bool,
 }
 
 impl Measure {
     /// Tokens of a text: rather too many than too few where they are only estimated. Scripts with few letters a word have
     /// several bytes a letter.
-    pub fn tokens(self, text: &str) -> u64 {
+    pub(crate) fn tokens(self, text: &str) -> u64 {
         const BYTES_PER_TOKEN: usize = 4;
         let counted = self.counter.count_text(text);
         if self.exact() {
@@ -34,7 +34,7 @@ impl Measure {
     }
 
     /// Tokens that are left for a history in a window, beside the answer and what stands around the history.
-    pub fn room(self, window: u64, answer: u64, around: &str) -> u64 {
+    pub(crate) fn room(self, window: u64, answer: u64, around: &str) -> u64 {
         let margin = if self.exact() { window / 50 } else { window / 10 };
         window.saturating_sub(answer).saturating_sub(self.tokens(around)).saturating_sub(margin)
     }
@@ -80,7 +80,7 @@ fn pieces(text: &str) -> u64 {
 
 /// The runs of `indices` that are not parted: each call is in one with its results. `connected` are the indices of calls and of
 /// their results, the first before the second.
-pub fn together<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -> Vec<&'i [usize]> {
+pub(crate) fn together<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -> Vec<&'i [usize]> {
     // How many connections reach over the seam before each index.
     let mut over = vec![0i64; indices.len() + 1];
     for (call, result) in connected {
@@ -105,7 +105,7 @@ pub fn together<'i>(indices: &'i [usize], connected: &[(usize, usize)]) -> Vec<&
 
 /// Messages written down in at most `limit` tokens: the middle of their texts goes, half of what is left of the longest at
 /// a time.
-pub fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> String {
+pub(crate) fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> String {
     let mut text = history::write(messages.iter().copied());
     let mut longest = text.chars().count();
     while measure.tokens(&text) > limit && longest > SHORTEST {
@@ -117,12 +117,12 @@ pub fn shortened(messages: &[&Message<'_>], measure: Measure, limit: u64) -> Str
 }
 
 /// The whole lines of a text that was cut off; all of it where it has but one.
-pub fn whole_lines(text: &str) -> &str {
+pub(crate) fn whole_lines(text: &str) -> &str {
     text.rfind('\n').map_or(text, |end| text[..end].trim_end())
 }
 
 /// A text without its middle, as far as it must go for the rest to have at most `limit` tokens.
-pub fn within(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
+pub(crate) fn within(text: &str, measure: Measure, limit: u64) -> Cow<'_, str> {
     let mut characters = text.chars().count();
     let mut shown = Cow::Borrowed(text);
     // No text has more tokens than bytes.

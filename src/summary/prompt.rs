@@ -8,7 +8,7 @@ const WORDS_PER_TOKEN: f64 = 0.75;
 
 /// The prompts that come with tcompact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BuiltIn {
+pub(crate) enum BuiltIn {
     /// Its own: notes under four headings.
     Own,
     /// The same in Chinese.
@@ -40,7 +40,7 @@ pub(super) fn words(tokens: u64) -> u64 {
 
 /// How a template is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fill {
+pub(crate) enum Fill {
     /// One `{messages}`, and nothing else.
     Own,
     /// As Python's `str.format` does.
@@ -51,7 +51,7 @@ pub enum Fill {
 
 /// A prompt with a place for the history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Template {
+pub(crate) enum Template {
     /// One place, with what stands before and after it.
     Parts(String, String),
     /// A format string of Python, which may have any number of places; what stands behind it is cut off if so wanted.
@@ -65,7 +65,7 @@ pub enum Template {
 
 impl Template {
     /// The template that asks for notes of at most so many tokens.
-    pub fn built_in(which: BuiltIn, summary_tokens: u64) -> Self {
+    pub(crate) fn built_in(which: BuiltIn, summary_tokens: u64) -> Self {
         let text = which.text(summary_tokens);
         let (before, after) = text.split_once("{messages}").unwrap_or((&text, ""));
         Template::Parts(before.to_owned(), after.to_owned())
@@ -76,7 +76,7 @@ impl Template {
     ///
     /// # Errors
     /// What is wrong, to follow the name of the file: no place or several, another field, a brace that stands alone.
-    pub fn parse(text: &str, fill: Fill) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str, fill: Fill) -> Result<Self, String> {
         match fill {
             Fill::Own => Template::own(text),
             Fill::Python => Ok(Template::Python { text: text.to_owned(), stripped: false }),
@@ -114,12 +114,12 @@ impl Template {
     }
 
     /// Whether the history has no place in it, which is no error in Python.
-    pub fn has_no_place(&self) -> bool {
+    pub(crate) fn has_no_place(&self) -> bool {
         matches!((self.fill("a"), self.fill("b")), (Ok(one), Ok(other)) if one == other)
     }
 
     /// The lines around the history.
-    pub fn instructions(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = &str> {
         let (before, after) = match self {
             Template::Parts(before, after) => (before, Some(after)),
             Template::Python { text, .. } => (text, None),
@@ -131,7 +131,7 @@ impl Template {
     ///
     /// # Errors
     /// What Python says of a format string that it refuses.
-    pub fn fill(&self, history: &str) -> Result<String, String> {
+    pub(crate) fn fill(&self, history: &str) -> Result<String, String> {
         match self {
             Template::Parts(before, after) => Ok([before, history, after].concat()),
             Template::Python { text, stripped } => {

@@ -10,7 +10,7 @@ use crate::transcript::text::Text;
 ///
 /// # Errors
 /// What is wrong with the template, in Python's words.
-pub fn format(template: &str, messages: &str) -> Result<String, String> {
+pub(crate) fn format(template: &str, messages: &str) -> Result<String, String> {
     let mut out = String::with_capacity(template.len() + messages.len());
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {

@@ -6,38 +6,38 @@ use crate::summary::prompt::{BuiltIn, Fill};
 
 /// A system's way of asking for a summary.
 #[derive(Debug, Clone, Copy)]
-pub struct Recipe {
+pub(crate) struct Recipe {
     /// How the history is written down.
-    pub buffer: Buffer,
+    pub(crate) buffer: Buffer,
     /// How its end is cut to `--trim-tokens`.
-    pub trim: Trim,
+    pub(crate) trim: Trim,
     /// The prompt where the user gives none.
-    pub built_in: BuiltIn,
+    pub(crate) built_in: BuiltIn,
     /// How a prompt that the user gives is filled.
-    pub template: Fill,
+    pub(crate) template: Fill,
     /// What is sent as a system message before the prompt.
-    pub system: Option<&'static str>,
+    pub(crate) system: Option<&'static str>,
     /// What stands for a summary where nothing of the history is left to be sent.
-    pub nothing_left: Option<&'static str>,
+    pub(crate) nothing_left: Option<&'static str>,
     /// Prompts that are taken for the summary itself.
-    pub canned: &'static [&'static str],
+    pub(crate) canned: &'static [&'static str],
     /// What is done with a history that is too long for the model.
-    pub overflow: Overflow,
+    pub(crate) overflow: Overflow,
     /// Whether thoughts before an answer, and a fence that a model puts around it, are left out.
-    pub unwraps: bool,
+    pub(crate) unwraps: bool,
     /// Whether the answer is taken without the white space around it.
-    pub strips: bool,
+    pub(crate) strips: bool,
     /// Whether an answer of nothing but white space is a failure.
-    pub blank_fails: bool,
+    pub(crate) blank_fails: bool,
     /// When a request is tried again.
-    pub patience: Persistence,
+    pub(crate) patience: Persistence,
     /// What `--on-error embed` puts before the error.
-    pub error: &'static str,
+    pub(crate) error: &'static str,
 }
 
 /// How a history is cut to a number of tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trim {
+pub(crate) enum Trim {
     /// Whole messages from the end; the end of the last where not even that fits.
     Own,
     /// As `trim_messages` of `LangChain` does.
@@ -49,7 +49,7 @@ pub enum Trim {
 
 /// What is done with a history that is too long for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overflow {
+pub(crate) enum Overflow {
     /// It is sent in parts, each with the summary of those before it.
     Parts,
     /// It is sent once more without its middle.
@@ -60,7 +60,7 @@ pub enum Overflow {
 
 /// When a request is tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Persistence {
+pub(crate) enum Persistence {
     /// After errors of transport and the statuses 408, 409, 429 and 5xx.
     Own,
     /// After all errors but those that say that the request itself is wrong.
@@ -75,7 +75,7 @@ const ERROR: &str = "Error generating summary: ";
 
 impl Recipe {
     /// tcompact's own.
-    pub const OWN: Recipe = Recipe {
+    pub(crate) const OWN: Recipe = Recipe {
         buffer: Buffer::Own,
         trim: Trim::Own,
         built_in: BuiltIn::Own,
@@ -92,7 +92,7 @@ impl Recipe {
     };
 
     /// `LangChain`'s and `DeepAgents`'.
-    pub const LANGCHAIN: Recipe = Recipe {
+    pub(crate) const LANGCHAIN: Recipe = Recipe {
         buffer: Buffer::Xml,
         trim: Trim::LangChain,
         template: Fill::PythonStripped,
@@ -104,7 +104,7 @@ impl Recipe {
     };
 
     /// `DeerFlow`'s.
-    pub const DEERFLOW: Recipe = Recipe {
+    pub(crate) const DEERFLOW: Recipe = Recipe {
         buffer: Buffer::Prefix,
         trim: Trim::Sections,
         template: Fill::PythonStripped,
@@ -117,7 +117,7 @@ impl Recipe {
     };
 
     /// `DeerFlow`'s as it was first documented.
-    pub const DEERFLOW_V1: Recipe = Recipe {
+    pub(crate) const DEERFLOW_V1: Recipe = Recipe {
         buffer: Buffer::Prefix,
         trim: Trim::LangChain,
         template: Fill::Python,
@@ -128,7 +128,7 @@ impl Recipe {
     };
 
     /// The variant for Qwen's API.
-    pub const TONGYI: Recipe = Recipe {
+    pub(crate) const TONGYI: Recipe = Recipe {
         buffer: Buffer::TypeAndContent,
         built_in: BuiltIn::Chinese,
         template: Fill::Python,
@@ -139,7 +139,7 @@ impl Recipe {
     };
 
     /// Synaptic's.
-    pub const SYNAPTIC: Recipe = Recipe {
+    pub(crate) const SYNAPTIC: Recipe = Recipe {
         buffer: Buffer::RoleAndContent,
         built_in: BuiltIn::Brief,
         system: Some("You write short, exact notes on conversations for whoever has to carry them on."),

@@ -14,7 +14,7 @@ enum Keep {
 }
 
 /// The text in the place of `{messages}`; nothing where nothing is left of either section. `limit` is in tokens.
-pub fn sections(new: &str, earlier: Option<&str>, limit: u64, counter: Counter) -> Option<String> {
+pub(crate) fn sections(new: &str, earlier: Option<&str>, limit: u64, counter: Counter) -> Option<String> {
     let limit = limit.max(1);
     let (earlier, new) = match earlier.map(python::strip) {
         Some(earlier) => {

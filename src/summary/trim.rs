@@ -3,7 +3,7 @@
 use crate::tokens::{Counter, Tally};
 
 /// The last of `indices` whose messages have at most `limit` tokens together; none where even the last has more.
-pub fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) -> &'i [usize] {
+pub(crate) fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) -> &'i [usize] {
     let mut left = limit;
     let first = indices.iter().rposition(|&index| match left.checked_sub(tally.message(index)) {
         Some(rest) => {
@@ -16,7 +16,7 @@ pub fn last_within<'i>(indices: &'i [usize], tally: &Tally<'_, '_>, limit: u64) 
 }
 
 /// The longest end of `text` that has at most `limit` tokens.
-pub fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
+pub(crate) fn end_within(text: &str, counter: Counter, limit: u64) -> &str {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let first = starts.partition_point(|&start| counter.count_text(&text[start..]) > limit);
     &text[starts[first.min(starts.len() - 1)]..]

@@ -12,16 +12,16 @@ use crate::transcript::{Content, Message, PartKind, Role};
 
 /// How messages are counted while they are trimmed.
 #[derive(Debug, Clone, Copy)]
-pub struct Counting {
+pub(crate) struct Counting {
     /// The tokens of one message.
-    pub counter: Counter,
+    pub(crate) counter: Counter,
     /// Whether the total of several is scaled by what providers reported.
-    pub scales: bool,
+    pub(crate) scales: bool,
 }
 
 /// What is left of the oldest message, where it does not fit as a whole.
 #[derive(Debug, Default)]
-pub struct Shorter<'a> {
+pub(crate) struct Shorter<'a> {
     /// Its last lines, if it is made of them.
     lines: OnceCell<String>,
     message: OnceCell<Message<'a>>,
@@ -45,7 +45,7 @@ impl Counting {
 
 /// The messages of the end that have at most `limit` tokens together; none where no such end begins with a person.
 /// The oldest may be a `shorter` one.
-pub fn trim_messages<'a>(
+pub(crate) fn trim_messages<'a>(
     all: &[Counted<'a, 'a>],
     limit: u64,
     counting: Counting,

@@ -6,7 +6,7 @@ const OMITTED: &str = "\n\n[... middle of conversation omitted ...]\n\n";
 
 /// The beginning and the end of a history: half of its tokens, or two fifths of the window where that is less, a quarter
 /// of it from the beginning, as `LangChain` cuts it. Nothing where no character would be left.
-pub fn cut_out(history: &str, counter: Counter, window: Option<u64>) -> Option<String> {
+pub(crate) fn cut_out(history: &str, counter: Counter, window: Option<u64>) -> Option<String> {
     let chars: Vec<usize> = history.char_indices().map(|(at, _)| at).collect();
     let tokens = counter.count_text_message(history);
     let half = tokens / 2;

@@ -11,7 +11,7 @@ use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Part
 use crate::tokens::python::{self, Chars, Sink};
 
 /// Tokens that a picture, or another medium that is no text, is taken to cost. `LangChain`'s figure for a picture.
-pub const MEDIA_TOKENS: u64 = 85;
+pub(crate) const MEDIA_TOKENS: u64 = 85;
 
 /// Characters of `[]` around a list and of `, ` between its items.
 const LIST_BRACKETS: usize = 2;
@@ -22,7 +22,7 @@ const MESSAGE_TOKENS: u64 = 3;
 
 /// How content that is a list of parts counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lists {
+pub(crate) enum Lists {
     /// Each part for itself: texts, pictures at a flat rate, and all others by their `repr`.
     ByPart,
     /// By the `repr` of the whole list, as in langchain-core 1.2.7.
@@ -30,7 +30,7 @@ pub enum Lists {
 }
 
 /// The tokens of one message, with this many characters a token.
-pub fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
+pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
     let Rest { role_name, name, .. } = message.rest();
     let mut chars = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
     let mut media = 0;
@@ -63,7 +63,7 @@ pub fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
 }
 
 /// What [`count`] can be at least and at most, without a look at a text.
-pub fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> (u64, u64) {
+pub(crate) fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> (u64, u64) {
     let mut media = 0;
     let content = match &message.content {
         Content::Text(text) => text.spelled_len(),
@@ -107,12 +107,12 @@ const MOST_IN_REPR: usize = 5;
 const MOST_OF_CALL: usize = 80;
 
 /// The tokens of a user's message of so many characters.
-pub fn text_message(chars: usize, chars_per_token: f64) -> u64 {
+pub(crate) fn text_message(chars: usize, chars_per_token: f64) -> u64 {
     tokens(chars + Role::User.openai_name().len(), chars_per_token) + MESSAGE_TOKENS
 }
 
 /// Characters divided by characters a token, rounded up as Python's floats round.
-pub fn tokens(chars: usize, chars_per_token: f64) -> u64 {
+pub(crate) fn tokens(chars: usize, chars_per_token: f64) -> u64 {
     (chars as f64 / chars_per_token).ceil() as u64
 }
 
@@ -130,7 +130,7 @@ fn calls_length(calls: &[Call<'_>]) -> usize {
 
 /// Appends `repr` of the list of calls as `LangChain` keeps them: `[{'name': …, 'args': {…}, 'id': …, 'type':
 /// 'tool_call'}]`; nothing where there are none.
-pub fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
+pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
         out.push_ascii(separator);

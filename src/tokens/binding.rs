@@ -21,7 +21,7 @@ const BINDING: [&str; 7] = [
 /// assert!(binds_thinking("us.anthropic.claude-opus-5-5-20260901-v1:0"));
 /// assert!(!binds_thinking("claude-opus-5-20260301"));
 /// ```
-pub fn binds_thinking(name: &str) -> bool {
+pub(crate) fn binds_thinking(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['.', '_'], "-");
     BINDING.iter().any(|model| {
         name.match_indices(model).any(|(at, _)| {

@@ -12,15 +12,15 @@ use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role,
 
 /// The tokens of a conversation by what they are spent on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Categories {
+pub(crate) struct Categories {
     /// What messages of each role say beside the other categories; only roles that are there.
-    pub roles: Vec<(Role, u64)>,
+    pub(crate) roles: Vec<(Role, u64)>,
     /// Calls of each tool and their results. A result whose call is nowhere has the name that its message gives, if any.
-    pub tools: BTreeMap<String, u64>,
+    pub(crate) tools: BTreeMap<String, u64>,
     /// The model's reasoning.
-    pub thinking: u64,
+    pub(crate) thinking: u64,
     /// Pictures, sound and documents.
-    pub media: u64,
+    pub(crate) media: u64,
 }
 
 /// What a part of a message counts as.
@@ -34,7 +34,7 @@ enum Category {
 
 impl Categories {
     /// The categories of the messages that are at least `start`, and of instructions before that.
-    pub fn of(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, start: usize) -> Self {
+    pub(crate) fn of(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, start: usize) -> Self {
         let messages = &transcript.messages;
         let found = pairing::results(messages);
         let name = |call: &Call<'_>| call.name.map(|name| name.decode().into_owned());
@@ -60,13 +60,13 @@ impl Categories {
     }
 
     /// All of them together.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         let roles = self.roles.iter().map(|(_, tokens)| tokens);
         roles.chain(self.tools.values()).sum::<u64>() + self.thinking + self.media
     }
 
     /// Each that is there with its name: what is said, then the tools from the largest on, then thinking and media.
-    pub fn rows(&self) -> Vec<(String, u64)> {
+    pub(crate) fn rows(&self) -> Vec<(String, u64)> {
         let mut tools: Vec<(String, u64)> = self.tools.iter().map(|(name, tokens)| (name.clone(), *tokens)).collect();
         tools.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         let roles = self.roles.iter().map(|(role, tokens)| (role.openai_name().to_owned(), *tokens));

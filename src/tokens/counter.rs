@@ -34,7 +34,7 @@ impl Counter {
     pub const DEFAULT: Counter = Counter::Approx(4.0);
 
     /// The number of tokens of one message.
-    pub fn count(self, message: &Message<'_>) -> u64 {
+    pub(crate) fn count(self, message: &Message<'_>) -> u64 {
         match self {
             Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart),
             Counter::ApproxRepr(chars_per_token) => approx::count(message, chars_per_token, Lists::Repr),
@@ -50,7 +50,7 @@ impl Counter {
     /// The number of tokens of a text by itself, as the text of a message is counted.
     ///
     /// ```
-    /// use tcompact::tokens::{Counter, bpe::Encoding};
+    /// use tcompact::{Counter, Encoding};
     ///
     /// assert_eq!(Counter::DEFAULT.count_text("Twelve bytes"), 3);
     /// assert_eq!(Counter::Exact(Encoding::O200kBase).count_text("hello world"), 2);
@@ -66,7 +66,7 @@ impl Counter {
     }
 
     /// The number of tokens of a user's message that says just this text.
-    pub fn count_text_message(self, text: &str) -> u64 {
+    pub(crate) fn count_text_message(self, text: &str) -> u64 {
         match self {
             Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
                 approx::text_message(text.chars().count(), chars_per_token)
@@ -77,7 +77,7 @@ impl Counter {
     }
 
     /// What [`Counter::count`] can be at least and at most, without counting; nothing where counting is as cheap.
-    pub fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
+    pub(crate) fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
         match self {
             Counter::Approx(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::ByPart)),
             Counter::ApproxRepr(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::Repr)),
@@ -97,7 +97,7 @@ impl Counter {
 }
 
 /// Every kind of counter, for tables: how it is written, and what it counts.
-pub const COUNTERS: [(&str, &str); 4] = [
+pub(crate) const COUNTERS: [(&str, &str); 4] = [
     ("approx[:CHARS]", "LangChain's estimate: characters divided by CHARS (4), 3 more a message, 85 a picture"),
     ("o200k_base", "exact tokens of GPT-4o and later, 4 more a message, 85 a picture or other medium"),
     ("cl100k_base", "exact tokens of GPT-4 and GPT-3.5, likewise"),

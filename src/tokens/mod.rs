@@ -3,18 +3,19 @@
 //! A [`Counter`] knows one message at a time; a [`Tally`] knows a conversation, counts each message at most once and
 //! only where bounds leave a question open.
 
-pub mod approx;
-pub mod binding;
-pub mod bpe;
+pub(crate) mod approx;
+pub(crate) mod binding;
+pub(crate) mod bpe;
 mod categories;
 mod counter;
-pub mod models;
+pub(crate) mod models;
 mod not_printable;
-pub mod python;
-pub mod scaling;
+pub(crate) mod python;
+pub(crate) mod scaling;
 mod tally;
 
-pub use approx::MEDIA_TOKENS;
-pub use categories::Categories;
-pub use counter::{COUNTERS, Counter};
-pub use tally::Tally;
+pub(crate) use approx::MEDIA_TOKENS;
+pub(crate) use categories::Categories;
+pub(crate) use counter::COUNTERS;
+pub use counter::Counter;
+pub(crate) use tally::Tally;

@@ -13,41 +13,41 @@ use crate::tokens::counter::Counter;
 const TABLE: &str = include_str!("models.tsv");
 
 /// The month of the prices.
-pub const PRICES_OF: &str = "2026-11";
+pub(crate) const PRICES_OF: &str = "2026-11";
 
 /// Characters a token that `LangChain` counts with for Anthropic's models.
 const ANTHROPIC_CHARS: f64 = 3.3;
 
 /// One model.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Model {
+pub(crate) struct Model {
     /// Who serves it, as `--model` names providers.
-    pub provider: &'static str,
+    pub(crate) provider: &'static str,
     /// The provider's name for it.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Tokens it can read.
-    pub context_window: u64,
+    pub(crate) context_window: u64,
     /// Tokens it can write, where known.
-    pub max_output: Option<u64>,
+    pub(crate) max_output: Option<u64>,
     /// US dollars per million tokens it reads, where known.
-    pub input_price: Option<f64>,
+    pub(crate) input_price: Option<f64>,
     /// US dollars per million tokens it writes, where known.
-    pub output_price: Option<f64>,
+    pub(crate) output_price: Option<f64>,
     /// US dollars per million tokens it reads from the provider's prompt cache, where known.
-    pub cached_price: Option<f64>,
+    pub(crate) cached_price: Option<f64>,
     /// US dollars per million tokens written to that cache. Providers that charge nothing extra for it have none here:
     /// there a write costs what input costs.
-    pub cache_write_price: Option<f64>,
+    pub(crate) cache_write_price: Option<f64>,
 }
 
 impl Model {
     /// How a conversation is counted that the model is to read.
-    pub fn counter(&self) -> Counter {
+    pub(crate) fn counter(&self) -> Counter {
         counter_of(self.provider, self.name)
     }
 
     /// How `LangChain` estimates a conversation for the model.
-    pub fn estimate(&self) -> Counter {
+    pub(crate) fn estimate(&self) -> Counter {
         if self.provider == "anthropic" { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::DEFAULT }
     }
 
@@ -67,12 +67,12 @@ impl Model {
 }
 
 /// Every model, in the order of the table.
-pub fn all() -> impl Iterator<Item = Model> {
+pub(crate) fn all() -> impl Iterator<Item = Model> {
     lines().filter_map(Model::parse)
 }
 
 /// How many there are.
-pub fn count() -> usize {
+pub(crate) fn count() -> usize {
     // Of its lines, the first says what the columns are.
     memchr::memchr_iter(b'\n', TABLE.as_bytes()).count() - 1
 }
@@ -84,13 +84,13 @@ fn lines() -> impl Iterator<Item = &'static str> {
 
 /// The model called `name`, or `provider:name`, or `provider/name`. A name alone is that of the model as its maker serves
 /// it: whoever resells it may have another window for it, and has other prices.
-pub fn find(name: &str) -> Option<Model> {
+pub(crate) fn find(name: &str) -> Option<Model> {
     // Numbers are read of no other.
     lines().find(|line| is_called(line, name)).and_then(Model::parse)
 }
 
 /// How a conversation is counted that a model of a provider is to read.
-pub fn counter_of(provider: &str, name: &str) -> Counter {
+pub(crate) fn counter_of(provider: &str, name: &str) -> Counter {
     let older_gpt = ["gpt-3.5", "gpt-4-"].iter().any(|prefix| name.starts_with(prefix)) || name == "gpt-4";
     match provider {
         "openai" if older_gpt => Counter::Exact(Encoding::Cl100kBase),
@@ -116,7 +116,7 @@ fn is_maker(provider: &str, name: &str) -> bool {
 }
 
 /// Names of models that come near one that is none, the nearest first, each as [`find`] takes it.
-pub fn near(name: &str) -> Vec<String> {
+pub(crate) fn near(name: &str) -> Vec<String> {
     const SHOWN: usize = 5;
     const LEAST: f64 = 0.8;
     let last = |name: &str| name.rsplit([':', '/']).next().unwrap_or_default().to_ascii_lowercase();

@@ -16,7 +16,7 @@ use crate::transcript::text::Text;
 
 use strings::json_string;
 
-pub use strings::{Chars, Sink, string};
+pub(crate) use strings::{Chars, Sink, string};
 
 /// Which of Python's ways of writing.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,27 +26,27 @@ enum Dialect {
 }
 
 /// Appends `repr` of a value. The cost is linear in its length, however deep it is and however often a key repeats.
-pub fn repr(value: Json<'_>, out: &mut impl Sink) {
+pub(crate) fn repr(value: Json<'_>, out: &mut impl Sink) {
     write(value, Dialect::Repr, out);
 }
 
 /// Appends `json.dumps(value, ensure_ascii=False)`.
-pub fn json(value: Json<'_>, out: &mut impl Sink) {
+pub(crate) fn json(value: Json<'_>, out: &mut impl Sink) {
     write(value, Dialect::Json, out);
 }
 
 /// Text without Python's white space at both ends.
-pub fn strip(text: &str) -> &str {
+pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
 /// Text without Python's white space at its end.
-pub fn rstrip(text: &str) -> &str {
+pub(crate) fn rstrip(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
 /// Whether Python's `str.isspace` holds: Unicode's white space, and four separators of ASCII.
-pub fn is_space(c: char) -> bool {
+pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 

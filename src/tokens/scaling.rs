@@ -13,7 +13,7 @@ const BOUNDS: (f64, f64) = (1.0, 1.25);
 
 /// The total of messages whose own counts are known, as they are added in order.
 #[derive(Debug, Clone, Default)]
-pub struct ScaledTotal<'a> {
+pub(crate) struct ScaledTotal<'a> {
     estimate: u64,
     messages: usize,
     provider: Option<Cow<'a, str>>,
@@ -25,7 +25,7 @@ pub struct ScaledTotal<'a> {
 
 impl<'a> ScaledTotal<'a> {
     /// Adds a message.
-    pub fn add(&mut self, tokens: u64, message: &Message<'a>) {
+    pub(crate) fn add(&mut self, tokens: u64, message: &Message<'a>) {
         self.add_unreported(tokens);
         if message.role != Role::Assistant {
             return;
@@ -42,13 +42,13 @@ impl<'a> ScaledTotal<'a> {
     }
 
     /// Adds a message that no model wrote.
-    pub fn add_unreported(&mut self, tokens: u64) {
+    pub(crate) fn add_unreported(&mut self, tokens: u64) {
         self.messages += 1;
         self.estimate += tokens;
     }
 
     /// The total, scaled.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         match self.reported {
             Some((reported, estimated))
                 if self.messages > 1 && !self.mixed && self.provider.is_some() && estimated > 0 =>
@@ -61,13 +61,13 @@ impl<'a> ScaledTotal<'a> {
     }
 
     /// The total without scaling.
-    pub fn estimate(&self) -> u64 {
+    pub(crate) fn estimate(&self) -> u64 {
         self.estimate
     }
 }
 
 /// Whether the last message of the model carries a count of at least `threshold` tokens by a provider that `is_ours`.
-pub fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl Fn(&str) -> bool) -> bool {
+pub(crate) fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl Fn(&str) -> bool) -> bool {
     let Some(last) = messages.iter().rev().find(|message| message.role == Role::Assistant) else { return false };
     let Rest { provider, total_tokens, .. } = last.rest();
     let provider = provider.map(|name| name.decode()).filter(|name| !name.is_empty());

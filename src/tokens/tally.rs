@@ -7,7 +7,7 @@ use crate::transcript::Message;
 use crate::tokens::counter::Counter;
 
 /// Tokens of the messages of one conversation, with the answers to "how many" and to the cheaper "at least so many?".
-pub struct Tally<'m, 'a> {
+pub(crate) struct Tally<'m, 'a> {
     counter: Counter,
     messages: &'m [Message<'a>],
     /// What was counted, or [`UNKNOWN`].
@@ -19,17 +19,17 @@ const UNKNOWN: u64 = u64::MAX;
 
 impl<'m, 'a> Tally<'m, 'a> {
     /// A tally of `messages`, nothing counted yet.
-    pub fn new(counter: Counter, messages: &'m [Message<'a>]) -> Self {
+    pub(crate) fn new(counter: Counter, messages: &'m [Message<'a>]) -> Self {
         Tally { counter, messages, known: vec![Cell::new(UNKNOWN); messages.len()] }
     }
 
     /// How the messages are counted.
-    pub fn counter(&self) -> Counter {
+    pub(crate) fn counter(&self) -> Counter {
         self.counter
     }
 
     /// Tokens of one message.
-    pub fn message(&self, index: usize) -> u64 {
+    pub(crate) fn message(&self, index: usize) -> u64 {
         let known = &self.known[index];
         if known.get() == UNKNOWN {
             known.set(self.counter.count(&self.messages[index]));
@@ -38,13 +38,13 @@ impl<'m, 'a> Tally<'m, 'a> {
     }
 
     /// Tokens of some messages together.
-    pub fn sum(&self, indices: &[usize]) -> u64 {
+    pub(crate) fn sum(&self, indices: &[usize]) -> u64 {
         indices.iter().map(|&index| self.message(index)).sum()
     }
 
     /// Whether some messages together have at least `limit` tokens. Counts from the last (whose counts are asked for again
     /// by the cutoff) until it is certain, and none where the bounds tell.
-    pub fn reaches(&self, indices: &[usize], limit: u64) -> bool {
+    pub(crate) fn reaches(&self, indices: &[usize], limit: u64) -> bool {
         let mut most = 0;
         let may_be_more = |&index: &usize| {
             most += self.bounds(index).map_or(limit, |(_, at_most)| at_most);
@@ -82,7 +82,7 @@ impl<'m, 'a> Tally<'m, 'a> {
 
     /// The first index from which on the messages have at most `limit` tokens together; the number of messages where
     /// even the last has more.
-    pub fn suffix_within(&self, limit: u64) -> usize {
+    pub(crate) fn suffix_within(&self, limit: u64) -> usize {
         let mut left = limit;
         let mut start = self.messages.len();
         while start > 0 {

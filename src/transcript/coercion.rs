@@ -9,7 +9,7 @@ use crate::transcript::message::{Content, Message, Role};
 use crate::transcript::source::Source;
 
 /// Why `LangChain` does not take a message, to follow "message 3"; nothing where it does.
-pub fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
+pub(crate) fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
     let object = Object::of(message.json);
     match format.coercion() {
         Coercion::Unchecked => None,
@@ -27,7 +27,7 @@ pub fn refusal(format: &dyn Format, message: &Message<'_>) -> Option<String> {
 
 /// Why `update_state` of `LangGraph` does not take a message written for a state, to follow "message 3"; nothing where it
 /// does. It converts what [`refusal`] says of Chat Completions.
-pub fn state_refusal(role: Role, object: &Object<'_>) -> Option<String> {
+pub(crate) fn state_refusal(role: Role, object: &Object<'_>) -> Option<String> {
     let content = object.get("content").and_then(|content| wrong_content(role, content));
     content.or_else(|| wrong_fields(role, object))
 }

@@ -8,7 +8,7 @@ use crate::transcript::text::Text;
 
 /// What a provider made of the history before it.
 #[derive(Debug, Clone, Copy)]
-pub enum Compaction<'a> {
+pub(crate) enum Compaction<'a> {
     /// Nothing: it failed, and the provider reads the messages before it.
     Failed,
     /// A summary that anybody can read.

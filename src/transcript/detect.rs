@@ -19,7 +19,7 @@ use crate::transcript::read_error::Ambiguity;
 
 /// Why no format was found.
 #[derive(Debug)]
-pub enum Problem<'a> {
+pub(crate) enum Problem<'a> {
     /// Several have evidence for them.
     Ambiguous(Ambiguity),
     /// None can read this message.
@@ -72,7 +72,7 @@ impl<'a> Candidate<'a> {
 ///
 /// # Errors
 /// Candidates where there are several, and the message that rules out the last where there is none.
-pub fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static dyn Format, Problem<'a>> {
+pub(crate) fn format<'a>(envelope: Option<Json<'a>>, messages: &Items<'a>) -> Result<&'static dyn Format, Problem<'a>> {
     let mut candidates = candidates(envelope);
     let Some(first) = messages.clone().next() else {
         // Nothing speaks against any.

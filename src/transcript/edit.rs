@@ -8,21 +8,21 @@ use std::ops::Range;
 
 /// A range of the source, in bytes, and what stands there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
+pub(crate) struct Edit {
     /// What goes.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// What comes.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// Puts edits into the order that they are made in; what is put in comes before what is taken away behind it. (A sort of
 /// its own adds six kilobytes to the program in each place.)
-pub fn sort(edits: &mut [Edit]) {
+pub(crate) fn sort(edits: &mut [Edit]) {
     edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
 }
 
 /// The source with all `edits` made; they are in order and do not overlap.
-pub fn apply(source: &str, edits: &[Edit]) -> String {
+pub(crate) fn apply(source: &str, edits: &[Edit]) -> String {
     debug_assert!(edits.is_sorted_by(|one, next| one.range.end <= next.range.start), "edits are in order");
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let gone: usize = edits.iter().map(|edit| edit.range.len()).sum();
@@ -32,7 +32,7 @@ pub fn apply(source: &str, edits: &[Edit]) -> String {
 }
 
 /// What [`apply`] makes, piece by piece: none of what stays need be copied.
-pub fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e str> {
+pub(crate) fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e str> {
     let starts = iter::once(0).chain(edits.iter().map(|edit| edit.range.end));
     let ends = edits.iter().map(|edit| edit.range.start).chain([source.len()]);
     let texts = edits.iter().map(|edit| edit.text.as_str()).chain([""]);
@@ -40,7 +40,7 @@ pub fn pieces<'e>(source: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'
 }
 
 /// Whether `edits` make another text of the source.
-pub fn changes(source: &str, edits: &[Edit]) -> bool {
+pub(crate) fn changes(source: &str, edits: &[Edit]) -> bool {
     if edits.is_empty() {
         return false;
     }

@@ -327,22 +327,22 @@ fn is_result(message: &Message<'_>) -> bool {
 }
 
 /// Whether a message has parts of a kind that no reader knows.
-pub fn is_in(message: &Message<'_>) -> bool {
+pub(crate) fn is_in(message: &Message<'_>) -> bool {
     parts(message).next().is_some()
 }
 
 /// Bytes of JSON in parts of unknown kinds, and in all others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bytes {
+pub(crate) struct Bytes {
     /// In parts that no reader knows.
-    pub foreign: usize,
+    pub(crate) foreign: usize,
     /// In parts, texts and calls that were read.
-    pub known: usize,
+    pub(crate) known: usize,
 }
 
 impl Bytes {
     /// What the messages hold.
-    pub fn of<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> Self {
+    pub(crate) fn of<'m, 'a: 'm>(messages: impl IntoIterator<Item = &'m Message<'a>>) -> Self {
         let mut bytes = Bytes::default();
         for message in messages {
             let content: usize = match &message.content {
@@ -358,16 +358,16 @@ impl Bytes {
     }
 
     /// Whether most of it cannot be read.
-    pub fn is_mostly_foreign(&self) -> bool {
+    pub(crate) fn is_mostly_foreign(&self) -> bool {
         self.foreign > self.known
     }
 }
 
 /// Messages that are not read as what they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unread {
+pub(crate) struct Unread {
     /// The index of the first.
-    pub message: usize,
+    pub(crate) message: usize,
     /// What is unknown of it: a type, or the member it stands under.
     what: String,
     /// The format that the others are in.
@@ -419,13 +419,13 @@ fn all<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (usize, J
 
 /// The first foreign part that could be a call or a result. Where the user did not name the format, it is another one,
 /// since the calls of this one are known.
-pub fn unknown_call(transcript: &Transcript<'_>) -> Option<Unread> {
+pub(crate) fn unknown_call(transcript: &Transcript<'_>) -> Option<Unread> {
     let found = all(transcript).find(|(_, part)| could_be_call_or_result(*part))?;
     Some(Unread::of(transcript, found, None))
 }
 
 /// The first foreign message of a conversation that is mostly foreign.
-pub fn mostly(transcript: &Transcript<'_>) -> Option<Unread> {
+pub(crate) fn mostly(transcript: &Transcript<'_>) -> Option<Unread> {
     let first = all(transcript).next()?;
     let bytes = Bytes::of(&transcript.messages);
     bytes.is_mostly_foreign().then(|| Unread::of(transcript, first, Some(bytes)))

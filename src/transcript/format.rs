@@ -15,7 +15,7 @@ use crate::transcript::outputs::Output;
 use crate::transcript::pairing::Pairing;
 
 /// One way of writing messages.
-pub trait Format: MessageReader + MessageWriter + OrderRules + Sync + Debug {
+pub(crate) trait Format: MessageReader + MessageWriter + OrderRules + Sync + Debug {
     /// The name that `--from` takes and that reports give.
     fn name(&self) -> &'static str;
 
@@ -24,7 +24,7 @@ pub trait Format: MessageReader + MessageWriter + OrderRules + Sync + Debug {
 }
 
 /// How messages are recognized and read, one at a time.
-pub trait MessageReader {
+pub(crate) trait MessageReader {
     /// How well a value fits the format. A format judges by what it reads itself and knows of no other.
     fn fit(&self, message: &Object<'_>) -> Fit;
 
@@ -71,7 +71,7 @@ pub trait MessageReader {
 }
 
 /// How new messages are written, so that they look like their neighbours.
-pub trait MessageWriter {
+pub(crate) trait MessageWriter {
     /// The roles a summary may be given, the default first.
     fn summary_roles(&self) -> &'static [SummaryRole] {
         &[SummaryRole::User]
@@ -132,7 +132,7 @@ pub trait MessageWriter {
 }
 
 /// Which messages must stay together, and in which order.
-pub trait OrderRules {
+pub(crate) trait OrderRules {
     /// What the provider that reads such messages asks of their order.
     fn order(&self, _envelope: Option<&Object<'_>>, _messages: &[Message<'_>]) -> Order {
         Order::of(Results::Following)
@@ -162,7 +162,7 @@ pub trait OrderRules {
 
 /// How well a value fits a format, from the least specific to the most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fit {
+pub(crate) enum Fit {
     /// The format cannot read it.
     Mismatch,
     /// It speaks neither for the format nor against it: it is no message, and files of this format may have it among
@@ -181,14 +181,14 @@ pub enum Fit {
 
 impl Fit {
     /// Whether the value is a message of the format by itself.
-    pub fn is_message(self) -> bool {
+    pub(crate) fn is_message(self) -> bool {
         !matches!(self, Fit::Mismatch | Fit::Neutral)
     }
 }
 
 /// How well the object around the messages fits a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EnvelopeFit {
+pub(crate) enum EnvelopeFit {
     /// It says nothing about the format.
     Unknown,
     /// It is of the format if the messages do not contradict.
@@ -199,7 +199,7 @@ pub enum EnvelopeFit {
 
 /// What `convert_to_messages` of `LangChain` does with the messages of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Coercion {
+pub(crate) enum Coercion {
     /// It converts them, and refuses what it cannot convert.
     Converted,
     /// It made them itself.
@@ -212,7 +212,7 @@ pub enum Coercion {
 
 /// What an entry of a list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntryKind {
+pub(crate) enum EntryKind {
     /// A message.
     Message,
     /// Something else. [`Retention::With`] names a message by its place among the values.
@@ -221,7 +221,7 @@ pub enum EntryKind {
 
 /// Until when an entry stays that is no message, while the messages around it are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retention {
+pub(crate) enum Retention {
     /// Always: it is about the whole session.
     Always,
     /// As long as the message before it.
@@ -236,61 +236,61 @@ pub enum Retention {
 
 /// An entry among the messages that no model is sent: a line of a session file about something else.
 #[derive(Debug, Clone, Copy)]
-pub struct Note<'a> {
+pub(crate) struct Note<'a> {
     /// The entry as it stands in the source.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
     /// The index of the message it stands before.
-    pub before: usize,
+    pub(crate) before: usize,
     /// Until when it stays.
-    pub retention: Retention,
+    pub(crate) retention: Retention,
 }
 
 /// One conversation at its place in a source.
 #[derive(Debug, Clone)]
-pub struct Transcript<'a> {
+pub(crate) struct Transcript<'a> {
     /// The whole source the conversation stands in; all spans are bytes of it.
-    pub source: &'a str,
+    pub(crate) source: &'a str,
     /// How its messages are written.
-    pub format: &'static dyn Format,
+    pub(crate) format: &'static dyn Format,
     /// The messages in order.
-    pub messages: Vec<Message<'a>>,
+    pub(crate) messages: Vec<Message<'a>>,
     /// What stands among the messages and is none, in order.
-    pub notes: Vec<Note<'a>>,
+    pub(crate) notes: Vec<Note<'a>>,
     /// Which calls and results belong together.
-    pub pairing: Pairing,
+    pub(crate) pairing: Pairing,
     /// Messages that must not be split for another reason than a call and its result: the first and the last of each
     /// such run.
-    pub groups: Vec<(usize, usize)>,
+    pub(crate) groups: Vec<(usize, usize)>,
     /// The indices of the messages that hold a provider's own compaction, in order.
-    pub compactions: Vec<usize>,
+    pub(crate) compactions: Vec<usize>,
     /// What its provider asks of the order of messages.
-    pub order: Order,
+    pub(crate) order: Order,
     /// The whole value around the list of messages, where there is one.
-    pub envelope: Option<Json<'a>>,
+    pub(crate) envelope: Option<Json<'a>>,
     /// The object that holds the list of messages as one of its members, where one does.
-    pub state: Option<Json<'a>>,
+    pub(crate) state: Option<Json<'a>>,
     /// The line of the source the conversation begins on, counted from 1, where a source holds one a line.
-    pub line: Option<usize>,
+    pub(crate) line: Option<usize>,
 }
 
 impl Transcript<'_> {
     /// Whether the message of that index holds a compaction.
-    pub fn has_compaction(&self, index: usize) -> bool {
+    pub(crate) fn has_compaction(&self, index: usize) -> bool {
         self.compactions.binary_search(&index).is_ok()
     }
 }
 
 /// What a summary message says, and who says it.
 #[derive(Debug, Clone, Copy)]
-pub struct SummaryMessage<'s> {
+pub(crate) struct SummaryMessage<'s> {
     /// All of its content.
-    pub text: &'s str,
+    pub(crate) text: &'s str,
     /// Its role.
-    pub role: SummaryRole,
+    pub(crate) role: SummaryRole,
     /// The speaker's name, where the format has names.
-    pub name: Option<&'static str>,
+    pub(crate) name: Option<&'static str>,
     /// Whether it has the mark by which `LangChain` knows its own, where the format has a place for it.
-    pub marked: bool,
+    pub(crate) marked: bool,
 }
 
 /// The role a summary is given.
@@ -306,7 +306,7 @@ pub enum SummaryRole {
 
 impl SummaryRole {
     /// The role's name on the command line and in most formats.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             SummaryRole::User => "user",
             SummaryRole::System => "system",
@@ -317,7 +317,7 @@ impl SummaryRole {
 
 /// Where a summary stands among the messages that are pinned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SummaryPosition {
+pub(crate) enum SummaryPosition {
     /// After all of them.
     AfterPinned,
     /// Before all of them.
@@ -328,25 +328,25 @@ pub enum SummaryPosition {
 
 /// Where a new message is inserted.
 #[derive(Clone, Copy)]
-pub struct InsertionPoint<'p, 'a> {
+pub(crate) struct InsertionPoint<'p, 'a> {
     /// The conversation.
-    pub transcript: &'p Transcript<'a>,
+    pub(crate) transcript: &'p Transcript<'a>,
     /// The index of the first message that is kept after it.
-    pub cutoff: usize,
+    pub(crate) cutoff: usize,
     /// Finds where the entries begin that are removed, messages and others, in order; in bytes. Few formats ask.
-    pub removed: &'p dyn Fn() -> Vec<usize>,
+    pub(crate) removed: &'p dyn Fn() -> Vec<usize>,
 }
 
 impl<'a> InsertionPoint<'_, 'a> {
     /// The message that the new one is to look like: the first that is kept, or else the last.
-    pub fn neighbour(&self) -> Option<Json<'a>> {
+    pub(crate) fn neighbour(&self) -> Option<Json<'a>> {
         let messages = &self.transcript.messages;
         messages.get(self.cutoff).or(messages.last()).map(|message| message.json)
     }
 }
 
 /// The text that stands for the parts of a message that is yet to have them.
-pub const PARTS: &str = "…";
+pub(crate) const PARTS: &str = "…";
 
 /// The id that `LangGraph`'s reducer takes as "all messages".
-pub const REMOVE_ALL: &str = "__remove_all__";
+pub(crate) const REMOVE_ALL: &str = "__remove_all__";

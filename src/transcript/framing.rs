@@ -13,11 +13,11 @@ use crate::transcript::pairing::PairFinder;
 use crate::transcript::read_error::{no_transcript, position};
 use crate::transcript::source::{Source, SyntaxError};
 
-pub use crate::transcript::read_error::ReadError;
+pub(crate) use crate::transcript::read_error::ReadError;
 
 /// How the lines of a JSONL file are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lines {
+pub(crate) enum Lines {
     /// One message a line: the file is one conversation.
     Messages,
     /// One conversation a line: a list of messages, or an object around one.
@@ -26,20 +26,20 @@ pub enum Lines {
 
 /// The conversations of one source.
 #[derive(Debug)]
-pub struct Document<'a> {
+pub(crate) struct Document<'a> {
     /// The source, byte order mark and all.
-    pub source: &'a str,
+    pub(crate) source: &'a str,
     /// Its conversations in order.
-    pub transcripts: Vec<Transcript<'a>>,
+    pub(crate) transcripts: Vec<Transcript<'a>>,
     /// The last line, where it is incomplete; it stays unchanged.
-    pub incomplete_line: Option<usize>,
+    pub(crate) incomplete_line: Option<usize>,
 }
 
 /// Reads the conversations of a text. Where the user names neither the format nor how lines are read, the text decides.
 ///
 /// # Errors
 /// The first thing that cannot be read, with its place.
-pub fn read<'a>(
+pub(crate) fn read<'a>(
     json: &'a Source<'a>,
     from: Option<&'static dyn Format>,
     lines: Option<Lines>,
@@ -165,7 +165,7 @@ impl<'a> List<'a> {
 ///
 /// # Errors
 /// The first such message, with its place.
-pub fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
+pub(crate) fn check_foreign(document: &Document<'_>) -> Result<(), ReadError> {
     let unread = |transcript| foreign::mostly(transcript).map(|unread| refused(transcript, unread));
     document.transcripts.iter().find_map(unread).map_or(Ok(()), Err)
 }
@@ -179,7 +179,7 @@ fn refused(transcript: &Transcript<'_>, unread: foreign::Unread) -> ReadError {
 ///
 /// # Errors
 /// One of them is no message of this format.
-pub fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
+pub(crate) fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<Vec<Message<'a>>, ReadError> {
     let values = list.first().into_iter().flat_map(|list| list.items());
     values.enumerate().map(|(index, json)| message(list.text, json, format, index)).collect()
 }
@@ -216,7 +216,7 @@ fn are_messages<'a>(mut values: impl Iterator<Item = Json<'a>>, from: Option<&'s
 }
 
 /// How the lines of a file are read, as far as one of them shows it; nothing where it could be either.
-pub fn detect_lines(line: &str) -> Option<Lines> {
+pub(crate) fn detect_lines(line: &str) -> Option<Lines> {
     let Ok(source) = Source::of(line) else { return Some(Lines::Messages) };
     match source.first() {
         Some(first) if first.kind() == Kind::Object => match (is_message(first), List::in_object(first, None)) {

@@ -17,7 +17,7 @@ use walk::Walk;
 // There may be millions, so that three numbers are in two: 48 bits of each are an offset, which is more than any memory
 // has bytes, and the 16 above them are half of the value's place among the long ones, or of `SHORT`.
 #[derive(Clone, Copy)]
-pub struct Json<'a> {
+pub(crate) struct Json<'a> {
     source: &'a Source<'a>,
     start_and_place: u64,
     end_and_place: u64,
@@ -28,7 +28,7 @@ const OFFSET: u32 = 48;
 
 /// What a value is, according to its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// `{…}`
     Object,
     /// `[…]`
@@ -45,7 +45,7 @@ pub enum Kind {
 
 impl Kind {
     /// The word for a sentence: "message 3 is a number".
-    pub fn noun(self) -> &'static str {
+    pub(crate) fn noun(self) -> &'static str {
         match self {
             Kind::Object => "an object",
             Kind::Array => "an array",
@@ -97,17 +97,17 @@ impl<'a> Json<'a> {
     }
 
     /// Where the value stands in the source, in bytes.
-    pub fn span(&self) -> Range<usize> {
+    pub(crate) fn span(&self) -> Range<usize> {
         self.start()..self.end()
     }
 
     /// The value as it is spelled.
-    pub fn raw(&self) -> &'a str {
+    pub(crate) fn raw(&self) -> &'a str {
         &self.source.text[self.span()]
     }
 
     /// What the value is.
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self.source.text.as_bytes()[self.start()] {
             b'{' => Kind::Object,
             b'[' => Kind::Array,
@@ -119,7 +119,7 @@ impl<'a> Json<'a> {
     }
 
     /// The string, if the value is one.
-    pub fn text(&self) -> Option<Text<'a>> {
+    pub(crate) fn text(&self) -> Option<Text<'a>> {
         (self.kind() == Kind::String).then(|| match self.source.long.get(self.place() as usize) {
             Some(long) => Text::spelled(self.unquoted(), long.more),
             None => Text::escaped(self.unquoted()),
@@ -127,22 +127,22 @@ impl<'a> Json<'a> {
     }
 
     /// The elements, none if the value is no array.
-    pub fn items(&self) -> Items<'a> {
+    pub(crate) fn items(&self) -> Items<'a> {
         Items { walk: self.inside(Kind::Array) }
     }
 
     /// The members in the order they stand, none if the value is no object.
-    pub fn entries(&self) -> Entries<'a> {
+    pub(crate) fn entries(&self) -> Entries<'a> {
         Entries { walk: self.inside(Kind::Object) }
     }
 
     /// Everything in the value from left to right, brackets and scalars, in one pass however deep it is.
-    pub fn tokens(&self) -> Tokens<'a> {
+    pub(crate) fn tokens(&self) -> Tokens<'a> {
         Tokens { walk: self.whole() }
     }
 
     /// The member called `key`; the last one where it stands twice, as every JSON reader in use takes it.
-    pub fn get(&self, key: &str) -> Option<Json<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         let mut walk = self.inside(Kind::Object);
         let mut found = None;
         while let Some(name) = Json::next(&mut walk) {
@@ -160,17 +160,17 @@ impl<'a> Json<'a> {
     }
 
     /// The member called `key` if it is a string.
-    pub fn get_text(&self, key: &str) -> Option<Text<'a>> {
+    pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
     /// The member at the end of a path of keys.
-    pub fn at(&self, path: &[&str]) -> Option<Json<'a>> {
+    pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         path.iter().try_fold(*self, |value, key| value.get(key))
     }
 
     /// Whether Python would call the value false: `null`, `false`, `0`, `""`, `[]`, `{}`.
-    pub fn is_falsy(&self) -> bool {
+    pub(crate) fn is_falsy(&self) -> bool {
         match self.kind() {
             Kind::Null => true,
             Kind::Bool => self.raw() == "false",
@@ -191,7 +191,7 @@ impl fmt::Debug for Json<'_> {
 /// The elements of an array, or the values of a source, found one at a time. The source knows where long ones end; the end
 /// of others is found byte by byte.
 #[derive(Debug, Clone)]
-pub struct Items<'a> {
+pub(crate) struct Items<'a> {
     walk: Walk<'a>,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Iterator for Items<'a> {
 }
 
 /// The members of an object.
-pub struct Entries<'a> {
+pub(crate) struct Entries<'a> {
     walk: Walk<'a>,
 }
 
@@ -231,9 +231,9 @@ impl<'a> Iterator for Entries<'a> {
 
 /// An object whose members were found once, for readers that need several of them.
 #[derive(Clone)]
-pub struct Object<'a> {
+pub(crate) struct Object<'a> {
     /// The value itself, which need not be an object; then there are no members.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
     members: Vec<Member<'a>>,
 }
 
@@ -248,7 +248,7 @@ struct Member<'a> {
 
 impl<'a> Object<'a> {
     /// Finds the members of a value, in one pass over it.
-    pub fn of(json: Json<'a>) -> Self {
+    pub(crate) fn of(json: Json<'a>) -> Self {
         let mut walk = json.inside(Kind::Object);
         let mut members = Vec::with_capacity(4);
         while let Some(key) = Json::next(&mut walk)
@@ -261,7 +261,7 @@ impl<'a> Object<'a> {
     }
 
     /// The member called `key`; the last one where it stands twice.
-    pub fn get(&self, key: &str) -> Option<Json<'a>> {
+    pub(crate) fn get(&self, key: &str) -> Option<Json<'a>> {
         let is_it = |member: &&Member<'_>| match member.is_escaped {
             false => member.key == key,
             true => spells(member.key, key),
@@ -270,12 +270,12 @@ impl<'a> Object<'a> {
     }
 
     /// The member called `key` if it is a string.
-    pub fn get_text(&self, key: &str) -> Option<Text<'a>> {
+    pub(crate) fn get_text(&self, key: &str) -> Option<Text<'a>> {
         self.get(key)?.text()
     }
 
     /// The member at the end of a path of keys.
-    pub fn at(&self, path: &[&str]) -> Option<Json<'a>> {
+    pub(crate) fn at(&self, path: &[&str]) -> Option<Json<'a>> {
         let (first, rest) = path.split_first()?;
         self.get(first)?.at(rest)
     }
@@ -294,7 +294,7 @@ fn spells(raw: &str, text: &str) -> bool {
 
 /// A piece of a value.
 #[derive(Debug, Clone, Copy)]
-pub enum Token<'a> {
+pub(crate) enum Token<'a> {
     /// An object or array begins.
     Open(Kind),
     /// The innermost object or array ends.
@@ -304,7 +304,7 @@ pub enum Token<'a> {
 }
 
 /// The tokens of a value.
-pub struct Tokens<'a> {
+pub(crate) struct Tokens<'a> {
     walk: Walk<'a>,
 }
 

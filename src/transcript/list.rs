@@ -33,13 +33,13 @@ const COLLECTIONS: [&str; 2] = ["samples", "simulations"];
 
 /// A list of messages whose format is not known yet.
 #[derive(Debug)]
-pub struct List<'a> {
+pub(crate) struct List<'a> {
     /// The object around the list, where there is one.
-    pub envelope: Option<Json<'a>>,
+    pub(crate) envelope: Option<Json<'a>>,
     /// The object in it, or it itself, that has the list as a member.
     pub(super) state: Option<Json<'a>>,
     /// What is in the list: messages, and in session files other entries.
-    pub values: Items<'a>,
+    pub(crate) values: Items<'a>,
     /// The line it begins on, where a source holds one conversation a line.
     pub(super) line: Option<usize>,
 }

@@ -11,7 +11,7 @@ use crate::transcript::text::Text;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(crate) enum Role {
     /// Standing instructions.
     System,
     /// Standing instructions under the name newer models have for them.
@@ -30,7 +30,7 @@ pub enum Role {
 
 impl Role {
     /// The name Chat Completions has for the role, which is what token counting counts.
-    pub fn openai_name(self) -> &'static str {
+    pub(crate) fn openai_name(self) -> &'static str {
         match self {
             Role::System => "system",
             Role::Developer => "developer",
@@ -43,41 +43,41 @@ impl Role {
     }
 
     /// Whether the role gives standing instructions, which are kept unless the user says otherwise.
-    pub fn is_system(self) -> bool {
+    pub(crate) fn is_system(self) -> bool {
         matches!(self, Role::System | Role::Developer)
     }
 }
 
 /// One message. There may be a million of them, so that what most lack is kept apart, and no list has spare capacity.
 #[derive(Debug, Clone)]
-pub struct Message<'a> {
+pub(crate) struct Message<'a> {
     /// The message as it stands in the source.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
     /// Who speaks.
-    pub role: Role,
+    pub(crate) role: Role,
     /// Its content.
-    pub content: Content<'a>,
+    pub(crate) content: Content<'a>,
     /// The tools it calls, in order.
-    pub calls: Box<[Call<'a>]>,
+    pub(crate) calls: Box<[Call<'a>]>,
     /// The calls it answers, in order.
-    pub answers: Box<[Answer<'a>]>,
+    pub(crate) answers: Box<[Answer<'a>]>,
     /// What else is known of it, if anything is.
-    pub rest: Option<Box<Rest<'a>>>,
+    pub(crate) rest: Option<Box<Rest<'a>>>,
     /// Whether the format marks it as the summary of an earlier compaction.
-    pub earlier: bool,
+    pub(crate) earlier: bool,
 }
 
 /// What most messages lack.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Rest<'a> {
+pub(crate) struct Rest<'a> {
     /// The role as it is spelled, where it is none of the known ones.
-    pub role_name: Option<Text<'a>>,
+    pub(crate) role_name: Option<Text<'a>>,
     /// The speaker's name, where one is given and is not empty.
-    pub name: Option<Text<'a>>,
+    pub(crate) name: Option<Text<'a>>,
     /// Tokens that its provider counted, up to and with the message.
-    pub total_tokens: Option<u64>,
+    pub(crate) total_tokens: Option<u64>,
     /// The name of the provider, where it reported it.
-    pub provider: Option<Text<'a>>,
+    pub(crate) provider: Option<Text<'a>>,
 }
 
 impl<'a> Rest<'a> {
@@ -87,7 +87,7 @@ impl<'a> Rest<'a> {
     }
 
     /// The same in a box; nothing where all fields are empty.
-    pub fn boxed(self) -> Option<Box<Self>> {
+    pub(crate) fn boxed(self) -> Option<Box<Self>> {
         let Rest { role_name, name, total_tokens, provider } = self;
         let is_some = role_name.is_some() || name.is_some() || total_tokens.is_some() || provider.is_some();
         is_some.then(|| Box::new(self))
@@ -96,7 +96,7 @@ impl<'a> Rest<'a> {
 
 impl<'a> Message<'a> {
     /// A message without a speaker and without content.
-    pub fn empty(json: Json<'a>) -> Self {
+    pub(crate) fn empty(json: Json<'a>) -> Self {
         Message {
             json,
             role: Role::Other,
@@ -109,17 +109,17 @@ impl<'a> Message<'a> {
     }
 
     /// What else is known of the message; empty where nothing is.
-    pub fn rest(&self) -> Rest<'a> {
+    pub(crate) fn rest(&self) -> Rest<'a> {
         self.rest.as_deref().copied().unwrap_or_default()
     }
 
     /// Where the message stands in the source, in bytes.
-    pub fn span(&self) -> Range<usize> {
+    pub(crate) fn span(&self) -> Range<usize> {
         self.json.span()
     }
 
     /// A field of the message, wherever `LangChain`'s encodings put it.
-    pub fn field(&self, key: &str) -> Option<Json<'a>> {
+    pub(crate) fn field(&self, key: &str) -> Option<Json<'a>> {
         // Only what has no role has its fields inside an envelope of its own.
         let envelopes: &[&str] = if self.json.get("role").is_some() { &[] } else { &["data", "kwargs"] };
         let inside = envelopes.iter().find_map(|envelope| self.json.at(&[envelope, key]));
@@ -127,19 +127,19 @@ impl<'a> Message<'a> {
     }
 
     /// What is known of how the message came about.
-    pub fn metadata(&self, key: &str) -> Option<Json<'a>> {
+    pub(crate) fn metadata(&self, key: &str) -> Option<Json<'a>> {
         self.field("response_metadata")?.get(key)
     }
 
     /// A field that the format does not define, wherever `LangChain` and its encodings put it.
-    pub fn additional(&self, key: &str) -> Option<Json<'a>> {
+    pub(crate) fn additional(&self, key: &str) -> Option<Json<'a>> {
         let additional = self.field("additional_kwargs").and_then(|additional| additional.get(key));
         additional.or_else(|| self.json.get(key))
     }
 
     /// Whether the message is the summary of an earlier compaction: it is marked as one, or it begins with `prefix` and has
     /// neither calls nor results. White space at the end of the prefix does not count.
-    pub fn is_summary(&self, prefix: &str) -> bool {
+    pub(crate) fn is_summary(&self, prefix: &str) -> bool {
         let prefix = prefix.trim_end();
         let only_says = || self.calls.is_empty() && self.answers.is_empty();
         let begins = || self.content.first_text().is_some_and(|text| text.starts_with(prefix));
@@ -147,7 +147,7 @@ impl<'a> Message<'a> {
     }
 
     /// The compaction that the message holds, if it holds one.
-    pub fn compaction(&self) -> Option<Compaction<'a>> {
+    pub(crate) fn compaction(&self) -> Option<Compaction<'a>> {
         let Content::Parts(parts) = &self.content else { return None };
         let compactions = parts.iter().filter_map(|part| match part.kind {
             PartKind::Compaction(compaction) => Some(compaction),
@@ -157,14 +157,14 @@ impl<'a> Message<'a> {
     }
 
     /// Whether the message is nothing but a compaction that anybody can read.
-    pub fn is_readable_compaction(&self) -> bool {
+    pub(crate) fn is_readable_compaction(&self) -> bool {
         let Content::Parts(parts) = &self.content else { return false };
         let is_readable = |kind: &PartKind<'_>| matches!(kind, PartKind::Compaction(Compaction::Readable(_)));
         self.calls.is_empty() && self.answers.is_empty() && parts.iter().all(|part| is_readable(&part.kind))
     }
 
     /// Whether a person speaks here: a user message with more than tool results.
-    pub fn is_user_turn(&self) -> bool {
+    pub(crate) fn is_user_turn(&self) -> bool {
         self.role == Role::User
             && match &self.content {
                 Content::Text(_) => true,
@@ -177,7 +177,7 @@ impl<'a> Message<'a> {
 
 /// What a message says: one string, or a list of parts.
 #[derive(Debug, Clone)]
-pub enum Content<'a> {
+pub(crate) enum Content<'a> {
     /// One string; empty where the source has `null`, nothing, or another value Python calls false.
     Text(Text<'a>),
     /// Several parts, at least one.
@@ -186,16 +186,16 @@ pub enum Content<'a> {
 
 /// One part of a message's content.
 #[derive(Debug, Clone)]
-pub struct Part<'a> {
+pub(crate) struct Part<'a> {
     /// The part as it stands in the source.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
     /// What it is.
-    pub kind: PartKind<'a>,
+    pub(crate) kind: PartKind<'a>,
 }
 
 /// What a part is.
 #[derive(Debug, Clone)]
-pub enum PartKind<'a> {
+pub(crate) enum PartKind<'a> {
     /// Text to be read.
     Text(Text<'a>),
     /// The model's own reasoning.
@@ -220,22 +220,22 @@ pub enum PartKind<'a> {
 
 /// A tool call.
 #[derive(Debug, Clone)]
-pub struct Call<'a> {
+pub(crate) struct Call<'a> {
     /// The call as it stands in the source.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
     /// The id its result will name, where it has one.
-    pub id: Option<Text<'a>>,
+    pub(crate) id: Option<Text<'a>>,
     /// The tool's name.
-    pub name: Option<Text<'a>>,
+    pub(crate) name: Option<Text<'a>>,
     /// What the tool is given.
-    pub arguments: Arguments<'a>,
+    pub(crate) arguments: Arguments<'a>,
     /// Where in the message it stands.
-    pub place: CallPlace,
+    pub(crate) place: CallPlace,
 }
 
 /// Where in a message a call stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallPlace {
+pub(crate) enum CallPlace {
     /// In the list of tool calls beside the content.
     List,
     /// In the one `function_call` of the style before tools.
@@ -248,7 +248,7 @@ pub enum CallPlace {
 
 /// What a tool is given.
 #[derive(Debug, Clone, Copy)]
-pub enum Arguments<'a> {
+pub(crate) enum Arguments<'a> {
     /// JSON inside a string.
     Text(Text<'a>),
     /// A JSON value.
@@ -259,16 +259,16 @@ pub enum Arguments<'a> {
 
 /// A result's claim on a call.
 #[derive(Debug, Clone)]
-pub struct Answer<'a> {
+pub(crate) struct Answer<'a> {
     /// The result as it stands in the source: a part of its message, or the message.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
     /// The id of the call; nothing where results follow their calls without one.
-    pub id: Option<Text<'a>>,
+    pub(crate) id: Option<Text<'a>>,
 }
 
 impl<'a> Arguments<'a> {
     /// Reads the value that a call keeps its arguments in.
-    pub fn of(value: Option<Json<'a>>) -> Self {
+    pub(crate) fn of(value: Option<Json<'a>>) -> Self {
         match value {
             None => Arguments::Absent,
             Some(value) => value.text().map_or(Arguments::Value(value), Arguments::Text),
@@ -278,7 +278,7 @@ impl<'a> Arguments<'a> {
 
 impl<'a> Content<'a> {
     /// The empty string.
-    pub fn empty() -> Self {
+    pub(crate) fn empty() -> Self {
         Content::Text(Text::plain(""))
     }
 
@@ -304,7 +304,7 @@ impl<'a> Content<'a> {
     }
 
     /// The first of its texts.
-    pub fn first_text(&self) -> Option<Text<'a>> {
+    pub(crate) fn first_text(&self) -> Option<Text<'a>> {
         match self {
             Content::Text(text) => Some(*text),
             Content::Parts(parts) => parts.iter().find_map(|part| match &part.kind {
@@ -319,7 +319,7 @@ impl<'a> Content<'a> {
 
     /// The texts of the content, those of results, of compactions that can be read, and the JSON of foreign parts included,
     /// reasoning and media left out.
-    pub fn texts(&self) -> Vec<Text<'a>> {
+    pub(crate) fn texts(&self) -> Vec<Text<'a>> {
         match self {
             Content::Text(text) => vec![*text],
             Content::Parts(parts) => parts

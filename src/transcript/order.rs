@@ -5,29 +5,29 @@ use crate::transcript::message::{Content, Message, PartKind, Role};
 
 /// What a provider asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Order {
+pub(crate) struct Order {
     /// Where the results of calls must stand.
-    pub results: Results,
+    pub(crate) results: Results,
     /// Whether the user speaks first, standing instructions aside.
-    pub user_first: bool,
+    pub(crate) user_first: bool,
     /// Whether user and model must take turns.
-    pub alternates: bool,
+    pub(crate) alternates: bool,
     /// Whether nobody but the model may speak after a result.
-    pub model_after_results: bool,
+    pub(crate) model_after_results: bool,
     /// Whether a message of the model that calls must follow one of the user's, or results.
-    pub calls_after_user: bool,
+    pub(crate) calls_after_user: bool,
     /// Whether results come before all else in their message.
-    pub results_first: bool,
+    pub(crate) results_first: bool,
     /// Whether `user_first` and `calls_after_user` hold for what is written and not for what is read, since the provider, or
     /// some of its models, accept other orders as well.
-    pub lenient: bool,
+    pub(crate) lenient: bool,
     /// Whether the provider keeps some calls itself, so that a result may have none in the transcript.
-    pub calls_elsewhere: bool,
+    pub(crate) calls_elsewhere: bool,
 }
 
 /// Where the results of calls must stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Results {
+pub(crate) enum Results {
     /// Anywhere.
     Unchecked,
     /// After their call.
@@ -42,7 +42,7 @@ pub enum Results {
 
 impl Order {
     /// The order of a provider that only wants calls and results together.
-    pub const fn of(results: Results) -> Self {
+    pub(crate) const fn of(results: Results) -> Self {
         Order {
             results,
             user_first: false,
@@ -56,7 +56,7 @@ impl Order {
     }
 
     /// What the provider asks of messages that are read.
-    pub const fn in_reading(self) -> Self {
+    pub(crate) const fn in_reading(self) -> Self {
         Order {
             user_first: self.user_first && !self.lenient,
             calls_after_user: self.calls_after_user && !self.lenient,
@@ -65,7 +65,7 @@ impl Order {
     }
 
     /// The rule that a message with the turn `after` breaks where it follows one with the turn `before`, or is the first.
-    pub fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
+    pub(crate) fn refuses(&self, before: Option<Turn>, after: Turn) -> Option<&'static str> {
         let model = |turn: Turn| matches!(turn, Turn::Model | Turn::Calls);
         // Results with a role of their own are nobody's turn.
         let in_users = self.results == Results::Next;
@@ -86,7 +86,7 @@ impl Order {
 
 /// Whose turn a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
+pub(crate) enum Turn {
     /// The user's.
     User,
     /// Nothing but results of calls.
@@ -99,7 +99,7 @@ pub enum Turn {
 
 impl Turn {
     /// Whose turn a message is; nobody's if it gives standing instructions, or if no provider knows its role.
-    pub fn of(message: &Message<'_>) -> Option<Turn> {
+    pub(crate) fn of(message: &Message<'_>) -> Option<Turn> {
         match message.role {
             Role::System | Role::Developer | Role::Other => None,
             Role::Tool | Role::Function => Some(Turn::Results),
@@ -112,7 +112,7 @@ impl Turn {
 }
 
 /// Whether something else stands before a result in its message.
-pub fn results_come_late(message: &Message<'_>) -> bool {
+pub(crate) fn results_come_late(message: &Message<'_>) -> bool {
     let Content::Parts(parts) = &message.content else { return false };
     let is_result = |kind: &PartKind<'_>| matches!(kind, PartKind::Result(_));
     let last = parts.iter().rposition(|part| is_result(&part.kind));

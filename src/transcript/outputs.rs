@@ -8,22 +8,22 @@ use crate::transcript::json::{Json, Kind, Token};
 
 /// What a tool gave, at its place in a message.
 #[derive(Debug, Clone)]
-pub struct Output<'a> {
+pub(crate) struct Output<'a> {
     /// The value that holds it.
-    pub value: Json<'a>,
+    pub(crate) value: Json<'a>,
     /// What the provider takes there.
-    pub shape: Shape,
+    pub(crate) shape: Shape,
     /// Whether the format marks the result as that of a tool that failed.
-    pub failed: bool,
+    pub(crate) failed: bool,
     /// Other values that hold the same, and are to say the same.
-    pub same: Vec<Json<'a>>,
+    pub(crate) same: Vec<Json<'a>>,
     /// What repeats it for other readers than the model, and goes once it is shortened.
-    pub copies: Vec<Json<'a>>,
+    pub(crate) copies: Vec<Json<'a>>,
 }
 
 /// What a provider takes as a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub(crate) enum Shape {
     /// A string, or a list of blocks; those of text are of this type, or have none where it is empty.
     Blocks(&'static str),
     /// An object.
@@ -63,19 +63,19 @@ impl<'a> Output<'a> {
     }
 
     /// The ranges that put a text in its place, with what stands there then; none where nothing can be put there.
-    pub fn saying(&self, text: &str) -> Vec<(Range<usize>, String)> {
+    pub(crate) fn saying(&self, text: &str) -> Vec<(Range<usize>, String)> {
         let written = |value: &Json<'_>| Some((value.span(), saying(*value, self.shape, text)?));
         let all: Option<Vec<_>> = [self.value].iter().chain(&self.same).map(written).collect();
         all.unwrap_or_default()
     }
 
     /// The strings of it that can be shortened where they stand, in order.
-    pub fn strings(&self) -> Vec<Json<'a>> {
+    pub(crate) fn strings(&self) -> Vec<Json<'a>> {
         strings(self.value, self.shape)
     }
 
     /// The same in the values that hold the same.
-    pub fn strings_again(&self) -> Vec<Vec<Json<'a>>> {
+    pub(crate) fn strings_again(&self) -> Vec<Vec<Json<'a>>> {
         self.same.iter().map(|value| strings(*value, self.shape)).collect()
     }
 }

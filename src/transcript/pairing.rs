@@ -11,23 +11,23 @@ use crate::transcript::text::Text;
 
 /// The calls of a conversation and their results.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Pairing {
+pub(crate) struct Pairing {
     /// For each call that has a result in another message, the index of its message and of the result's; the first before
     /// the second.
-    pub pairs: Vec<(usize, usize)>,
+    pub(crate) pairs: Vec<(usize, usize)>,
     /// For each message, whether it has a result without a call before it.
-    pub orphaned: Vec<bool>,
+    pub(crate) orphaned: Vec<bool>,
     /// Every call that has no result, in order.
-    pub unanswered: Vec<CallOrResult>,
+    pub(crate) unanswered: Vec<CallOrResult>,
 }
 
 /// One of the calls or results of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CallOrResult {
+pub(crate) struct CallOrResult {
     /// The index of the message.
-    pub message: usize,
+    pub(crate) message: usize,
     /// Which of the message's calls, or results, it is.
-    pub index: usize,
+    pub(crate) index: usize,
 }
 
 impl CallOrResult {
@@ -39,24 +39,24 @@ impl CallOrResult {
 
 /// A result and its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PairedResult {
+pub(crate) struct PairedResult {
     /// The result.
-    pub result: CallOrResult,
+    pub(crate) result: CallOrResult,
     /// The call; none where no call before it has the id.
-    pub call: Option<CallOrResult>,
+    pub(crate) call: Option<CallOrResult>,
     /// Whether the call had a result already.
-    pub again: bool,
+    pub(crate) again: bool,
 }
 
 impl Pairing {
     /// A call and its result that a cut splits, if there are such.
-    pub fn split_pair(&self, cut: usize) -> Option<(usize, usize)> {
+    pub(crate) fn split_pair(&self, cut: usize) -> Option<(usize, usize)> {
         self.pairs.iter().copied().find(|(call, result)| *call < cut && cut <= *result)
     }
 
     /// For each index from 0 to the number of messages, whether a cut there splits neither a call from its result nor one of
     /// `groups`.
-    pub fn allowed_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
+    pub(crate) fn allowed_cuts(&self, groups: &[(usize, usize)]) -> Vec<bool> {
         let messages = self.orphaned.len();
         let mut change = vec![0i64; messages + 2];
         for &(first, last) in self.pairs.iter().chain(groups) {
@@ -75,7 +75,7 @@ impl Pairing {
 }
 
 /// Every result of some messages in order.
-pub fn results(messages: &[Message<'_>]) -> Vec<PairedResult> {
+pub(crate) fn results(messages: &[Message<'_>]) -> Vec<PairedResult> {
     let mut results = Vec::new();
     PairFinder::default().advance_to(messages, messages.len(), |found| results.push(found));
     results

@@ -8,7 +8,7 @@ use crate::transcript::source::SyntaxError;
 
 /// Why a text cannot be read as a transcript. Displays as the end of a sentence that begins with the source's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ReadError {
+pub(crate) enum ReadError {
     /// There is nothing in it.
     Empty,
     /// It is not JSON.
@@ -70,7 +70,7 @@ impl From<SyntaxError> for ReadError {
 impl ReadError {
     /// The same error in a text that stands after so many lines of its file.
     #[must_use]
-    pub fn after(mut self, lines: usize) -> Self {
+    pub(crate) fn after(mut self, lines: usize) -> Self {
         match &mut self {
             ReadError::Empty | ReadError::Ambiguous { line: None, .. } => {}
             ReadError::Syntax(SyntaxError { line, .. })
@@ -84,9 +84,9 @@ impl ReadError {
 
 /// Two or more formats that each have evidence for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ambiguity {
+pub(crate) struct Ambiguity {
     /// The candidates: name, the first message that speaks for it, and what it has.
-    pub candidates: Vec<(&'static str, usize, &'static str)>,
+    pub(crate) candidates: Vec<(&'static str, usize, &'static str)>,
 }
 
 impl fmt::Display for Ambiguity {

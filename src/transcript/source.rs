@@ -15,21 +15,21 @@ pub(super) use specials::Specials;
 
 /// Where a text stops being JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SyntaxError {
+pub(crate) struct SyntaxError {
     /// Line, counted from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// Byte in the line, counted from 1.
-    pub column: usize,
+    pub(crate) column: usize,
     /// What is wrong, without the place.
-    pub what: String,
+    pub(crate) what: String,
 }
 
 /// A text and the JSON values that stand in it one after the other: one in a document, several in JSONL, where two may
 /// share a line. A byte order mark before them is no part of them.
 #[derive(Debug)]
-pub struct Source<'a> {
+pub(crate) struct Source<'a> {
     /// The text, byte order mark and all.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
     /// Where the values begin and end, in bytes.
     values: (usize, usize),
     /// The long values, in the order they begin.
@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
     ///
     /// # Errors
     /// The first place that is not JSON.
-    pub fn of(text: &'a str) -> Result<Self, SyntaxError> {
+    pub(crate) fn of(text: &'a str) -> Result<Self, SyntaxError> {
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         match Scan::over(text, Controls::Refused, mark) {
             Ok(long) => Ok(Source { text, values: (mark, text.len()), long, broken: None }),
@@ -73,19 +73,19 @@ impl<'a> Source<'a> {
     }
 
     /// Reads arguments of a tool as Python does with `strict=False`; nothing if they are not exactly one value.
-    pub fn of_arguments(text: &'a str) -> Option<Self> {
+    pub(crate) fn of_arguments(text: &'a str) -> Option<Self> {
         let long = Scan::over(text, Controls::Allowed, 0).ok()?;
         let source = Source { text, values: (0, text.len()), long, broken: None };
         (source.values().take(2).count() == 1).then_some(source)
     }
 
     /// The values in order.
-    pub fn values(&self) -> Items<'_> {
+    pub(crate) fn values(&self) -> Items<'_> {
         Items::of_source(self, self.values.0, self.values.1)
     }
 
     /// The first value.
-    pub fn first(&self) -> Option<Json<'_>> {
+    pub(crate) fn first(&self) -> Option<Json<'_>> {
         self.values().next()
     }
 }

@@ -10,7 +10,7 @@ use crate::transcript::source::Specials;
 
 /// A string as it stands between its quotes.
 #[derive(Clone, Copy, Debug)]
-pub struct Text<'a> {
+pub(crate) struct Text<'a> {
     raw: &'a str,
     /// How many characters longer its escapes are than their values; 0 without escapes.
     excess: u32,
@@ -38,17 +38,17 @@ impl<'a> Text<'a> {
     }
 
     /// Text that is no JSON string.
-    pub fn plain(raw: &'a str) -> Self {
+    pub(crate) fn plain(raw: &'a str) -> Self {
         Text::spelled(raw, 0)
     }
 
     /// Whether the decoded string is `other`.
-    pub fn is(&self, other: &str) -> bool {
+    pub(crate) fn is(&self, other: &str) -> bool {
         if self.is_escaped() { self.decode() == other } else { self.raw == other }
     }
 
     /// Whether the decoded string begins with `start`; no more of it is decoded than that takes.
-    pub fn starts_with(&self, start: &str) -> bool {
+    pub(crate) fn starts_with(&self, start: &str) -> bool {
         if start.bytes().next().is_some_and(|wanted| self.first != wanted && self.first != b'\\') {
             return false;
         }
@@ -60,12 +60,12 @@ impl<'a> Text<'a> {
     }
 
     /// Whether there is nothing between the quotes.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.raw.is_empty()
     }
 
     /// Where the text between the quotes stands in `source`, in bytes; nothing where it is no part of it.
-    pub fn span_in(&self, source: &str) -> Option<Range<usize>> {
+    pub(crate) fn span_in(&self, source: &str) -> Option<Range<usize>> {
         let start = (self.raw.as_ptr() as usize).checked_sub(source.as_ptr() as usize)?;
         let span = start..start + self.raw.len();
         (span.end <= source.len()).then_some(span)
@@ -77,19 +77,19 @@ impl<'a> Text<'a> {
     }
 
     /// Bytes between the quotes, as the string is spelled.
-    pub fn spelled_len(&self) -> usize {
+    pub(crate) fn spelled_len(&self) -> usize {
         self.raw.len()
     }
 
     /// The fewest and the most bytes the decoded string can have, without decoding: an escape is at most six bytes and
     /// decodes to one at least.
-    pub fn decoded_len_bounds(&self) -> Range<usize> {
+    pub(crate) fn decoded_len_bounds(&self) -> Range<usize> {
         let most = self.raw.len();
         if self.is_escaped() { most / 6..most } else { most..most }
     }
 
     /// The string itself, half surrogates as U+FFFD. Borrowed where nothing is escaped.
-    pub fn decode(&self) -> Cow<'a, str> {
+    pub(crate) fn decode(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
@@ -97,7 +97,7 @@ impl<'a> Text<'a> {
     }
 
     /// The string where it holds JSON: half surrogates are escaped again, which in JSON says the same.
-    pub fn decode_json(&self) -> Cow<'a, str> {
+    pub(crate) fn decode_json(&self) -> Cow<'a, str> {
         if !self.is_escaped() {
             return Cow::Borrowed(self.raw);
         }
@@ -150,7 +150,7 @@ impl<'a> Text<'a> {
     }
 
     /// Length in code points, as Python's `len` counts; a half surrogate is one.
-    pub fn code_point_count(&self) -> usize {
+    pub(crate) fn code_point_count(&self) -> usize {
         if self.excess == UNKNOWN {
             self.code_points().count()
         } else {
@@ -170,7 +170,7 @@ impl<'a> Text<'a> {
     }
 
     /// Whether this quote, `'` or `"`, is in the text.
-    pub fn has_quote(&self, quote: u8) -> bool {
+    pub(crate) fn has_quote(&self, quote: u8) -> bool {
         // An escape for a quote is spelled with the quote itself, or by number.
         let number = if quote == b'"' { r"\u0022" } else { r"\u0027" };
         let is_it = |piece: Piece<'_>| matches!(piece, Piece::Escape(point) if point == u32::from(quote));
@@ -179,12 +179,12 @@ impl<'a> Text<'a> {
     }
 
     /// The string piece by piece: what stands as it is, and what an escape stands for.
-    pub fn pieces(&self) -> Pieces<'a> {
+    pub(crate) fn pieces(&self) -> Pieces<'a> {
         Pieces { points: self.code_points() }
     }
 
     /// The code points, half surrogates among them.
-    pub fn code_points(&self) -> CodePoints<'a> {
+    pub(crate) fn code_points(&self) -> CodePoints<'a> {
         CodePoints { rest: self.raw, escaped: self.is_escaped() }
     }
 }
@@ -194,7 +194,7 @@ const STRETCH: usize = 32;
 
 /// A piece of a string.
 #[derive(Clone, Copy, Debug)]
-pub enum Piece<'a> {
+pub(crate) enum Piece<'a> {
     /// What is spelled as it is.
     Plain(&'a str),
     /// The code point of an escape; it may be half a surrogate pair.
@@ -202,7 +202,7 @@ pub enum Piece<'a> {
 }
 
 /// The pieces of a [`Text`].
-pub struct Pieces<'a> {
+pub(crate) struct Pieces<'a> {
     points: CodePoints<'a>,
 }
 
@@ -222,7 +222,7 @@ impl<'a> Iterator for Pieces<'a> {
 const UNKNOWN: u32 = u32::MAX;
 
 /// The code points of a [`Text`].
-pub struct CodePoints<'a> {
+pub(crate) struct CodePoints<'a> {
     rest: &'a str,
     escaped: bool,
 }

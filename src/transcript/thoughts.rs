@@ -11,20 +11,20 @@ use crate::transcript::message::{Message, Role};
 
 /// A piece of thinking in a message.
 #[derive(Debug, Clone, Copy)]
-pub struct Thought<'a> {
+pub(crate) struct Thought<'a> {
     /// The block, the value of the member, or the message if it is nothing but thinking.
-    pub json: Json<'a>,
+    pub(crate) json: Json<'a>,
     /// The list that it is an element of, if it is one.
-    pub list: Option<Json<'a>>,
+    pub(crate) list: Option<Json<'a>>,
     /// What replaces that list when it is empty; nothing where its member is removed.
-    pub emptied: Option<&'static str>,
+    pub(crate) emptied: Option<&'static str>,
     /// Whether it is signed.
-    pub mark: Mark,
+    pub(crate) mark: Mark,
 }
 
 /// Whether a piece of thinking is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub(crate) enum Mark {
     /// It has a signature, or only its provider can read it.
     Signed,
     /// A block without a signature.
@@ -77,7 +77,7 @@ const MODEL: [&[&str]; 12] = [
 ];
 
 /// The thinking of a message, in order; none if the maker of the model requires that it stays.
-pub fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
+pub(crate) fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
     let raw = message.json.raw().as_bytes();
     if message.role != Role::Assistant
         || !["hinking", "easoning"].iter().any(|word| memmem::find(raw, word.as_bytes()).is_some())
@@ -94,12 +94,12 @@ pub fn thoughts<'a>(message: &Message<'a>) -> Vec<Thought<'a>> {
 }
 
 /// The name of the model that wrote a message, if the message has it.
-pub fn own_model(message: &Message<'_>) -> Option<String> {
+pub(crate) fn own_model(message: &Message<'_>) -> Option<String> {
     named(&Object::of(first(message.json)), &OWN_MODEL)
 }
 
 /// The name of the model of a transcript: the envelope has it, or else the last message with one.
-pub fn model_of(transcript: &Transcript<'_>) -> Option<String> {
+pub(crate) fn model_of(transcript: &Transcript<'_>) -> Option<String> {
     let around = [transcript.state, transcript.envelope].into_iter().flatten();
     let mut around = around.filter_map(|around| named(&Object::of(around), &MODEL));
     let answers = || transcript.messages.iter().rev().filter(|message| message.role == Role::Assistant);

@@ -11,33 +11,33 @@ use serde_json::{Map, Value};
 
 /// What a call does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolUse {
+pub(crate) struct ToolUse {
     /// The shell command it runs, where it runs one.
-    pub command: Option<String>,
+    pub(crate) command: Option<String>,
     /// The files it names, in order.
-    pub files: Vec<FileUse>,
+    pub(crate) files: Vec<FileUse>,
     /// Whether it does nothing but read those files, so that its result holds nothing that they do not.
-    pub only_reads: bool,
+    pub(crate) only_reads: bool,
     /// Whether its command changes the directory, which the shell may keep for later commands.
-    pub changes_directory: bool,
+    pub(crate) changes_directory: bool,
 }
 
 /// A file that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileUse {
+pub(crate) struct FileUse {
     /// Its path as the call spells it.
-    pub path: String,
+    pub(crate) path: String,
     /// The directory that the call says the path is relative to.
-    pub directory: Option<String>,
+    pub(crate) directory: Option<String>,
     /// What the call does with it.
-    pub access: Access,
+    pub(crate) access: Access,
     /// How much of it the call reads; of a file that is not read, all.
-    pub extent: Extent,
+    pub(crate) extent: Extent,
 }
 
 /// What a call does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Access {
+pub(crate) enum Access {
     /// It reads the file.
     Read,
     /// It writes, edits, moves or deletes the file.
@@ -48,7 +48,7 @@ pub enum Access {
 
 /// How much of a file a call reads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Extent {
+pub(crate) enum Extent {
     /// All of it.
     Whole,
     /// Lines from the first on, as the tool counts them, up to and with the last; to the end where there is none.
@@ -59,7 +59,7 @@ pub enum Extent {
 
 impl Extent {
     /// Whether all that `other` shows is also shown by this.
-    pub fn covers(&self, other: &Extent) -> bool {
+    pub(crate) fn covers(&self, other: &Extent) -> bool {
         match (self, other) {
             (Extent::Whole, _) => true,
             (Extent::Lines(first, last), Extent::Lines(others_first, others_last)) => {
@@ -77,7 +77,7 @@ impl Extent {
 
 impl FileUse {
     /// The path from the directory on that it is relative to, with no `.` and no `..` that can be resolved.
-    pub fn full_path(&self) -> String {
+    pub(crate) fn full_path(&self) -> String {
         let directory = self.directory.as_deref().filter(|_| !is_absolute(&self.path));
         let whole = directory.map_or_else(|| self.path.clone(), |directory| format!("{directory}/{}", self.path));
         let mut parts: Vec<&str> = Vec::new();
@@ -95,7 +95,7 @@ impl FileUse {
 }
 
 /// Whether a path needs no directory to be found.
-pub fn is_absolute(path: &str) -> bool {
+pub(crate) fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '~', '\\']) || path.as_bytes().get(1) == Some(&b':')
 }
 
@@ -186,13 +186,13 @@ const READING: [&str; 7] = ["read", "view", "open", "cat", "show", "get", "load"
 
 impl ToolUse {
     /// What a call does that is given this text: JSON, or a command.
-    pub fn of(name: &str, arguments: &str) -> ToolUse {
+    pub(crate) fn of(name: &str, arguments: &str) -> ToolUse {
         let given: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
         ToolUse::of_given(name, &given, arguments)
     }
 
     /// The same, where the text has been read as JSON, or is known to be none.
-    pub fn of_given(name: &str, given: &Value, arguments: &str) -> ToolUse {
+    pub(crate) fn of_given(name: &str, given: &Value, arguments: &str) -> ToolUse {
         let files = match patch_in(given, arguments) {
             Some(patch) => of_patch(patch),
             None => given.as_object().map(|given| of_fields(name, given)).unwrap_or_default(),
@@ -223,13 +223,13 @@ impl ToolUse {
 }
 
 /// Whether a tool of this name runs commands.
-pub fn is_shell(name: &str) -> bool {
+pub(crate) fn is_shell(name: &str) -> bool {
     let name = name.to_lowercase();
     ["bash", "shell", "terminal", "command", "exec"].iter().any(|word| name.contains(word))
 }
 
 /// The command that a tool is given: under a name that says so, or as the script of a shell.
-pub fn command_given(name: &str, given: &Value) -> Option<String> {
+pub(crate) fn command_given(name: &str, given: &Value) -> Option<String> {
     let is_command = |key: &str| ["command", "cmd", "commandline", "cmdline"].iter().any(|end| key.ends_with(end));
     let is_script = |key: &str| matches!(key, "script" | "input" | "line" | "keystrokes");
     let keys = || given.as_object().into_iter().flat_map(Map::keys);
@@ -239,7 +239,7 @@ pub fn command_given(name: &str, given: &Value) -> Option<String> {
 }
 
 /// A value of the given names at the top of a JSON object, as text; lists of texts are joined.
-pub fn argument(given: &Value, names: &[&str]) -> Option<String> {
+pub(crate) fn argument(given: &Value, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| match given.get(name)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Array(words) => {

@@ -10,7 +10,7 @@ use crate::transcript::source::Source;
 
 /// Holds the views of a conversation.
 #[derive(Default)]
-pub struct Arena<'t> {
+pub(crate) struct Arena<'t> {
     texts: typed_arena::Arena<String>,
     sources: typed_arena::Arena<Source<'t>>,
     transcripts: typed_arena::Arena<Transcript<'t>>,
@@ -20,7 +20,7 @@ pub struct Arena<'t> {
 ///
 /// # Errors
 /// With these edits it is no conversation.
-pub fn view<'t>(
+pub(crate) fn view<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],
     arena: &'t Arena<'t>,
@@ -52,7 +52,7 @@ pub fn view<'t>(
 }
 
 /// A message of the source with those of some edits made that fall into it; the edits are in order.
-pub fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
+pub(crate) fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> String {
     let span = transcript.messages[index].span();
     let first = edits.partition_point(|edit| edit.range.start < span.start);
     let own: Vec<Edit> = edits[first..]
@@ -64,7 +64,7 @@ pub fn edited(transcript: &Transcript<'_>, index: usize, edits: &[Edit]) -> Stri
 }
 
 /// Messages as a list.
-pub fn list(messages: Vec<String>) -> String {
+pub(crate) fn list(messages: Vec<String>) -> String {
     format!("[{}]", messages.join(","))
 }
 

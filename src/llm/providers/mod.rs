@@ -7,7 +7,7 @@ mod gemini;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
-pub mod parameters;
+pub(crate) mod parameters;
 
 use reqwest::Url;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -24,24 +24,24 @@ use crate::transcript::source::Source;
 
 /// A provider that `--model` can name.
 #[derive(Debug)]
-pub struct Provider {
+pub(crate) struct Provider {
     /// The part of `--model` before the colon.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Where its API is, up to and with the version where it has one.
-    pub base_url: &'static str,
+    pub(crate) base_url: &'static str,
     /// The variables that may hold the key; the first that does counts.
-    pub key_variables: &'static [&'static str],
+    pub(crate) key_variables: &'static [&'static str],
     /// Whether it answers without a key at its own address.
-    pub open: bool,
+    pub(crate) open: bool,
     /// How it is spoken to.
-    pub api: &'static Api,
+    pub(crate) api: &'static Api,
     /// What its models take.
-    pub parameters: &'static Parameters,
+    pub(crate) parameters: &'static Parameters,
 }
 
 /// A way to speak.
 #[derive(Debug)]
-pub struct Api {
+pub(crate) struct Api {
     /// What follows the base address, for a model.
     path: fn(&str) -> String,
     /// The header that carries the key.
@@ -69,7 +69,7 @@ impl Api {
 }
 
 /// Every provider. Addresses and variables are those of the providers' own documentation.
-pub const PROVIDERS: &[Provider] = &[
+pub(crate) const PROVIDERS: &[Provider] = &[
     row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API, &parameters::OPENAI),
     row(
         "openai-responses",
@@ -122,33 +122,33 @@ const fn row(
 }
 
 /// The provider called `name`.
-pub fn by_name(name: &str) -> Option<&'static Provider> {
+pub(crate) fn by_name(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
 
 /// A model at an address.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// Whose API it is.
-    pub provider: &'static Provider,
+    pub(crate) provider: &'static Provider,
     /// The provider's name for the model.
-    pub model: String,
+    pub(crate) model: String,
     /// Where its API is, up to and with the version, without a slash at the end.
-    pub base_url: String,
+    pub(crate) base_url: String,
     /// The key, where one is needed.
-    pub key: Option<Secret>,
+    pub(crate) key: Option<Secret>,
     /// What the user has changed in each request: a JSON merge patch.
-    pub request_json: Map<String, Value>,
+    pub(crate) request_json: Map<String, Value>,
 }
 
 impl Endpoint {
     /// The address a request goes to.
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("{}{}", self.base_url, (self.provider.api.path)(&self.model))
     }
 
     /// The headers of a request, the key among them.
-    pub fn headers(&self) -> HeaderMap {
+    pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         for (name, value) in self.provider.api.headers {
@@ -161,12 +161,12 @@ impl Endpoint {
     }
 
     /// The body that asks for a summary.
-    pub fn request(&self, request: &Request) -> Value {
+    pub(crate) fn request(&self, request: &Request) -> Value {
         self.request_with(request, &[])
     }
 
     /// The same with what the server is known to want otherwise. The user has the last word.
-    pub fn request_with(&self, request: &Request, changes: &[Change]) -> Value {
+    pub(crate) fn request_with(&self, request: &Request, changes: &[Change]) -> Value {
         let mut body = (self.provider.api.request)(self, request);
         let parameters = self.provider.parameters;
         let limit = parameters.limit_of(&self.model, self.is_at_home());
@@ -195,7 +195,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// What is missing in it.
-    pub fn response(&self, body: &str) -> Result<Reply, String> {
+    pub(crate) fn response(&self, body: &str) -> Result<Reply, String> {
         let body = parsed(body);
         match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == Kind::Object) {
             Some(answer) => (self.provider.api.response)(answer),

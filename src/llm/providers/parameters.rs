@@ -6,17 +6,17 @@
 
 /// The parameters of one provider's models.
 #[derive(Debug)]
-pub struct Parameters {
+pub(crate) struct Parameters {
     /// The member that limits the answer, as a path with points.
-    pub limit: &'static str,
+    pub(crate) limit: &'static str,
     /// The one that is older, where there is one: servers that are compatible with the provider may know it alone.
-    pub older_limit: Option<&'static str>,
+    pub(crate) older_limit: Option<&'static str>,
     /// The member that takes an effort, as a path with points.
-    pub effort: &'static str,
+    pub(crate) effort: &'static str,
     /// What switches thinking off, as a JSON merge patch.
-    pub off: &'static str,
+    pub(crate) off: &'static str,
     /// What a model is sent that cannot be switched off, in the place of that, as a JSON merge patch.
-    pub must_think: &'static str,
+    pub(crate) must_think: &'static str,
     /// What models take, the first pattern first.
     rows: &'static [Row],
     /// Those whose tables count before, by the part of a name before the slash.
@@ -33,18 +33,18 @@ struct Row {
 
 /// What a model is sent so that it thinks little.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wants {
+pub(crate) struct Wants {
     /// How it is asked to think as little as it can.
-    pub least: Least,
+    pub(crate) least: Least,
     /// Whether it thinks all the same, so that its answer needs room for that.
-    pub thinks: bool,
+    pub(crate) thinks: bool,
     /// Whether it takes the older limit, wherever it is served.
     older: bool,
 }
 
 /// The least thinking that a model can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Least {
+pub(crate) enum Least {
     /// It is not asked: it does not think by itself, or does not let itself be asked.
     Unasked,
     /// None.
@@ -88,7 +88,7 @@ const OPENAI_ROWS: &[Row] = &[
 ];
 
 /// OpenAI's models, in Chat Completions.
-pub const OPENAI: Parameters = Parameters {
+pub(crate) const OPENAI: Parameters = Parameters {
     limit: "max_completion_tokens",
     older_limit: Some("max_tokens"),
     effort: "reasoning_effort",
@@ -99,7 +99,7 @@ pub const OPENAI: Parameters = Parameters {
 };
 
 /// The same, in the Responses API.
-pub const OPENAI_RESPONSES: Parameters = Parameters {
+pub(crate) const OPENAI_RESPONSES: Parameters = Parameters {
     limit: "max_output_tokens",
     older_limit: None,
     effort: "reasoning.effort",
@@ -110,7 +110,7 @@ pub const OPENAI_RESPONSES: Parameters = Parameters {
 };
 
 /// Claude.
-pub const ANTHROPIC: Parameters = Parameters {
+pub(crate) const ANTHROPIC: Parameters = Parameters {
     limit: "max_tokens",
     older_limit: None,
     effort: "output_config.effort",
@@ -136,7 +136,7 @@ pub const ANTHROPIC: Parameters = Parameters {
 };
 
 /// Gemini.
-pub const GOOGLE: Parameters = Parameters {
+pub(crate) const GOOGLE: Parameters = Parameters {
     limit: "generationConfig.maxOutputTokens",
     older_limit: None,
     effort: "generationConfig.thinkingConfig.thinkingLevel",
@@ -161,7 +161,7 @@ pub const GOOGLE: Parameters = Parameters {
 };
 
 /// `DeepSeek`.
-pub const DEEPSEEK: Parameters = Parameters {
+pub(crate) const DEEPSEEK: Parameters = Parameters {
     limit: "max_tokens",
     older_limit: None,
     effort: "reasoning_effort",
@@ -176,7 +176,7 @@ pub const DEEPSEEK: Parameters = Parameters {
 };
 
 /// Qwen and what else Alibaba serves.
-pub const DASHSCOPE: Parameters = Parameters {
+pub(crate) const DASHSCOPE: Parameters = Parameters {
     limit: "max_tokens",
     older_limit: None,
     effort: "reasoning_effort",
@@ -194,7 +194,7 @@ pub const DASHSCOPE: Parameters = Parameters {
 };
 
 /// Groq.
-pub const GROQ: Parameters = Parameters {
+pub(crate) const GROQ: Parameters = Parameters {
     limit: "max_completion_tokens",
     older_limit: None,
     effort: "reasoning_effort",
@@ -209,7 +209,7 @@ pub const GROQ: Parameters = Parameters {
 };
 
 /// Mistral.
-pub const MISTRAL: Parameters = Parameters {
+pub(crate) const MISTRAL: Parameters = Parameters {
     limit: "max_tokens",
     older_limit: None,
     effort: "reasoning_effort",
@@ -227,7 +227,7 @@ pub const MISTRAL: Parameters = Parameters {
 };
 
 /// `OpenRouter`, by the tables of those whose models it hands requests on to.
-pub const OPENROUTER: Parameters = Parameters {
+pub(crate) const OPENROUTER: Parameters = Parameters {
     limit: "max_tokens",
     older_limit: None,
     effort: "reasoning.effort",
@@ -249,7 +249,7 @@ pub const OPENROUTER: Parameters = Parameters {
 };
 
 /// Together.
-pub const TOGETHER: Parameters = Parameters {
+pub(crate) const TOGETHER: Parameters = Parameters {
     limit: "max_tokens",
     older_limit: None,
     effort: "reasoning_effort",
@@ -265,7 +265,7 @@ pub const TOGETHER: Parameters = Parameters {
 };
 
 /// Grok.
-pub const XAI: Parameters = Parameters {
+pub(crate) const XAI: Parameters = Parameters {
     limit: "max_completion_tokens",
     older_limit: None,
     effort: "reasoning_effort",
@@ -282,7 +282,7 @@ pub const XAI: Parameters = Parameters {
 };
 
 /// Ollama.
-pub const OLLAMA: Parameters = Parameters {
+pub(crate) const OLLAMA: Parameters = Parameters {
     limit: "options.num_predict",
     older_limit: None,
     effort: "think",
@@ -295,7 +295,7 @@ pub const OLLAMA: Parameters = Parameters {
 
 impl Parameters {
     /// The member that limits a model's answer, at an address of the provider's own or at another's.
-    pub fn limit_of(&self, model: &str, is_own: bool) -> &'static str {
+    pub(crate) fn limit_of(&self, model: &str, is_own: bool) -> &'static str {
         let is_older = match self.of(model) {
             Some(wants) => wants.older && !is_own,
             // A name that somebody chose.
@@ -305,7 +305,7 @@ impl Parameters {
     }
 
     /// What a model takes, by its provider's name for it; nothing where the tables do not know.
-    pub fn of(&self, model: &str) -> Option<Wants> {
+    pub(crate) fn of(&self, model: &str) -> Option<Wants> {
         let name = plain(model);
         let vendor = model.split_once('/').map_or("", |(vendor, _)| vendor);
         let vendor = self.vendors.iter().find(|(name, _)| *name == vendor);

@@ -91,23 +91,23 @@ impl MessageStatus {
 }
 
 /// What a picture is drawn of.
-pub struct Picture<'p, 'a> {
+pub(crate) struct Picture<'p, 'a> {
     /// The name of the conversation.
-    pub source: &'p str,
+    pub(crate) source: &'p str,
     /// The conversation.
-    pub transcript: &'p Transcript<'a>,
+    pub(crate) transcript: &'p Transcript<'a>,
     /// Its sizes.
-    pub tally: &'p Tally<'p, 'a>,
+    pub(crate) tally: &'p Tally<'p, 'a>,
     /// What is to be done with it.
-    pub plan: &'p Plan,
+    pub(crate) plan: &'p Plan,
     /// The messages that stay and are shortened, with the tokens that they keep.
-    pub pruned: BTreeMap<usize, u64>,
+    pub(crate) pruned: BTreeMap<usize, u64>,
     /// The rules it was decided by.
-    pub policy: &'p Policy,
+    pub(crate) policy: &'p Policy,
     /// Where what is cut away goes.
-    pub archive: Option<&'p Path>,
+    pub(crate) archive: Option<&'p Path>,
     /// What that saves and costs, in a sentence.
-    pub economy: Option<String>,
+    pub(crate) economy: Option<String>,
 }
 
 /// What a row shows.
@@ -136,7 +136,7 @@ struct Layout {
 
 impl Picture<'_, '_> {
     /// The picture in so many columns at most.
-    pub fn draw(&self, columns: usize) -> String {
+    pub(crate) fn draw(&self, columns: usize) -> String {
         let mut out = String::new();
         self.head(columns, &mut out);
         let whole = self.whole_cuts();

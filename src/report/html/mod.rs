@@ -22,7 +22,7 @@ use anyhow::Result;
 use crate::events::{Conversation, Event, Listener, Status};
 use crate::sync::{lock, unpoisoned};
 
-pub use picture::{Shown, picture};
+pub(crate) use picture::{Shown, picture};
 
 use batch::Sums;
 use escape::escaped;
@@ -30,17 +30,17 @@ use escape::escaped;
 const STYLE: &str = include_str!("style.css");
 
 /// Conversations of a batch that are drawn: those that lose most.
-pub const MOST_DRAWN: usize = 10;
+pub(crate) const MOST_DRAWN: usize = 10;
 /// Rows of the table of a batch.
 const MOST_ROWS: usize = 5_000;
 
 /// A model that reads on, and what it costs.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reader {
+pub(crate) struct Reader {
     /// Its full name.
-    pub name: String,
+    pub(crate) name: String,
     /// US dollars a million tokens that it reads.
-    pub price: f64,
+    pub(crate) price: f64,
 }
 
 impl Reader {
@@ -83,7 +83,7 @@ impl Row {
 
 /// A page in the making, which is told what became of conversations.
 #[derive(Debug)]
-pub struct PageInTheMaking {
+pub(crate) struct PageInTheMaking {
     page: Mutex<Page>,
     /// Tokens that a conversation must lose, at least, to be drawn: others are that lose more.
     least_drawn: AtomicU64,
@@ -91,17 +91,17 @@ pub struct PageInTheMaking {
 
 impl PageInTheMaking {
     /// One of no conversation yet.
-    pub fn new(page: Page) -> Self {
+    pub(crate) fn new(page: Page) -> Self {
         PageInTheMaking { page: Mutex::new(page), least_drawn: AtomicU64::new(0) }
     }
 
     /// Whether a conversation that loses so many tokens is drawn, as far as that is known.
-    pub fn may_draw(&self, lost: u64) -> bool {
+    pub(crate) fn may_draw(&self, lost: u64) -> bool {
         lost >= self.least_drawn.load(Ordering::Relaxed)
     }
 
     /// The page, once all is told.
-    pub fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         unpoisoned(self.page.into_inner()).draw()
     }
 }
@@ -119,7 +119,7 @@ impl Listener for PageInTheMaking {
 
 /// Rows, sums, and the pictures of what loses most, however many conversations there are.
 #[derive(Debug)]
-pub struct Page {
+pub(crate) struct Page {
     reader: Option<Reader>,
     /// Whether nothing but the page is written.
     looked: bool,
@@ -132,12 +132,12 @@ pub struct Page {
 
 impl Page {
     /// A page of no conversation yet; `reader` is the model that reads on, and `looked` says that no result is written.
-    pub fn new(reader: Option<Reader>, looked: bool) -> Self {
+    pub(crate) fn new(reader: Option<Reader>, looked: bool) -> Self {
         Page { reader, looked, sums: Sums::default(), rows: Vec::new(), drawn: 0, least_drawn: 0 }
     }
 
     /// Adds conversations whose result went `to` some place.
-    pub fn add(&mut self, conversations: Vec<Conversation>, to: &str) {
+    pub(crate) fn add(&mut self, conversations: Vec<Conversation>, to: &str) {
         for mut told in conversations {
             told.page = told.page.filter(|_| told.status != Status::Failed);
             self.drawn += usize::from(told.page.is_some());
@@ -168,7 +168,7 @@ impl Page {
     }
 
     /// The whole page.
-    pub fn draw(mut self) -> String {
+    pub(crate) fn draw(mut self) -> String {
         self.settle();
         match self.rows.as_slice() {
             [row] if self.sums.conversations == 1 => match &row.told.page {
@@ -209,7 +209,7 @@ impl Page {
 
 /// Has no more than [`MOST_DRAWN`] of some conversations keep what is drawn of them; `drawn` are the indices of those that
 /// have it.
-pub fn keep_largest(conversations: &mut [Conversation], drawn: &mut Vec<usize>) {
+pub(crate) fn keep_largest(conversations: &mut [Conversation], drawn: &mut Vec<usize>) {
     if drawn.len() > MOST_DRAWN {
         drawn.sort_by_key(|&at| Reverse(conversations[at].lost()));
         drawn.drain(MOST_DRAWN..).for_each(|at| conversations[at].page = None);

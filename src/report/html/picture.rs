@@ -24,13 +24,13 @@ const TEXT: Range<usize> = 240..8_000;
 const LINE: usize = 140;
 
 /// A conversation to be drawn, with the secrets masked in it that are to be.
-pub struct Shown<'s, 'a> {
+pub(crate) struct Shown<'s, 'a> {
     /// The conversation as it was, its sizes, and what is done with it.
-    pub picture: Picture<'s, 'a>,
+    pub(crate) picture: Picture<'s, 'a>,
     /// The same messages with the changes that are made in what stays.
-    pub after: &'s Transcript<'a>,
+    pub(crate) after: &'s Transcript<'a>,
     /// The name of the conversation, from which anchors are made that no other has.
-    pub anchor: &'s str,
+    pub(crate) anchor: &'s str,
 }
 
 /// The anchor of a message of a conversation.
@@ -47,7 +47,7 @@ fn opened(messages: &Range<usize>) -> (Range<usize>, Range<usize>) {
 }
 
 /// The list, and the legend below it.
-pub fn picture(shown: &Shown<'_, '_>) -> String {
+pub(crate) fn picture(shown: &Shown<'_, '_>) -> String {
     let whole = shown.picture.whole_cuts();
     let rows = shown.picture.rows(MOST_ROWS, &whole);
     if rows.is_empty() {

@@ -38,7 +38,7 @@ static PLACEHOLDERS: LazyLock<Option<Regex>> =
 
 /// Masks secrets; remembers which placeholder stands for which.
 #[derive(Default)]
-pub struct Redactor {
+pub(crate) struct Redactor {
     /// The placeholder of each secret.
     placeholders: BTreeMap<String, (&'static str, u64)>,
     /// The highest number of each kind, given here or found in a text.
@@ -54,7 +54,7 @@ impl fmt::Debug for Redactor {
 }
 
 /// What is masked: each kind of secret, as its placeholders name it, and how it is recognized.
-pub fn secrets() -> Vec<(&'static str, String)> {
+pub(crate) fn secrets() -> Vec<(&'static str, String)> {
     kinds::table()
 }
 
@@ -74,24 +74,24 @@ fn breaks(byte: u8) -> bool {
 
 impl Redactor {
     /// One that knows no secret.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Redactor::default()
     }
 
     /// Takes note of the placeholders in a text, so that no other secret is given one of them. [`Redactor::mask`] does so
     /// itself; this is for texts that come later, such as an earlier summary.
-    pub fn note(&mut self, text: &str) {
+    pub(crate) fn note(&mut self, text: &str) {
         self.placeholders_in(text);
     }
 
     /// A text with its secrets masked: a summary, an answer.
-    pub fn mask<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+    pub(crate) fn mask<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         self.masked(text, Member::Unnamed)
     }
 
     /// The edits that mask the secrets in the strings of some messages, in order; only strings with secrets are edited. The
     /// placeholders in all messages, and in what stands around them, are taken note of first.
-    pub fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {
+    pub(crate) fn edits(&mut self, transcript: &Transcript<'_>, indices: &[usize]) -> Vec<Edit> {
         transcript.envelope.iter().for_each(|envelope| self.note(envelope.raw()));
         transcript.messages.iter().for_each(|message| self.note(message.json.raw()));
         let mut indices = indices.to_vec();
@@ -102,7 +102,7 @@ impl Redactor {
     }
 
     /// How many places were masked so far, by what stood there.
-    pub fn counts(&self) -> &BTreeMap<&'static str, u64> {
+    pub(crate) fn counts(&self) -> &BTreeMap<&'static str, u64> {
         &self.counts
     }
 

@@ -42,13 +42,13 @@ use crate::transcript::Message;
 use literals::literals;
 use values::Cell;
 
-pub use section::{beside_another, without};
+pub(crate) use section::{beside_another, without};
 pub(super) use statements::spoken;
-pub use summary::{summarize, summarize_within};
+pub(crate) use summary::{summarize, summarize_within};
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// The user's words.
     User,
     /// An item of the plan that is not done.
@@ -118,27 +118,27 @@ impl Kind {
     }
 
     /// What entries of the kind are called.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         self.row().name
     }
 }
 
 /// A statement of a record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// What it is.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// What it is about: the question that the user answered, the command that ended so, what was done to a file, the
     /// call that a value comes from. Empty where the text says it.
-    pub about: String,
+    pub(crate) about: String,
     /// The statement, on one line.
-    pub text: String,
+    pub(crate) text: String,
     /// The index of its message in the source, or in the source of the summary that it was carried on from.
-    pub index: usize,
+    pub(crate) index: usize,
     /// Whether an earlier summary carried it on.
-    pub earlier: bool,
+    pub(crate) earlier: bool,
     /// How much it matters; larger is more.
-    pub weight: f64,
+    pub(crate) weight: f64,
 }
 
 impl Entry {
@@ -165,21 +165,21 @@ impl Found {
 
 /// The entries of a history.
 #[derive(Debug, Clone, Default)]
-pub struct Record {
+pub(crate) struct Record {
     /// The entries.
-    pub entries: Vec<Entry>,
+    pub(crate) entries: Vec<Entry>,
 }
 
 /// Collects the record of `messages`, whose indices in the source are `indices`. `prefix` is what an earlier summary
 /// begins with: what it holds is carried on.
-pub fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Record {
+pub(crate) fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Record {
     let turns = reading::read(messages, indices, prefix);
     gather::gather(&turns).into_record(&turns)
 }
 
 impl Record {
     /// The entries that a summary does not hold, the most important first.
-    pub fn lacking(&self, summary: &str) -> Vec<&Entry> {
+    pub(crate) fn lacking(&self, summary: &str) -> Vec<&Entry> {
         let held = Held::of(summary);
         let mut lacking: Vec<&Entry> = self.entries.iter().filter(|entry| !held.holds(entry)).collect();
         lacking.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(b.index.cmp(&a.index)));
@@ -188,13 +188,13 @@ impl Record {
 
     /// Writes entries as a section that can stand at the end of any summary, the most important that fit in `limit`
     /// tokens; empty where none does.
-    pub fn section(entries: &[&Entry], counter: Counter, limit: u64) -> String {
+    pub(crate) fn section(entries: &[&Entry], counter: Counter, limit: u64) -> String {
         section::write(entries, counter, limit)
     }
 
     /// Reads the entries of a section that an earlier summary holds; none where it has no such section.
     #[cfg(any(test, feature = "laws"))]
-    pub fn parse(summary: &str) -> Vec<Entry> {
+    pub(crate) fn parse(summary: &str) -> Vec<Entry> {
         section::parse(summary)
     }
 }

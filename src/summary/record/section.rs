@@ -105,7 +105,7 @@ fn lines(summary: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A summary without its ledger, and without the end of its last line; all else is as it was.
-pub fn without(summary: &str) -> String {
+pub(crate) fn without(summary: &str) -> String {
     let mut inside = false;
     let mut kept: String = summary
         .split_inclusive('\n')
@@ -124,7 +124,7 @@ pub fn without(summary: &str) -> String {
 
 /// A summary to which a ledger is appended: a section of its own by that name, whatever is in it, is set one lower, so
 /// that it is not taken for the ledger when that is read again.
-pub fn beside_another(summary: &str) -> String {
+pub(crate) fn beside_another(summary: &str) -> String {
     let lines: Vec<String> = summary
         .trim_end()
         .lines()

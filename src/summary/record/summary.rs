@@ -21,7 +21,7 @@ use crate::transcript::Message;
 ///
 /// The record that it is written from goes into `record`, where that is wanted: the index of an entry is the place of its
 /// message among `messages`.
-pub fn summarize(
+pub(crate) fn summarize(
     messages: &[&Message<'_>],
     prefix: &str,
     counter: Counter,
@@ -33,7 +33,7 @@ pub fn summarize(
 
 /// The same for a summary that takes part in something larger, which `fits` tells of it: escapes and merges at its seams
 /// can cost a few tokens.
-pub fn summarize_within(
+pub(crate) fn summarize_within(
     messages: &[&Message<'_>],
     prefix: &str,
     counter: Counter,

@@ -19,7 +19,7 @@ use std::cell::RefCell;
 
 use memo::{LONG, Memo};
 use merge::Merger;
-pub use table::LONGEST_TOKEN;
+pub(crate) use table::LONGEST_TOKEN;
 use table::{SHORT, Table, short_hash};
 
 /// A vocabulary of OpenAI's.

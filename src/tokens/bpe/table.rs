@@ -28,7 +28,7 @@
 //! byte first. The files are made by the test `generated_tables` from tiktoken-rs.
 
 /// The longest entry of either vocabulary, in bytes: a text of `n` bytes has at least `n / 128` tokens and at most `n`.
-pub const LONGEST_TOKEN: usize = 128;
+pub(crate) const LONGEST_TOKEN: usize = 128;
 
 /// A vocabulary: byte strings and their ranks.
 pub(super) struct Table {

@@ -4,7 +4,7 @@ use crate::tokens::not_printable::NOT_PRINTABLE;
 use crate::transcript::text::{Piece, Text};
 
 /// Where text is written.
-pub trait Sink {
+pub(crate) trait Sink {
     /// Appends a text.
     fn push_str(&mut self, text: &str);
     /// Appends a text that is ASCII.
@@ -33,7 +33,7 @@ impl Sink for String {
 
 /// The characters of what is written.
 #[derive(Debug, Default)]
-pub struct Chars(pub usize);
+pub(crate) struct Chars(pub(crate) usize);
 
 impl Sink for Chars {
     fn push_str(&mut self, text: &str) {
@@ -135,7 +135,7 @@ fn other_escapes(raw: &[u8]) -> Option<isize> {
 }
 
 /// Appends `repr` of a string.
-pub fn string(text: Text<'_>, out: &mut impl Sink) {
+pub(crate) fn string(text: Text<'_>, out: &mut impl Sink) {
     let quote = if text.has_quote(b'\'') && !text.has_quote(b'"') { '"' } else { '\'' };
     out.push(quote);
     for piece in text.pieces() {

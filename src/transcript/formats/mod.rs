@@ -24,14 +24,14 @@ mod shared;
 mod sharegpt;
 mod tau_bench;
 
-pub use crate::transcript::format::*;
+pub(crate) use crate::transcript::format::*;
 
 use crate::transcript::json::{Items, Object};
 use crate::transcript::message::Message;
 use crate::transcript::source::Source;
 
 /// Every format, in the order of the tables that are drawn from it.
-pub static FORMATS: &[&dyn Format] = &[
+pub(crate) static FORMATS: &[&dyn Format] = &[
     &openai_chat::OpenAiChat,
     &openai_responses::OpenAiResponses,
     &anthropic::Anthropic,
@@ -52,12 +52,12 @@ pub static FORMATS: &[&dyn Format] = &[
 ];
 
 /// The format called `name`.
-pub fn by_name(name: &str) -> Option<&'static dyn Format> {
+pub(crate) fn by_name(name: &str) -> Option<&'static dyn Format> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
 /// Reads an entry that stands alone, and has `then` look at the message; nothing where it is none.
-pub fn read_entry<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
+pub(crate) fn read_entry<T>(format: &dyn Format, written: &str, then: impl FnOnce(&Message<'_>) -> T) -> Option<T> {
     let source = Source::of(written).ok()?;
     let json = source.first()?;
     let is_message = !matches!(format.entries(Items::only(json)).first(), Some(EntryKind::Note(_)));
