@@ -68,18 +68,6 @@ impl fmt::Display for Breach {
 }
 
 /// Every breach of a conversation, in the order of its messages.
-///
-/// ```
-/// use tcompact::plan::breaches::breaches;
-/// use tcompact::transcript::{framing, source::Source};
-///
-/// let text = r#"[{"role": "user", "content": "Hi."}, {"role": "tool", "tool_call_id": "a", "content": "?"}]"#;
-/// let source = Source::of(text).expect("JSON");
-/// let document = framing::read(&source, None, None).expect("a format that is known");
-/// let found = breaches(&document.transcripts[0]);
-/// assert_eq!(found[0].message, 1);
-/// assert_eq!(found[0].to_string(), "a result (a) without a call: every result must answer a call before it");
-/// ```
 pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = match transcript.order.results {
         Results::Unchecked => Vec::new(),
@@ -174,6 +162,15 @@ fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
 mod tests {
     use super::*;
     use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn a_breach_names_its_message_and_its_rule() {
+        let source = r#"[{"role": "user", "content": "Hi."}, {"role": "tool", "tool_call_id": "a", "content": "?"}]"#;
+        let document = read(source, None, None).expect("a transcript");
+        let found = breaches(&document.transcripts[0]);
+        assert_eq!(found[0].message, 1);
+        assert_eq!(found[0].to_string(), "a result (a) without a call: every result must answer a call before it");
+    }
 
     fn told(source: &str) -> Vec<String> {
         let document = read(source, None, None).expect("a transcript");

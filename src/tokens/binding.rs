@@ -13,14 +13,6 @@ const BINDING: [&str; 7] = [
 ];
 
 /// Whether the model called `name`, by whoever serves it, binds its thinking to the messages before it.
-///
-/// ```
-/// use tcompact::tokens::binding::binds_thinking;
-///
-/// assert!(binds_thinking("anthropic/claude-sonnet-5.5"));
-/// assert!(binds_thinking("us.anthropic.claude-opus-5-5-20260901-v1:0"));
-/// assert!(!binds_thinking("claude-opus-5-20260301"));
-/// ```
 pub(crate) fn binds_thinking(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['.', '_'], "-");
     BINDING.iter().any(|model| {
