@@ -47,7 +47,7 @@ def start(bench):
     """Start of the process, beside one that does nothing: CPU time and, where perf counts them, instructions."""
     true, file = shutil.which("true"), os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "fixtures",
                                                                     "openai-chat", "plain.json"))
-    works = {"`--version`": bench.tcompact("--version"), "dry run of a short file": bench.tcompact("-n", file)}
+    works = {"`--version`": bench.tcompact("--version"), "dry run of a short file": bench.tcompact("-q", "-n", file)}
     nothing, *ours = race(bench.runs, lambda: least_of(100, [true]),
                           *(lambda command=command: least_of(100, command) for command in works.values()))
     for (work, command), took in zip(works.items(), ours):
