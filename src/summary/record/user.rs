@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use crate::summary::record::change::{Claim, Statements};
 use crate::summary::record::cues;
 use crate::summary::record::statements::{GAP, paragraphs, sentences, spoken, without_middle};
-use crate::summary::record::{Entry, Kind};
+use crate::summary::record::{Entry, Kind, one_line};
 
 /// Bytes of a line of a person's; what is longer is split between sentences.
 const LONGEST_LINE: usize = 320;
@@ -164,7 +164,7 @@ impl Words {
         let (last, first_of_last) = (if open { self.last } else { usize::MAX }, self.last);
         self.lines.into_iter().enumerate().filter_map(move |(at, line)| {
             let Line { mut entry, sentences } = line;
-            entry.text = standing(&sentences)?;
+            entry.text = one_line(standing(&sentences)?);
             // What was asked for last matters most, whatever was done since.
             if (first_of_last..first_of_last + OPENING).contains(&at) && entry.weight > IDLE {
                 entry.weight = entry.weight.max(13.0);
@@ -367,6 +367,11 @@ mod tests {
             ["Make a repro.", "No mocks, and keep it small."]
         );
         assert_eq!(told(&["OK, only this once."]), ["OK, only this once."]);
+    }
+
+    #[test]
+    fn a_line_is_one_whatever_stands_in_it() {
+        assert_eq!(told(&["Keep the\rold names, please."]), ["Keep the old names, please."]);
     }
 
     #[test]
