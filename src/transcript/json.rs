@@ -195,12 +195,20 @@ pub(crate) struct Items<'a> {
     walk: Walk<'a>,
 }
 
-impl<'a> Items<'a> {
-    /// The values that stand in a source from `start` to `end`.
-    pub(super) fn of_source(source: &'a Source<'a>, start: usize, end: usize) -> Self {
-        Items { walk: Walk::of_source(source, start, end) }
+impl Source<'_> {
+    /// The values in order.
+    pub(crate) fn values(&self) -> Items<'_> {
+        let (start, end) = self.values;
+        Items { walk: Walk::of_source(self, start, end) }
     }
 
+    /// The first value.
+    pub(crate) fn first(&self) -> Option<Json<'_>> {
+        self.values().next()
+    }
+}
+
+impl<'a> Items<'a> {
     /// A value, as the only one.
     pub(super) fn only(value: Json<'a>) -> Self {
         Items { walk: value.whole() }

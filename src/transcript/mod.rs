@@ -19,6 +19,7 @@ pub(crate) mod outputs;
 pub(crate) mod pairing;
 mod read_error;
 pub(crate) mod source;
+mod specials;
 pub(crate) mod text;
 pub(crate) mod thoughts;
 pub(crate) mod tools;

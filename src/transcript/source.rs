@@ -5,13 +5,10 @@
 //! control characters in the arguments of tools.
 
 mod scan;
-mod specials;
 #[cfg(test)]
 mod tests;
 
-use crate::transcript::json::{Items, Json};
 use scan::{Controls, Scan};
-pub(super) use specials::Specials;
 
 /// Where a text stops being JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +28,7 @@ pub(crate) struct Source<'a> {
     /// The text, byte order mark and all.
     pub(crate) text: &'a str,
     /// Where the values begin and end, in bytes.
-    values: (usize, usize),
+    pub(super) values: (usize, usize),
     /// The long values, in the order they begin.
     pub(super) long: Vec<Long>,
     /// What is wrong with the last line, if a program did not finish writing it.
@@ -77,16 +74,6 @@ impl<'a> Source<'a> {
         let long = Scan::over(text, Controls::Allowed, 0).ok()?;
         let source = Source { text, values: (0, text.len()), long, broken: None };
         (source.values().take(2).count() == 1).then_some(source)
-    }
-
-    /// The values in order.
-    pub(crate) fn values(&self) -> Items<'_> {
-        Items::of_source(self, self.values.0, self.values.1)
-    }
-
-    /// The first value.
-    pub(crate) fn first(&self) -> Option<Json<'_>> {
-        self.values().next()
     }
 }
 

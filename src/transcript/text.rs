@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::transcript::source::Specials;
+use crate::transcript::specials::Specials;
 
 /// A string as it stands between its quotes.
 #[derive(Clone, Copy, Debug)]

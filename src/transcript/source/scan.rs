@@ -1,7 +1,7 @@
 //! The grammar of JSON, gone over once from left to right. Nothing recurses: nesting is bounded by memory.
 
-use crate::transcript::source::specials::Specials;
 use crate::transcript::source::{Long, Wrong};
+use crate::transcript::specials::Specials;
 use crate::transcript::text::Text;
 
 /// Bytes from which on a value counts as long. Of a text that is itself short every value is kept; in others what is

@@ -3,10 +3,11 @@
 use proptest::prelude::*;
 use serde::de::IgnoredAny;
 
+use crate::transcript::json::Json;
 use crate::transcript::json::Token;
 use crate::transcript::source::scan::LARGE;
-use crate::transcript::source::specials::Specials;
 use crate::transcript::source::*;
+use crate::transcript::specials::Specials;
 
 fn raw(text: &str) -> Vec<String> {
     Source::of(text).expect("valid").values().map(|value| value.raw().to_owned()).collect()

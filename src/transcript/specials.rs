@@ -3,7 +3,7 @@
 /// Finds quotes, backslashes and control characters: where strings end, and what is to be looked at in them. It goes over
 /// the text in blocks, and knows each block's before the first is asked for, so that nothing hangs on a guess about where
 /// the next one is.
-pub(in super::super) struct Specials<'t> {
+pub(super) struct Specials<'t> {
     bytes: &'t [u8],
     /// Where the block begins.
     block: usize,
@@ -15,13 +15,13 @@ pub(in super::super) struct Specials<'t> {
 const BLOCK: usize = u64::BITS as usize;
 
 impl<'t> Specials<'t> {
-    pub(in super::super) fn of(bytes: &'t [u8]) -> Self {
+    pub(super) fn of(bytes: &'t [u8]) -> Self {
         Specials { bytes, block: usize::MAX, found: 0 }
     }
 
     /// The place of the first special byte from `at` on; the end where there is none.
     #[inline(always)]
-    pub(in super::super) fn next(&mut self, at: usize) -> usize {
+    pub(super) fn next(&mut self, at: usize) -> usize {
         // Mostly it is in the block that was looked at last.
         match at.checked_sub(self.block).filter(|passed| *passed < BLOCK).map(|passed| self.found >> passed) {
             Some(left) if left != 0 => at + left.trailing_zeros() as usize,
