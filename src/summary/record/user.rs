@@ -121,16 +121,14 @@ impl Words {
         for (place, sentence) in all.iter().enumerate().filter(|_| states) {
             let about = if place == 0 { format!("{} {sentence}", entry.about) } else { (*sentence).to_owned() };
             let mut prefix = None;
-            let (mut claim, repeated) = match self.statements.take_repeated(&about) {
+            let (claim, repeated) = match self.statements.take_repeated(&about) {
                 Some((claim, changed)) => (claim, Some(changed)),
                 None => (Claim::of(&about), None),
             };
-            if let Some(before) = &before {
-                claim.goes_on_from(before);
-            }
-            before = Some(claim.clone());
-            let revises = claim.changes();
-            for changed in repeated.into_iter().chain(self.statements.add(claim)) {
+            let seen = claim.behind(before.as_ref());
+            let revises = seen.revises();
+            before = Some(seen.clone());
+            for changed in repeated.into_iter().chain(self.statements.add(claim, seen)) {
                 // What one message says holds together, unless it corrects itself.
                 let same = self.places.get(changed.which).is_some_and(|(line, _)| {
                     self.lines.get(*line).is_none_or(|line| line.entry.index == index && !line.entry.earlier)

@@ -1,0 +1,188 @@
+//! The values that a sentence gives, and what they measure.
+
+use crate::summary::record::change::words::{Token, is_common, stem};
+
+/// What a value measures; two of one measure cannot both hold of one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Measure {
+    Money,
+    Time,
+    Day,
+    Clock,
+    Share,
+    Bytes,
+    Version,
+    /// So many of something.
+    Of(String),
+    /// The number of what has one behind its name: `java 17`. It may be another thing of that name, too.
+    Named(String),
+    /// A number by itself: a port.
+    Number,
+}
+
+/// The value that stands at a word, what it measures, and how many words it takes.
+pub(super) fn value_at(tokens: &[Token], at: usize) -> Option<(Measure, String, usize)> {
+    let word = tokens[at].text.as_str();
+    let next = |n: usize| tokens.get(at + n).map_or("", |token| token.text.as_str());
+    if is_day(word) || is_ordinal(word) {
+        return Some((Measure::Day, word.to_owned(), 1));
+    }
+    if is_clock(word) {
+        return Some((Measure::Clock, word.to_owned(), 1));
+    }
+    if is_scientific(word) {
+        return Some((Measure::Number, word.to_owned(), 1));
+    }
+    // A full minute, an hour.
+    let ahead = usize::from(matches!(next(1), "full" | "whole" | "single"));
+    if matches!(word, "a" | "an" | "one") && measure_of_unit(next(1 + ahead)) == Some(Measure::Time) {
+        return Some((Measure::Time, format!("1 {}", canonical(next(1 + ahead))), 2 + ahead));
+    }
+    if let Some(money) = word.strip_prefix(['$', '€', '£']).and_then(number_of) {
+        return Some((Measure::Money, money, 1));
+    }
+    let digits = word.bytes().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',')).count();
+    if digits > 0 && digits < word.len() {
+        let (number, unit) = word.split_at(digits);
+        let dashed = number.len() == 4 && unit.starts_with('-');
+        return match measure_of_unit(unit) {
+            Some(measure) => Some((measure, format!("{number} {}", canonical(unit)), 1)),
+            None if dashed => Some((Measure::Day, word.to_owned(), 1)),
+            // `1440p`
+            None if unit.len() < 3 && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+                Some((Measure::Of(unit.to_owned()), number.to_owned(), 1))
+            }
+            None => None,
+        };
+    }
+    let version = word.strip_prefix('v').unwrap_or(word);
+    if version.matches('.').count() == 2 && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return Some((Measure::Version, version.to_owned(), 1));
+    }
+    let single = usize::from(matches!(next(1), "single" | "only"));
+    let unit = next(1 + single);
+    if word == "one" && unit.len() > 2 && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return Some((Measure::Of(stem(unit)), "1".to_owned(), 2 + single));
+    }
+    let number = number_of(word)?;
+    let before = at.checked_sub(1).map_or("is", |before| tokens[before].text.as_str());
+    match (next(1), measure_of_unit(next(1))) {
+        (unit, Some(measure)) => Some((measure, format!("{number} {}", canonical(unit)), 2)),
+        (unit, None) if !unit.is_empty() && !is_common(unit) && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
+            Some((Measure::Of(stem(unit)), number, 2))
+        }
+        // A name has its number behind it: `test 1`.
+        _ if is_common(before) || before == "port" || number.len() > 2 => Some((Measure::Number, number, 1)),
+        _ if before.bytes().all(|byte| byte.is_ascii_alphabetic()) => Some((Measure::Named(stem(before)), number, 1)),
+        _ => None,
+    }
+}
+
+/// A number in digits, however it is spelled.
+pub(super) fn number_of(word: &str) -> Option<String> {
+    const SPELLED: [&str; 13] =
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    if let Some(number) = SPELLED.iter().skip(2).position(|spelled| *spelled == word) {
+        return Some((number + 2).to_string());
+    }
+    if word.bytes().any(|byte| byte.is_ascii_digit()) {
+        let number = word.trim_start_matches(['$', '€', '£']).replace(',', "");
+        return number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then_some(number);
+    }
+    const WIDE: &str = "零一二三四五六七八九";
+    let digit = |c: char| WIDE.chars().position(|wide| wide == c).or((c == '两').then_some(2));
+    let (mut total, mut last) = (0usize, None);
+    for c in word.chars() {
+        match (digit(c), c) {
+            (Some(digit), _) => last = Some(digit),
+            (None, '十') => total += last.take().unwrap_or(1) * 10,
+            (None, '百') => total += last.take().unwrap_or(1) * 100,
+            (None, '千') => total += last.take().unwrap_or(1) * 1_000,
+            _ => return None,
+        }
+    }
+    (!word.is_empty()).then(|| (total + last.unwrap_or(0)).to_string())
+}
+
+/// `14th`.
+fn is_ordinal(word: &str) -> bool {
+    let number = ["st", "nd", "rd", "th"].iter().find_map(|end| word.strip_suffix(end));
+    number.is_some_and(|number| (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// `02:00`, `5pm`.
+fn is_clock(word: &str) -> bool {
+    let digits = |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let of_half = ["am", "pm"].iter().find_map(|half| word.strip_suffix(half));
+    of_half.is_some_and(digits)
+        || word.split_once(':').is_some_and(|(hour, minute)| digits(hour) && digits(minute))
+        || word.ends_with('点')
+}
+
+/// `3e-4`.
+fn is_scientific(word: &str) -> bool {
+    let parts = word.split_once('e');
+    parts.is_some_and(|(base, power)| {
+        let power = power.trim_start_matches(['-', '+']);
+        let numeric = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        numeric(base) && numeric(power)
+    })
+}
+
+fn is_day(word: &str) -> bool {
+    const DAYS: [&str; 22] = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "tomorrow",
+        "today",
+        "tonight",
+        "明天",
+    ];
+    DAYS.contains(&word) || word.starts_with('周') && word.chars().count() == 2
+}
+
+fn measure_of_unit(unit: &str) -> Option<Measure> {
+    match unit {
+        "dollar" | "dollars" | "usd" | "euro" | "euros" | "eur" | "bucks" | "cents" | "yuan" | "rmb" | "k" | "美元"
+        | "欧元" | "元" | "块" => Some(Measure::Money),
+        "ns" | "us" | "ms" | "s" | "sec" | "secs" | "second" | "seconds" | "min" | "mins" | "minute" | "minutes"
+        | "hour" | "hours" | "h" | "day" | "days" | "week" | "weeks" | "month" | "months" | "year" | "years"
+        | "毫秒" | "秒" | "分钟" | "小时" | "天" | "个月" => Some(Measure::Time),
+        "%" | "percent" | "成" => Some(Measure::Share),
+        "kb" | "mb" | "gb" | "tb" | "kib" | "mib" | "gib" | "byte" | "bytes" => Some(Measure::Bytes),
+        "次" | "条" | "行" | "页" => Some(Measure::Of(unit.to_owned())),
+        "个" => Some(Measure::Of("个".to_owned())),
+        "点" => Some(Measure::Clock),
+        "号" | "日" => Some(Measure::Day),
+        _ => None,
+    }
+}
+
+/// A unit as it is compared, or any other word by its stem.
+pub(super) fn canonical(unit: &str) -> String {
+    let short = match unit {
+        "second" | "seconds" | "sec" | "secs" | "秒" => "s",
+        "minute" | "minutes" | "mins" | "分钟" => "min",
+        "hour" | "hours" | "小时" => "h",
+        "dollar" | "dollars" | "bucks" => "usd",
+        "euros" | "euro" => "eur",
+        _ => return stem(unit),
+    };
+    short.to_owned()
+}

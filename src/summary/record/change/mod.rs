@@ -1,0 +1,274 @@
+//! What a statement is about and what it says of it, so that a later one of the same speaker takes the place of an earlier
+//! one about the same thing, in other words too.
+//!
+//! A statement is taken apart into its **subject** (its telling words), the **values** it gives (amounts by what they
+//! measure, days, names), and its bearing: whether it **changes** something (`instead`, `after all`, 改为), **permits** or
+//! **forbids**. Meaning is not understood. So both stay where both have words of their own and nothing says that something
+//! has changed: the timeout of the API and that of the database.
+
+mod claim;
+mod comparison;
+mod measures;
+mod words;
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+
+pub(super) use claim::Claim;
+use comparison::Stands;
+pub(in crate::summary) use words::is_common;
+
+/// Statements of one speaker, to find those that a later one takes the place of.
+#[derive(Default)]
+pub(super) struct Statements {
+    all: Vec<Claim>,
+    gone: Vec<bool>,
+    by_word: HashMap<String, Vec<usize>>,
+    /// Where a sentence stands that is said again and again, word for word.
+    by_text: HashMap<u64, usize, RandomState>,
+}
+
+/// What becomes of an earlier statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Changed {
+    /// Its number.
+    pub(super) which: usize,
+    /// Whether it is not sure.
+    pub(super) doubted: bool,
+    /// What it is about, where the new one does not say that.
+    pub(super) about: Option<String>,
+}
+
+impl Statements {
+    /// Earlier statements that a new one is compared with: more would cost their number times that of all.
+    const COMPARED: usize = 16;
+
+    /// The statement that was made in the same words, which takes long to take apart; it is not there any more.
+    pub(super) fn take_repeated(&mut self, sentence: &str) -> Option<(Claim, Changed)> {
+        let next = self.all.len();
+        let key = self.by_text.hasher().hash_one(sentence);
+        let which = self.by_text.insert(key, next).filter(|which| !self.gone[*which])?;
+        self.gone[which] = true;
+        Some((std::mem::take(&mut self.all[which]), Changed { which, doubted: false, about: None }))
+    }
+
+    /// Adds a statement, and says which earlier ones it changes.
+    /// `seen` is the same as it is to be read behind the sentences before it.
+    pub(super) fn add(&mut self, mut claim: Claim, mut seen: Claim) -> Vec<Changed> {
+        let mut found = Vec::new();
+        let last = |list: &Vec<usize>| list.iter().rev().take(Self::COMPARED).copied().collect::<Vec<_>>();
+        let mut near: BTreeSet<usize> = BTreeSet::new();
+        for word in claim.subject.iter().chain(claim.former.iter().flatten()).chain(&claim.choice) {
+            near.extend(self.by_word.get(word).map(last).into_iter().flatten());
+        }
+        if seen.revises() || seen.points_back {
+            near.extend(self.all.len().saturating_sub(Self::COMPARED)..self.all.len());
+        }
+        let mut continued = false;
+        for which in near.into_iter().rev().filter(|which| !self.gone[*which]).collect::<Vec<_>>() {
+            let stands = seen.stands_to(&self.all[which]);
+            if stands == Stands::Beside || stands == Stands::Continues && continued {
+                continue;
+            }
+            let before = &self.all[which];
+            let about = (seen.lacks_subject() && !before.lacks_subject()).then(|| before.about());
+            if about.is_some() {
+                for claim in [&mut claim, &mut seen] {
+                    (claim.subject, claim.order) = (before.subject.clone(), before.order.clone());
+                }
+                continued = true;
+            }
+            if stands != Stands::Doubts {
+                // Nothing is compared with it any more.
+                self.gone[which] = true;
+                self.all[which] = Claim::default();
+            }
+            found.push(Changed { which, doubted: stands == Stands::Doubts, about });
+        }
+        for word in claim.subject.iter().chain(&claim.choice) {
+            self.by_word.entry(word.clone()).or_default().push(self.all.len());
+        }
+        self.all.push(claim);
+        self.gone.push(false);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands after these were said one after another.
+    fn standing(said: &[&str]) -> Vec<String> {
+        let mut statements = Statements::default();
+        let mut standing: Vec<Option<String>> = Vec::new();
+        for said in said {
+            let mut text = (*said).to_owned();
+            let claim = Claim::of(said);
+            for changed in statements.add(claim.clone(), claim) {
+                match changed.doubted {
+                    true => standing[changed.which] = standing[changed.which].take().map(|text| format!("was: {text}")),
+                    false => standing[changed.which] = None,
+                }
+                if let Some(about) = changed.about {
+                    text = format!("{about}: {said}");
+                }
+            }
+            standing.push(Some(text));
+        }
+        standing.into_iter().flatten().collect()
+    }
+
+    #[test]
+    fn later_statements_replace_earlier_ones() {
+        let cases: [(&[&str], &[&str]); 22] = [
+            (&["The budget is $500.", "Make that 700 dollars at most."], &["budget: Make that 700 dollars at most."]),
+            (&["The budget is $500.", "The budget is now $700."], &["The budget is now $700."]),
+            (
+                &["The budget is $500.", "Actually the budget for the trip is 700 dollars."],
+                &["was: The budget is $500.", "Actually the budget for the trip is 700 dollars."],
+            ),
+            (&["The deadline is Friday.", "We moved the deadline to Monday."], &["We moved the deadline to Monday."]),
+            (&["The deadline is 2025-03-01.", "The deadline is 2025-03-15."], &["The deadline is 2025-03-15."]),
+            (&["At most 3 retries.", "At most 5 retries."], &["At most 5 retries."]),
+            (&["Use port 8080.", "Use port 8081 instead."], &["Use port 8081 instead."]),
+            (
+                &["Use Postgres for storage.", "Actually, use MySQL instead."],
+                &["storage: Actually, use MySQL instead."],
+            ),
+            (
+                &["Let's go with QuickSort.", "Actually, let's try MergeSort instead - I need stable sorting."],
+                &["Actually, let's try MergeSort instead - I need stable sorting."],
+            ),
+            (&["Write it in Python.", "Use Rust instead of Python."], &["Use Rust instead of Python."]),
+            (&["Deploy to staging.", "No longer deploy to staging."], &["No longer deploy to staging."]),
+            (&["Use tabs.", "Don't use tabs any more."], &["Don't use tabs any more."]),
+            (&["Raise the limit to 10.", "Raise the limit from 10 to 20."], &["Raise the limit from 10 to 20."]),
+            (
+                &["Keep the summary under 200 words.", "Keep the summary under 300 words."],
+                &["Keep the summary under 300 words."],
+            ),
+            (&["Never touch the migrations.", "Never touch the migrations."], &["Never touch the migrations."]),
+            (&["The timeout is 30 s.", "Change it to 60 s."], &["timeout: Change it to 60 s."]),
+            (&["The cap is 20 requests.", "No, make it 50."], &["cap request: No, make it 50."]),
+            (&["The budget is $500.", "Make it $600.", "Make it $800."], &["budget: Make it $800."]),
+            (&["预算是500元。", "预算改为700元。"], &["预算改为700元。"]),
+            (&["预算最多500元。", "改成700元。"], &["预算: 改成700元。"]),
+            (&["截止日期是周五。", "截止日期改到周一。"], &["截止日期改到周一。"]),
+            (&["请使用Python。", "不再使用Python，改用Rust。"], &["不再使用Python，改用Rust。"]),
+        ];
+        for (said, expected) in cases {
+            assert_eq!(standing(said), expected, "{said:?}");
+        }
+    }
+
+    #[test]
+    fn statements_about_different_things_both_stay() {
+        let cases: [&[&str]; 25] = [
+            &["The timeout of the API is 30 s.", "The timeout of the DB is 30 s."],
+            &["The timeout of the API is 30 s.", "The timeout of the DB is 60 s."],
+            &["The server listens on port 8080.", "The proxy listens on port 8081."],
+            &["Service A uses port 8080.", "Service B uses port 8081."],
+            &["Never edit src/a.rs.", "Never edit src/b.rs."],
+            &["Test 1 must pass.", "Test 2 must pass."],
+            &["The hotel budget is $500.", "The flight budget is $700."],
+            &["The hotel budget is $500.", "The flight budget is now $700."],
+            &["Alice pays $50.", "Bob pays $50."],
+            &["Use pytest for tests.", "Use ruff for linting."],
+            &["Use pytest for tests.", "Use ruff instead of flake8 for linting."],
+            &["Never commit to main.", "Commit to the feature branch."],
+            &["The deadline for the draft is Friday.", "The deadline for the talk is Monday."],
+            &["At most 3 retries.", "At most 3 workers."],
+            &["Read timeout: 30 s.", "Write timeout: 30 s."],
+            &["The budget is $500.", "The deadline is Friday."],
+            &["The budget is $500.", "Make sure that tests pass."],
+            &["The budget is $500.", "Wait 30 seconds between calls."],
+            &["Always answer in English.", "Always run the tests."],
+            &["Do not touch the migrations.", "Do not touch the fixtures."],
+            &["Version 1.2.3 of serde is broken.", "Version 1.2.3 of tokio is fine."],
+            &["User mia_kim_4397 flies on 2024-05-20.", "User li_wei_1234 flies on 2024-05-20."],
+            &["Check the migrations.", "Now never check the migrations twice."],
+            &["API的超时是30秒。", "数据库的超时是30秒。"],
+            &["不要修改迁移。", "不要修改测试。"],
+        ];
+        for said in cases {
+            assert_eq!(standing(said), said, "{said:?}");
+        }
+    }
+
+    /// What the later of two says takes the place of the earlier.
+    #[test]
+    fn other_words_for_the_same_thing() {
+        let cases = [
+            ["At most 4 workers for the crawl.", "Let's do six workers for the crawl."],
+            ["Use Redis for the session store.", "Forget Redis for the session store, plain files are fine."],
+            ["The cap for the index run is $400.", "Ops came back to us: you can spend up to $900 on the index run."],
+            ["We ship the search part on Monday.", "The board called, the search part can go out on Thursday."],
+            ["The mail service listens on 7070.", "I had to move the mail service, it is on 9191 now."],
+            ["Push only after I said yes.", "Pushing is fine from now on, no need to wait."],
+            ["Never push to main.", "You can push to main now."],
+            ["Hands off the tests in lib/a_test.rb.", "Editing lib/a_test.rb is okay after all."],
+            ["Dana reviews the parser changes.", "Kim took over from Dana, she reviews the parser changes."],
+            ["The upload timeout is 30 seconds.", "30 s was too short for uploads, give it a full minute."],
+            ["Call the new module mailkit.", "Sales renamed it, the module is mailworks now."],
+            ["Comments in French please.", "Back to English for the comments."],
+            ["Work off branch topic/a-one.", "The work moved to topic/a-two this morning."],
+            ["搜索的预算最多 300 元。", "财务回复了，搜索可以花到 900 元。"],
+            ["搜索部分周三上线。", "客户来电，搜索部分下周五再上。"],
+            ["上传接口超时三十秒。", "三十秒太短，上传给一分钟吧。"],
+            ["搜索的测试别碰。", "搜索的测试可以改了。"],
+        ];
+        for [earlier, later] in cases {
+            let stands = standing(&[earlier, later]);
+            let doubted = [format!("was: {earlier}"), later.to_owned()];
+            assert!(stands == [later] || stands == doubted, "{stands:?}");
+        }
+    }
+
+    /// What is asked for one after another, and what is about one thing in two ways, both stand.
+    #[test]
+    fn requests_in_a_row_all_stand() {
+        let cases = [
+            ["Create a dark theme, I will edit it later.", "The theme selector has to update on the next tick."],
+            ["Is only one file left to fix, app/render.ts?", "No, leave app/render.ts as it is."],
+            ["Read docs/theme.md in full, then the selectors.", "That's not the system prompt."],
+            ["Get rid of the retry loops around the queue.", "The queue command is called `queue-ls`."],
+            ["I'd like a --json switch for the list, with the same fields.", "Secrets must not show up in a file."],
+            ["Use four workers for the crawl.", "The crawl must end before 6 am."],
+            ["Port the lexer first.", "Then port the parser, it is larger."],
+        ];
+        for said in cases {
+            assert_eq!(standing(&said), said);
+        }
+    }
+
+    #[test]
+    fn news_changes_what_was_said_before() {
+        let cases = [
+            ["We publish the guide with Sphinx.", "The editors decided, the guide gets published by Hugo."],
+            ["Window seat for the Lyon train.", "He broke his leg, so an aisle seat for the Lyon train."],
+            ["Logs of the bot end up in Splunk.", "Splunk gets switched off, look for the bot logs in Loki."],
+            ["Keep snapshots for 30 days.", "Disks are cheap now, keep snapshots for 90 days."],
+            ["Ask Jiří for anything about invoices.", "Jiří left the company. Anything about invoices goes to Ada."],
+            ["Reports go to s3://lake-1/x.", "Don't use that bucket, send the reports to s3://lake-2/x."],
+            ["Mute the pager alerts.", "Please unmute, the pager alerts have to stay on."],
+            ["Run the sync job at 02:00.", "Can you shift the sync job to 05:30? It collides with the backup."],
+        ];
+        for [earlier, later] in cases {
+            let mut words = crate::summary::record::user::Words::default();
+            words.said(0, earlier, None, None);
+            words.said(1, later, None, None);
+            let lines: Vec<String> = words.lines(false).map(|entry| entry.text).collect();
+            let earlier = lines.iter().find(|line| line.contains(earlier));
+            assert!(earlier.is_none_or(|line| line.starts_with("was: ")), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn where_it_is_not_sure_both_stand() {
+        let said = ["Times in the audit report are UTC.", "Show local Rome time in the audit report please."];
+        assert_eq!(standing(&said), ["was: Times in the audit report are UTC.", said[1]]);
+    }
+}

@@ -1,0 +1,158 @@
+//! The words of a sentence as they are compared: in small letters, by their stems; in scripts without spaces, pairs of
+//! characters.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use foldhash::fast::RandomState;
+
+/// A word as it is compared.
+#[derive(Debug)]
+pub(super) struct Token {
+    pub(super) text: String,
+}
+
+/// The words of a text in small letters; in scripts without spaces, pairs of characters, and amounts with their units.
+pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut found = Vec::new();
+    let mut push = |text: &str| {
+        let text = text.trim_matches(['\'', '’', '-', '.', '/', ':', '#']);
+        // `A` names something, `a` does not.
+        let names = text == "A" && !found.is_empty();
+        if !text.is_empty() {
+            found.push(Token { text: if names { text.to_owned() } else { text.to_lowercase() } });
+        }
+    };
+    let inside =
+        |c: char| c.is_alphanumeric() || matches!(c, '\'' | '’' | '$' | '€' | '£' | '_' | '-' | '.' | '/' | '%' | ':');
+    for word in text.split(|c: char| !inside(c)) {
+        let mut narrow = String::new();
+        let mut wide: Vec<char> = Vec::new();
+        for c in word.chars() {
+            if c >= '\u{2e80}' {
+                push(&narrow);
+                narrow.clear();
+                wide.push(c);
+            } else {
+                wide_words(&std::mem::take(&mut wide)).iter().for_each(|word| push(word));
+                narrow.push(c);
+            }
+        }
+        push(&narrow);
+        wide_words(&wide).iter().for_each(|word| push(word));
+    }
+    found
+}
+
+/// Characters that join, rule or change in Chinese; what is left between them are the words.
+fn wide_words(characters: &[char]) -> Vec<String> {
+    const JOIN: &str = "的是了把将为到不再要别只能最多少至个请在和与也就都我你们它这那改成换用元块秒毫超过现在必须应该可以给吧太里每才先";
+    const NUMBERS: &str = "零一二两三四五六七八九十百千万半";
+    const UNITS: [&str; 19] = [
+        "美元", "欧元", "元", "块", "毫秒", "秒", "分钟", "小时", "天", "个月", "次", "条", "行", "页", "号", "日",
+        "点", "个", "成",
+    ];
+    let text: String = characters.iter().collect();
+    let mut found = Vec::new();
+    let mut rest = text.as_str();
+    let mut run: Vec<char> = Vec::new();
+    let flush = |run: &mut Vec<char>, found: &mut Vec<String>| {
+        for part in run.split(|c| JOIN.contains(*c)) {
+            if part.len() == 1 {
+                found.push(part.iter().collect());
+            }
+            found.extend(part.windows(2).map(|pair| pair.iter().collect::<String>()));
+        }
+        run.clear();
+    };
+    while let Some(c) = rest.chars().next() {
+        let amount = rest.find(|c| !NUMBERS.contains(c)).unwrap_or(rest.len());
+        let unit = UNITS.iter().find(|unit| rest[amount..].starts_with(**unit));
+        let of_week = ["下周", "本周", "周", "星期"].iter().find(|week| rest.starts_with(**week));
+        if let Some(week) = of_week.filter(|week| rest[week.len()..].starts_with(|c| "一二三四五六日天末".contains(c)))
+        {
+            flush(&mut run, &mut found);
+            let day: String = rest[week.len()..].chars().take(1).collect();
+            found.push(format!("周{day}"));
+            rest = &rest[week.len() + day.len()..];
+        } else if let Some(unit) = unit.filter(|_| amount > 0 || found.is_empty() && run.is_empty()) {
+            flush(&mut run, &mut found);
+            if amount > 0 {
+                found.push(rest[..amount].to_owned());
+            }
+            found.push((*unit).to_owned());
+            rest = &rest[amount + unit.len()..];
+        } else {
+            run.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    flush(&mut run, &mut found);
+    found
+}
+
+/// Pairs of characters put together again: 截止, 止日, 日期 is 截止日期.
+pub(super) fn overlapped(pairs: &[&str]) -> String {
+    let mut text = String::new();
+    for pair in pairs {
+        let mut characters = pair.chars();
+        match characters.next() {
+            Some(first) if text.ends_with(first) => text.extend(characters),
+            _ => text.push_str(pair),
+        }
+    }
+    text
+}
+
+/// The same word in its other numbers and times, roughly.
+pub(super) fn stem(word: &str) -> String {
+    if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return word.to_owned();
+    }
+    let cut = |end: &str, least: usize| word.strip_suffix(end).filter(|rest| rest.len() >= least);
+    // `pinning` and `pinned` come from `pin`.
+    let single = |rest: &'_ str| -> usize {
+        let end = rest.len();
+        let doubled =
+            end > 3 && rest.as_bytes()[end - 1] == rest.as_bytes()[end - 2] && !rest.ends_with(['l', 's', 'e', 'o']);
+        end - usize::from(doubled)
+    };
+    let root = match () {
+        () if let Some(rest) = cut("ies", 3) => return format!("{rest}y"),
+        () if let Some(rest) = cut("ing", 3) => &rest[..single(rest)],
+        () if let Some(rest) = cut("ed", 3) => &rest[..single(rest)],
+        () if let Some(rest) = cut("s", 3).filter(|rest| !rest.ends_with('s')) => rest,
+        () => word,
+    };
+    root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).to_owned()
+}
+
+/// Words that do not tell what a statement is about: those that join, rule, change or are said to be polite.
+pub(in crate::summary) fn is_common(word: &str) -> bool {
+    static COMMON: LazyLock<HashSet<&str, RandomState>> = LazyLock::new(|| COMMON_WORDS.split_whitespace().collect());
+    COMMON.contains(word)
+}
+
+const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from by with without is are was were be been being am do does did have has \
+    had i you he she it we they me my your his her its our their this that these those as so not no yes can could would should \
+    will shall may might must just also any some all more most other there here what which who when where how than too very into \
+    out up down over off about please ok okay sure thank thanks hi hello let lets let's don't dont doesn't isn't can't cannot won't \
+    never always only least need want like make sure keep ensure prefer preferred rather instead actually change changed \
+    changing longer anymore now new moved move raise raised lower lowered bump increase increased decrease reduce reduced \
+    extend extended postpone postponed switch switched replace replaced update updated correction set say said sorry wait \
+    i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
+    one again really after before until back amount number value total everything anything something thing well maybe think \
+    goes become becomes available fine allowed per each much haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
+    inside within got gets end ends kind sort bit lot";
+
+/// Verbs that fit anything, and what only praises or limits.
+pub(super) fn is_light(word: &str) -> bool {
+    static LIGHT: LazyLock<HashSet<String, RandomState>> =
+        LazyLock::new(|| LIGHT_WORDS.split_whitespace().map(stem).collect());
+    LIGHT.contains(word)
+}
+
+const LIGHT_WORDS: &str = "put take give run call name write show send ask tell target pin sample mute deploy ship store save \
+    read open close keep leave stay work bother touch edit reach aim pick choose call called named listen listens live lives \
+    plenty enough good great nice fine better best ready should must stop start begin add create default hold holds limit \
+    limited cap budget spend cost absolutely please kindly simply currently later soon";
