@@ -1,5 +1,7 @@
 //! What was done with a file: more than that it was changed.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::transcript::tools::shell::steps;
@@ -62,13 +64,13 @@ pub(super) fn of_call(name: &str, given: &Value, arguments: &str, tool: &ToolUse
     // An editor is one tool with a verb among its arguments.
     let action = given.get("command").and_then(Value::as_str).unwrap_or("");
     let patches = arguments.contains("*** Begin Patch") || arguments.contains("*** Update File");
+    let (deleted, added) = (patched(arguments, "Delete"), patched(arguments, "Add"));
+    let removed: HashSet<String> = tool.command.iter().flat_map(|command| removed(command)).collect();
     let of_path = |path: &str| match () {
-        () if patches && arguments.contains(&format!("*** Delete File: {path}")) => Use::Deleted,
-        () if patches && arguments.contains(&format!("*** Add File: {path}")) => Use::Created,
+        () if patches && deleted.contains(path) => Use::Deleted,
+        () if patches && added.contains(path) => Use::Created,
         () if patches => Use::Changed,
-        () if is(&["delete", "remove"]) || tool.command.as_deref().is_some_and(|command| removes(command, path)) => {
-            Use::Deleted
-        }
+        () if is(&["delete", "remove"]) || removed.contains(path) => Use::Deleted,
         () if is(&["create", "new_file"]) || action == "create" => Use::Created,
         () => Use::Changed,
     };
@@ -97,14 +99,21 @@ fn restored(command: &str) -> Vec<String> {
     steps(command).iter().flat_map(of_step).collect()
 }
 
-/// Whether a step of a command deletes a file.
-fn removes(command: &str, path: &str) -> bool {
-    steps(command).iter().any(|step| {
+/// The files that a patch deletes or adds; its lines may be those of a string in JSON.
+fn patched<'a>(arguments: &'a str, verb: &str) -> HashSet<&'a str> {
+    let parts = arguments.split("*** ").filter_map(|part| part.strip_prefix(verb)?.strip_prefix(" File: "));
+    parts.map(|rest| rest.split(['\n', '\r', '\\', '"']).next().unwrap_or(rest).trim()).collect()
+}
+
+/// The words of steps of a command that delete files.
+fn removed(command: &str) -> Vec<String> {
+    let of_step = |step: &&str| -> Vec<String> {
         let mut words = step.split_whitespace().map(|word| word.trim_matches(['\'', '"']));
         let program = words.next();
         let deletes = program == Some("rm") || program == Some("git") && words.next() == Some("rm");
-        deletes && words.any(|word| word == path)
-    })
+        if deletes { words.map(str::to_owned).collect() } else { Vec::new() }
+    };
+    steps(command).iter().flat_map(of_step).collect()
 }
 
 #[cfg(test)]
@@ -131,6 +140,8 @@ mod tests {
         );
         assert_eq!(of("bash", r#"{"command":"cd x; git restore a.py"}"#), one("a.py", Use::Restored));
         assert_eq!(of("bash", r#"{"command":"git checkout main"}"#), []);
+        let alike = r#"{"input":"*** Begin Patch\n*** Update File: a.ts\n+x\n*** Delete File: a.tsx\n*** End Patch"}"#;
+        assert_eq!(of("apply_patch", alike), [one("a.ts", Use::Changed), one("a.tsx", Use::Deleted)].concat());
         let patch = r#"{"input":"*** Begin Patch\n*** Add File: b.py\n+x\n*** Delete File: c.py\n*** End Patch"}"#;
         assert_eq!(of("apply_patch", patch), [one("b.py", Use::Created), one("c.py", Use::Deleted)].concat());
     }

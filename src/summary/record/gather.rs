@@ -79,7 +79,7 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
     let last_index = turns.last().map_or(0, |turn| turn.index);
     let first = turns.first().map_or(0, |turn| turn.index);
     let span = turns.last().map_or(1, |turn| turn.index.saturating_sub(first) + 1) as f64;
-    let of_index = |index: usize| (index.saturating_sub(first) + 1) as f64 / span;
+    let of_index = |index: usize| (index.saturating_sub(first) as f64 + 1.0) / span;
     let mut entries: Vec<Entry> = words.lines(is_open).collect();
     let mut state = work.entries(|index| of_index(index).min(1.0));
     // Whatever waits is at the end: what was broken off has no result, and gets none.

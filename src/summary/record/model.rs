@@ -86,6 +86,9 @@ impl Statements {
     /// What it takes back by a sentence: what it said before of the same names.
     fn take_back(&mut self, text: &str) {
         let taken: Vec<&str> = names(text).collect();
+        if taken.is_empty() {
+            return;
+        }
         self.all.retain(|statement| !names(&statement.entry.text).any(|name| taken.contains(&name)));
     }
 
@@ -182,7 +185,14 @@ impl Statements {
         let middle = weights.len() - MOST;
         let least = *weights.select_nth_unstable_by(middle, f64::total_cmp).1;
         let last = self.last;
-        self.all.retain(|statement| statement.entry.weight >= least || statement.turn == last);
+        // Of those that weigh as little as the least some go, too.
+        let mut room = MOST;
+        self.all.retain(|statement| {
+            let stays =
+                statement.entry.weight > least || statement.turn == last || room > 0 && statement.entry.weight == least;
+            room -= usize::from(stays && room > 0);
+            stays
+        });
     }
 
     /// The statements as a record keeps them. `ends` tells that nobody has acted since the last of them; `open` that the

@@ -294,6 +294,31 @@ fn of_a_command_the_last_run_counts_and_of_a_chain_each_step() {
     );
 }
 
+/// What a tool brought is never a person's word, whatever it speaks of.
+#[test]
+fn what_a_tool_brought_is_not_what_the_user_said() {
+    let text = "If the user cancels an order, refund it.\nReason: Never delete rows by hand.";
+    for (name, arguments) in [
+        ("read_file", json!({"path": "docs/orders.md"})),
+        ("bash", json!({"command": "cat docs/orders.md"})),
+        ("get_policy", json!({"about": "orders"})),
+    ] {
+        let mut messages = vec![said("user", "Read the policy.")];
+        messages.extend(called(name, &arguments, text));
+        messages.push(said("assistant", "I read it."));
+        let told = told(&messages);
+        assert!(!section_of(&told, "Session intent").contains("Never delete"), "{name}: {told}");
+    }
+}
+
+/// An index that an earlier summary gives may be any number.
+#[test]
+fn indices_of_an_earlier_summary_are_any_numbers() {
+    let earlier = format!("{PREFIX}\n\n## Summary\n- [{}] `make all` → ok: built\n", usize::MAX);
+    let text = told(&[said("user", &earlier), said("user", "Go on."), said("assistant", "I do.")]);
+    assert!(text.contains("make all"), "{text}");
+}
+
 #[test]
 fn of_each_option_only_what_was_said_of_it() {
     let text = told(&[

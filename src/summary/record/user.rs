@@ -322,18 +322,23 @@ fn question(asked: &str, answer: &str) -> Option<String> {
 }
 
 /// What the user said in a result by which a call was rejected; nothing where it was not. The words may be missing.
-pub(super) fn rejection(result: &str) -> Option<&str> {
-    /// Bytes of a result in which it is told.
+///
+/// A result that is not marked as a failure is told by its first words: what a tool brought may speak of users and of
+/// rejections, too, and is never taken for what a person said.
+pub(super) fn rejection(result: &str, is_marked: bool) -> Option<&str> {
+    /// Bytes of a result in which it is told, and of one that is not marked.
     const OPENING: usize = 400;
-    let mut end = result.len().min(OPENING);
-    while !result.is_char_boundary(end) {
-        end -= 1;
-    }
+    const UNMARKED: usize = 80;
+    /// Bytes of a result that is a person's words and not a tool's.
+    const LONGEST: usize = 4_000;
+    let end = result.floor_char_boundary(if is_marked { OPENING } else { UNMARKED });
     let (rejects, _) = cues::REJECTS.group(&result[..end])?;
+    if !is_marked && result.len() > LONGEST {
+        return None;
+    }
+    let result = &result[..result.floor_char_boundary(LONGEST)];
     let behind = &result[rejects.start..];
-    let mut say = end - rejects.start;
-    say = say.min(behind.len());
-    let rest = match cues::SAYING.group(&behind[..say]) {
+    let rest = match cues::SAYING.group(&behind[..behind.floor_char_boundary(OPENING)]) {
         Some((saying, _)) => &behind[saying.end..],
         None => {
             let rest = &result[rejects.end..];
@@ -375,6 +380,8 @@ mod tests {
     #[test]
     fn what_was_said_in_a_rejection() {
         let claude = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nUse a view.";
+        let rejection = |result| super::rejection(result, false);
+        assert_eq!(super::rejection(claude, true), Some("Use a view."));
         assert_eq!(rejection(claude), Some("Use a view."));
         assert_eq!(rejection("Rejected by user. Reason: wrong table"), Some("wrong table"));
         assert_eq!(

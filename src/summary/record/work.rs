@@ -88,13 +88,16 @@ impl Work {
         let result = call.result.as_ref().map(Words::read);
         let result = result.as_deref();
         let touched = files::of_call(&call.name, &given, &arguments, &tool);
-        let command = tool.command;
-        let shown = match (&command, touched.first()) {
+        let command = tool.command.as_deref();
+        let shown = match (command, touched.first()) {
             (Some(command), _) => shown_command(command),
             (None, Some((path, _))) => format!("{} {path}", call.name),
             (None, None) => shown_call(&call.name, &arguments, &given),
         };
-        if let Some(said) = result.and_then(rejection) {
+        // Nobody is asked before something is only looked at, unless the format says that it failed.
+        let acts = tool.command_acts() || touched.iter().any(|(_, used)| *used != Use::Read);
+        let rejected = result.filter(|_| acts || call.failed).and_then(|result| rejection(result, call.failed));
+        if let Some(said) = rejected {
             let path = touched.into_iter().find(|(_, used)| *used != Use::Read);
             if let Some((path, _)) = path {
                 self.failed_edit(path, "rejected by the user", index);
@@ -106,7 +109,7 @@ impl Work {
             result.is_none().then(|| Entry::new(Kind::Open, index, "No result yet".to_owned(), format!("`{shown}`")));
         let failure = result.and_then(|result| failure(result, call.failed));
         if let Some(command) = command {
-            return self.command(&command, touched, result, call.failed, index, used);
+            return self.command(command, touched, result, call.failed, index, used);
         }
         if !touched.is_empty() {
             return self.touched(touched, failure, index);
@@ -433,8 +436,13 @@ fn failure(result: &str, marked: bool) -> Option<String> {
 
 /// Which step of a chain a failure is of, told by what the output says of it; nothing where that is not sure.
 fn blamed(shown: &[String], command: &str, result: &str, outcome: &Outcome) -> Option<usize> {
+    /// Steps of a chain in which one is looked for.
+    const MOST: usize = 16;
     if shown.len() == 1 {
         return Some(0);
+    }
+    if shown.len() > MOST {
+        return None;
     }
     let words = |step: &str| -> Vec<String> {
         let words = step.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| word.len() > 2);
