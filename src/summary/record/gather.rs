@@ -13,6 +13,7 @@ use crate::summary::record::{Entry, Found, Kind, Record, cues, earlier};
 use crate::transcript::tools::is_shell;
 
 /// All that was gathered of a history.
+#[derive(Clone)]
 pub(super) struct Gathered {
     /// The entries but for values, in the order of their kinds' making.
     pub(super) entries: Vec<Entry>,
@@ -20,6 +21,8 @@ pub(super) struct Gathered {
     pub(super) values: Vec<Found>,
     /// Whether the work is done with files and commands, so that values matter less.
     pub(super) is_coding: bool,
+    /// Names by when they were used last.
+    used: Names,
 }
 
 /// Gathers the record of turns.
@@ -100,7 +103,7 @@ pub(super) fn gather(turns: &[Turn<'_>]) -> Gathered {
     let (lines, values): (Vec<Found>, Vec<Found>) =
         std::mem::take(&mut work.values).into_iter().flatten().partition(|found| found.cell.is_none());
     entries.extend(lines.into_iter().map(|found| found.entry));
-    Gathered { entries, values, is_coding }
+    Gathered { entries, values, is_coding, used }
 }
 
 /// The words of a user sentence by sentence, as a ledger has them: a model may have said one and not the other.
@@ -148,11 +151,11 @@ fn used(turns: &[Turn<'_>]) -> Names {
 
 impl Gathered {
     /// The record, with the values weighed by how they were used.
-    pub(super) fn into_record(self, turns: &[Turn<'_>]) -> Record {
+    pub(super) fn into_record(self) -> Record {
         /// How much more a value weighs that somebody used, and how much is left of one that names nothing.
         const WANTED: f64 = 1.5;
         const WORDS: f64 = 0.4;
-        let used = used(turns);
+        let used = self.used;
         let values = self.values.into_iter().map(|found| {
             let mut entry = found.entry;
             let Some(cell) = &found.cell else { return entry };

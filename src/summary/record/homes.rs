@@ -11,7 +11,7 @@ use crate::summary::record::reading::Called;
 use crate::summary::record::work::{self, shown_command};
 use crate::summary::record::{Entry, Found, Kind};
 use crate::transcript::tools::shell::steps;
-use crate::transcript::tools::{ToolUse, command_given, is_shell};
+use crate::transcript::tools::{ToolUse, is_shell};
 
 /// What stands before where names stood.
 pub(in crate::summary) const IN: &str = "In ";
@@ -51,31 +51,30 @@ fn strings(value: &Value, text: &mut String) {
 }
 
 /// Whether what a text holds is told as values with their names.
-pub(in crate::summary) fn has_values(text: &str) -> bool {
+fn has_values(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
 }
 
-/// Whether a call runs a command that does more than look.
-pub(in crate::summary) fn runs(call: &Called<'_>, arguments: &str) -> bool {
-    is_shell(&call.name) && {
-        let given: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
-        command_given(&call.name, &given).is_some_and(|command| work::runs(&command))
-    }
+/// Whether a call only lists what there is: names by the dozen that nobody asked for one by one.
+fn lists(name: &str, command: &str) -> bool {
+    const LISTS: [&str; 7] = ["ls", "find", "tree", "fd", "du", "dir", "env"];
+    const TOOLS: [&str; 6] = ["ls", "list_dir", "listdir", "list_files", "list_directory", "glob"];
+    let program = |step: &&str| step.split_whitespace().next().unwrap_or("").to_owned();
+    let programs: Vec<String> = steps(command).iter().map(program).filter(|program| program != "cd").collect();
+    TOOLS.contains(&name.to_lowercase().as_str())
+        || !programs.is_empty() && programs.iter().all(|program| LISTS.contains(&program.as_str()))
 }
 
-/// Whether a call only lists what there is: names by the dozen that nobody asked for one by one.
-pub(in crate::summary) fn lists(call: &Called<'_>, arguments: &str) -> bool {
-    const LISTS: [&str; 7] = ["ls", "find", "tree", "fd", "du", "dir", "env"];
+/// Whether the names in the result of a call are worth a note: not those of values, which have names of their own, of a
+/// command that does more than look, and of a listing.
+pub(in crate::summary) fn holds_names(call: &Called<'_>, arguments: &str, result: &str) -> bool {
+    if has_values(result) {
+        return false;
+    }
     let given: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
-    let command = command_given(&call.name, &given).unwrap_or_else(|| arguments.to_owned());
-    let steps = steps(&command);
-    let program = |step: &&str| step.split_whitespace().next().unwrap_or("").to_owned();
-    let all: Vec<String> = steps.iter().map(program).filter(|program| program != "cd").collect();
-    let by_name = ["list_dir", "listdir", "list_files", "list_directory", "glob"];
-    let name = call.name.to_lowercase();
-    by_name.contains(&name.as_str())
-        || name == "ls"
-        || !all.is_empty() && all.iter().all(|program| LISTS.contains(&program.as_str()))
+    let command = ToolUse::of_given(&call.name, &given, arguments).command;
+    let acts = is_shell(&call.name) && command.as_deref().is_some_and(work::runs);
+    !acts && !lists(&call.name, command.as_deref().unwrap_or(arguments))
 }
 
 /// Where a call's names stand: in a file, in a command's output, or in what a tool brought.

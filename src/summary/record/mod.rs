@@ -174,7 +174,7 @@ pub(crate) struct Record {
 /// begins with: what it holds is carried on.
 pub(crate) fn collect(messages: &[&Message<'_>], indices: &[usize], prefix: &str) -> Record {
     let turns = reading::read(messages, indices, prefix);
-    gather::gather(&turns).into_record(&turns)
+    gather::gather(&turns).into_record()
 }
 
 impl Record {

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 const LENGTHS: std::ops::RangeInclusive<usize> = 4..=80;
 
 /// When names were last used.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Names {
     last: HashMap<u64, u32, RandomState>,
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::summary::record::cues;
 use crate::summary::record::literals::{Class, literals};
-use crate::summary::record::statements::clipped_to;
+use crate::summary::record::statements::{clipped_to, without_middle};
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +93,7 @@ impl Outcome {
 /// How a line begins, by which one that was cut is known again.
 fn opening(line: &str) -> &str {
     const BYTES: usize = 48;
-    let end = (0..=line.len().min(BYTES)).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
-    &line[..end]
+    &line[..line.floor_char_boundary(BYTES)]
 }
 
 /// Whether a line reports that something went wrong, and not that nothing did.
@@ -112,9 +111,15 @@ fn complains(line: &str) -> bool {
     if SIGNS.iter().any(|sign| small.contains(sign)) || line.contains("FAILED") || line.starts_with("FAIL") {
         return true;
     }
-    let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
-    let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error);
-    named || opens.eq_ignore_ascii_case("error") || opens == "fatal" || failures(line) == Some(true)
+    opens_with_an_error(line) || failures(line) == Some(true)
+}
+
+/// Whether a line begins with the name of an error, or with the word of a program for one.
+fn opens_with_an_error(line: &str) -> bool {
+    let first = line.split([':', '[', ' ', '(']).next().unwrap_or("");
+    first.eq_ignore_ascii_case("error")
+        || matches!(first, "fatal" | "FAIL")
+        || literals(first).first().is_some_and(|literal| literal.class == Class::Error)
 }
 
 /// Whether a line counts failures: some, or none; nothing where it does not count them.
@@ -234,7 +239,7 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
     let complaints = failed.then(|| cues::COMPLAINTS.places(&small)).into_iter().flatten();
     let mut places: Vec<usize> = cues::ENDINGS.places(&small).chain(complaints).map(|range| range.start).collect();
     places.sort_unstable();
-    for (place, at) in places.into_iter().enumerate() {
+    for at in places {
         if at < line_end {
             continue;
         }
@@ -250,14 +255,14 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         // That nothing else failed is no reason.
         let told = if failed && failures(line) == Some(false) { 0 } else { tells(line) };
         if told > 0 && seen.insert(without_digits(line)) {
-            found.push((told, place, shortened(line)));
+            found.push((told, start, shortened(line)));
         }
     }
     if failed {
-        let lines = output.lines().map(str::trim).enumerate().filter(|(_, line)| is_diagnostic(line));
-        for (place, line) in lines.take(MOST_LINES) {
+        let lines = output.lines().map(str::trim).filter(|line| is_diagnostic(line));
+        for line in lines.take(MOST_LINES) {
             if seen.insert(without_digits(line)) {
-                found.push((2, place, shortened(line)));
+                found.push((2, line.as_ptr() as usize - output.as_ptr() as usize, shortened(line)));
             }
         }
     }
@@ -297,15 +302,10 @@ fn is_debris(line: &str) -> bool {
     ["{\"", "\":", "\"}", "\\n", "\\\""].iter().any(|mark| line.contains(mark))
 }
 
-/// A line of at most [`LONGEST_LINE`] characters: of a long one the ends, where it says what failed and how.
+/// A line of at most [`LONGEST_LINE`] characters: a long one keeps both ends, which name what failed and how.
 fn shortened(line: &str) -> String {
-    const END: usize = 60;
-    if line.chars().count() <= LONGEST_LINE {
-        return line.to_owned();
-    }
-    let start = line.char_indices().rev().nth(END - 1).map_or(0, |(at, _)| at);
-    let end = line[start..].split_once(' ').map_or("", |(_, words)| words);
-    format!("{} {end}", clipped_to(line, LONGEST_LINE - END - 2)).trim_end().to_owned()
+    const GAP: usize = " … ".len();
+    without_middle(line, LONGEST_LINE - GAP)
 }
 
 /// How much a line tells: errors by name and counts of tests most, lines of code that speak of errors nothing.
@@ -313,13 +313,8 @@ fn tells(line: &str) -> u8 {
     let counts = ["passed", "FAILED"].iter().any(|word| line.contains(word))
         && line.bytes().any(|b| b.is_ascii_digit())
         || failures(line) == Some(true);
-    let opens = line.split([':', '[', ' ', '(']).next().unwrap_or("");
-    let named = literals(opens).first().is_some_and(|literal| literal.class == Class::Error)
-        || opens.eq_ignore_ascii_case("error")
-        || opens == "fatal"
-        || opens == "FAIL";
     match () {
-        () if counts || named => 3,
+        () if counts || opens_with_an_error(line) => 3,
         () if failures(line) == Some(false) => 2,
         () if literals(line).iter().any(|literal| literal.class == Class::Error) => 2,
         () => 1,

@@ -43,17 +43,16 @@ pub(crate) fn summarize_within(
 ) -> String {
     let indices: Vec<usize> = (0..messages.len()).collect();
     let turns = read(messages, &indices, prefix);
-    let Gathered { entries, values, is_coding } = gather(&turns);
+    let gathered = gather(&turns);
     if let Some(record) = record {
-        let (entries, values) = (entries.clone(), values.clone());
-        *record = Gathered { entries, values, is_coding }.into_record(&turns);
+        *record = gathered.clone().into_record();
     }
+    let Gathered { mut entries, values, is_coding, .. } = gathered;
     let style = Style::of(&turns, limit);
     let plain = style.plain;
     let headings = if plain { 2.0 } else { size(&headings(), counter) };
     let room = limit as f64 - headings.min(limit as f64 / 3.0);
     let shares = if is_coding { &OF_WORK } else { &OF_TALK };
-    let mut entries = entries;
     // However little room there is, some of each message fits.
     let most = (room * shares.user(room) * CHARACTERS) as usize;
     for entry in entries.iter_mut().filter(|entry| entry.kind == Kind::User && entry.text.len() > most) {

@@ -65,9 +65,7 @@ impl Mentions {
                 // Short arguments are told with their call.
                 mentions.home = matches!(given, Cow::Owned(_)).then_some((at, place));
                 mentions.text(&given, Speaks::Given, position);
-                let holds_names =
-                    !homes::has_values(&result) && !homes::runs(call, &arguments) && !homes::lists(call, &arguments);
-                mentions.home = holds_names.then_some((at, place));
+                mentions.home = homes::holds_names(call, &arguments, &result).then_some((at, place));
                 mentions.text(&result, Speaks::Output, position);
                 mentions.home = None;
             }
