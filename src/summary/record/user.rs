@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use foldhash::fast::RandomState;
 
-use crate::summary::record::change::{Claim, Statements};
+use crate::summary::record::change::{Changed, Claim, How, Statements};
 use crate::summary::record::cues;
 use crate::summary::record::statements::{GAP, paragraphs, sentences, spoken, without_middle};
 use crate::summary::record::{Entry, Kind, one_line};
@@ -29,6 +29,10 @@ const MOST_STATEMENTS: usize = 60;
 
 /// What stands before a statement that may no longer hold.
 pub(super) const WAS: &str = "was: ";
+/// What stands around what was said earlier of the matter of a statement, behind that.
+const EARLIER: &str = " (earlier: ";
+/// The same where it may no longer hold.
+const FORMERLY: &str = " (was: ";
 /// What the words are about that nobody has answered yet.
 pub(super) const LAST_REQUEST: &str = "Open request";
 /// Behind what was broken off.
@@ -40,10 +44,47 @@ struct Line {
     sentences: Vec<Sentence>,
 }
 
+#[derive(Default)]
 struct Sentence {
     text: String,
     gone: bool,
     doubted: bool,
+}
+
+impl Sentence {
+    /// The sentences of a text, each with what an earlier summary put behind it.
+    fn all(text: &str) -> Vec<Sentence> {
+        let mut all: Vec<Sentence> = Vec::new();
+        for text in sentences(text) {
+            match all.last_mut().filter(|_| [EARLIER, FORMERLY].iter().any(|opening| text.starts_with(opening.trim())))
+            {
+                Some(last) => last.text.push_str(&format!(" {text}")),
+                None => all.push(Sentence { text: text.to_owned(), ..Sentence::default() }),
+            }
+        }
+        if all.is_empty() {
+            all.push(Sentence { text: text.to_owned(), ..Sentence::default() });
+        }
+        all
+    }
+
+    /// Puts behind it what was said of its matter before, and what stood behind that; not where that is too long.
+    fn follow(&mut self, earlier: &str, opening: &str) -> bool {
+        /// Bytes of all that stands behind it.
+        const LONGEST: usize = 280;
+        let (earlier, before) = parted(earlier);
+        if parted(&self.text).1.len() + earlier.len() + before.len() > LONGEST {
+            return false;
+        }
+        self.text.push_str(&format!("{opening}{earlier}){before}"));
+        true
+    }
+}
+
+/// A sentence, and what was said of its matter before it.
+fn parted(sentence: &str) -> (&str, &str) {
+    let at = [EARLIER, FORMERLY].iter().filter_map(|opening| sentence.find(opening)).min();
+    sentence.split_at(at.unwrap_or(sentence.len()))
 }
 
 /// All that a person said.
@@ -55,6 +96,8 @@ pub(super) struct Words {
     places: Vec<(usize, usize)>,
     /// Where the lines of the last message begin.
     last: usize,
+    /// The index of the first message.
+    first: usize,
 }
 
 impl Words {
@@ -62,6 +105,9 @@ impl Words {
     /// is wrong with it.
     pub(super) fn said(&mut self, index: usize, text: &str, asked: Option<&str>, denied: Option<&str>) {
         let opens = self.lines.is_empty();
+        if opens {
+            self.first = index;
+        }
         self.last = self.lines.len();
         let question = asked.and_then(|asked| question(asked, text));
         let question = question.or(denied.map(|denied| format!("“{}”", without_middle(denied, LONGEST_QUESTION))));
@@ -74,7 +120,8 @@ impl Words {
                 let weight = weight(&line, opens && place < OPENING, is_material, place > 0 && !paragraph.is_item);
                 // A word that says nothing else answers all the same.
                 let weight = if about.is_empty() { weight } else { weight.max(9.0) };
-                self.push(Kind::User, index, about, &line, weight, place < MOST_STATEMENTS);
+                let entry = Entry { weight, ..Entry::new(Kind::User, index, about, String::new()) };
+                self.push(entry, &line, place < MOST_STATEMENTS);
                 place += 1;
             }
         }
@@ -86,18 +133,18 @@ impl Words {
         for (at, paragraph) in paragraphs(said).into_iter().enumerate() {
             for line in chunks(&paragraph.text, LONGEST_LINE) {
                 let about = if at == 0 { format!("rejected `{call}`") } else { String::new() };
-                self.push(Kind::User, index, about, &line, 12.0, true);
+                self.push(Entry::new(Kind::User, index, about, String::new()), &line, true);
             }
         }
     }
 
     /// Takes a line that an earlier summary carried on.
-    pub(super) fn carried(&mut self, entry: Entry) {
-        let (text, about, weight) = (entry.text.clone(), entry.about.clone(), entry.weight);
+    pub(super) fn carried(&mut self, mut entry: Entry) {
+        let text = std::mem::take(&mut entry.text);
         let doubted = text.strip_prefix(WAS);
-        self.push(entry.kind, entry.index, about, doubted.unwrap_or(&text), weight, doubted.is_none());
+        entry.earlier = true;
+        self.push(entry, doubted.unwrap_or(&text), doubted.is_none());
         if let Some(line) = self.lines.last_mut() {
-            line.entry.earlier = true;
             line.sentences.iter_mut().for_each(|sentence| sentence.doubted = doubted.is_some());
         }
         self.last = self.lines.len();
@@ -112,15 +159,14 @@ impl Words {
         }
     }
 
-    fn push(&mut self, kind: Kind, index: usize, about: String, text: &str, weight: f64, states: bool) {
-        let mut entry = Entry::new(kind, index, about, String::new());
-        entry.weight = weight;
+    /// Adds a line, and notes what its sentences change; `states` tells that they may change something, and be changed.
+    fn push(&mut self, mut entry: Entry, text: &str, states: bool) {
         let at = self.lines.len();
-        let all: Vec<&str> = sentences(text);
+        let mut said = Sentence::all(text);
         let mut before: Option<Claim> = None;
-        for (place, sentence) in all.iter().enumerate().filter(|_| states) {
-            let about = if place == 0 { format!("{} {sentence}", entry.about) } else { (*sentence).to_owned() };
-            let mut prefix = None;
+        for (place, sentence) in said.iter_mut().enumerate().filter(|_| states) {
+            let (text, _) = parted(&sentence.text);
+            let about = if place == 0 { format!("{} {text}", entry.about) } else { text.to_owned() };
             let (claim, repeated) = match self.statements.take_repeated(&about) {
                 Some((claim, changed)) => (claim, Some(changed)),
                 None => (Claim::of(&about), None),
@@ -128,33 +174,42 @@ impl Words {
             let seen = claim.behind(before.as_ref());
             let revises = seen.revises();
             before = Some(seen.clone());
-            for changed in repeated.into_iter().chain(self.statements.add(claim, seen)) {
-                // What one message says holds together, unless it corrects itself.
-                let same = self.places.get(changed.which).is_some_and(|(line, _)| {
-                    self.lines.get(*line).is_none_or(|line| line.entry.index == index && !line.entry.earlier)
-                });
-                if same && (changed.doubted || !revises) {
-                    continue;
-                }
-                let place = self.places.get(changed.which);
-                let earlier = place.and_then(|(line, place)| self.lines.get_mut(*line)?.sentences.get_mut(*place));
-                if let Some(earlier) = earlier {
-                    earlier.gone |= !changed.doubted;
-                    earlier.doubted |= changed.doubted;
-                }
-                prefix = prefix.or(changed.about);
-            }
+            let changed: Vec<Changed> = repeated.into_iter().chain(self.statements.add(claim, seen)).collect();
             self.places.push((at, place));
-            if let Some(prefix) = prefix.filter(|prefix| !prefix.is_empty()) {
-                entry.about = prefix;
+            let abouts = changed.into_iter().filter_map(|changed| self.change(changed, &mut entry, sentence, revises));
+            if let Some(about) = abouts.reduce(|first, _| first).filter(|about| !about.is_empty()) {
+                entry.about = about;
             }
         }
-        let sentences = all.into_iter().map(|text| Sentence { text: text.to_owned(), gone: false, doubted: false });
-        let mut line = Line { entry, sentences: sentences.collect() };
-        if line.sentences.is_empty() {
-            line.sentences.push(Sentence { text: text.to_owned(), gone: false, doubted: false });
+        self.lines.push(Line { entry, sentences: said });
+    }
+
+    /// Changes an earlier sentence for a new one, which is of `entry`; what the new one is about, where it does not say that.
+    fn change(&mut self, changed: Changed, entry: &mut Entry, new: &mut Sentence, revises: bool) -> Option<String> {
+        let (line, place) = *self.places.get(changed.which)?;
+        let line = self.lines.get_mut(line)?;
+        // What one message says holds together, unless it corrects itself; and so does an earlier summary.
+        let together = line.entry.earlier == entry.earlier && (entry.earlier || line.entry.index == entry.index);
+        if together && (changed.how != How::Replaced || !revises) {
+            return None;
         }
-        self.lines.push(line);
+        let former = line.sentences.get_mut(place).filter(|former| !former.gone)?;
+        let opening = match changed.how {
+            How::Replaced => "",
+            How::Doubted => FORMERLY,
+            How::Related => EARLIER,
+        };
+        // What opens the conversation, or answers a question, stays where it is.
+        let may_move = line.entry.index != self.first && line.entry.about.is_empty();
+        if changed.how == How::Replaced {
+            former.gone = true;
+        } else if may_move && new.follow(&former.text, opening) {
+            former.gone = true;
+            entry.weight = entry.weight.max(line.entry.weight);
+        } else {
+            former.doubted |= changed.how == How::Doubted;
+        }
+        changed.about
     }
 
     /// The lines as they stand now. `open` tells that nobody has acted on the last message.

@@ -142,7 +142,7 @@ const COMMON_WORDS: &str = "a an the and or but if then of to in on at for from 
     extend extended postpone postponed switch switched replace replaced update updated correction set say said sorry wait \
     i'd i'm i've we've we're that's it's there's use using go going get got try max maximum min minimum exactly still \
     one again really after before until back amount number value total everything anything something thing well maybe think \
-    goes become becomes available fine allowed per each much haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
+    goes become becomes available fine allowed per each much dude man shit fuck fucking damn jesus christ wtf omg omfg alright haha lol yep yeah nope nah nice cool hmm hm hey btw pls plz ty thx fyi \
     inside within got gets end ends kind sort bit lot";
 
 /// Verbs that fit anything, and what only praises or limits.
