@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::summary::record::cues;
 use crate::summary::record::literals::{Class, literals};
+use crate::summary::record::names::names;
 use crate::summary::record::statements::{clipped_to, without_middle};
 
 /// How a command ended.
@@ -259,7 +260,12 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
         }
     }
     if failed {
-        let lines = output.lines().map(str::trim).filter(|line| is_diagnostic(line));
+        // Of a few lines one that names something tells what is wrong, whatever its words are.
+        let few = output.lines().nth(FEW_LINES).is_none();
+        let says = |line: &&str| {
+            is_diagnostic(line) || few && is_sentence(line) && names(line).next().is_some() && !is_code(line)
+        };
+        let lines = output.lines().map(str::trim).filter(says);
         for line in lines.take(MOST_LINES) {
             if seen.insert(without_digits(line)) {
                 found.push((2, line.as_ptr() as usize - output.as_ptr() as usize, shortened(line)));
@@ -279,21 +285,40 @@ fn telling_lines(output: &str, failed: bool) -> (Vec<String>, bool) {
     (found.into_iter().map(|(_, _, line)| line).collect(), is_telling)
 }
 
-/// Whether a compiler or a linter says what is wrong at a place: `src/a.go:12:3: unused variable x`.
+/// Whether a compiler or a linter says what is wrong at a place: `src/a.go:12:3: unused variable x`,
+/// `[ERROR] src/A.java:[12,3] (naming) …`.
 fn is_diagnostic(line: &str) -> bool {
+    let line = without_level(line);
     let Some((path, rest)) = line.split_once(':') else { return false };
-    let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ':').len();
-    let said = &rest[number..];
+    let place = |c: char| c.is_ascii_digit() || matches!(c, ':' | ',' | '[' | ']' | '(' | ')');
+    let said = rest.trim_start_matches(place);
     path.contains('.')
         && !path.contains(char::is_whitespace)
-        && rest.starts_with(|c: char| c.is_ascii_digit())
-        && rest[..number].ends_with(':')
-        && said.starts_with(' ')
-        && said.split_whitespace().nth(2).is_some()
-        && line.len() <= LONGEST_LOOKED_AT
-        && !is_code(said.trim_start())
+        && rest.trim_start_matches(['[', '(']).starts_with(|c: char| c.is_ascii_digit())
+        && rest[..rest.len() - said.len()].ends_with([':', ']', ')'])
+        && is_sentence(said)
 }
 
+/// A line without the level that a program puts before it: `[ERROR]`, `┃ [F] →`.
+fn without_level(line: &str) -> &str {
+    let mut line = line.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '[' | '.' | '/' | '<'));
+    if let Some((level, rest)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']'))
+        && level.len() <= "warning".len()
+    {
+        line = rest;
+    }
+    line.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '/' | '<'))
+}
+
+/// Whether some words say something, and are no line of a program.
+fn is_sentence(said: &str) -> bool {
+    const WORDS: usize = 3;
+    let words = said.split_whitespace().filter(|word| word.chars().all(|c| c.is_alphabetic() || "-,.'’".contains(c)));
+    words.take(WORDS).count() == WORDS && said.len() <= LONGEST_LOOKED_AT && !ends_like_code(said)
+}
+
+/// Lines of an output that are all read.
+const FEW_LINES: usize = 20;
 /// Lines of an output whose last one is its result.
 const SHORT_OUTPUT: usize = 4;
 
@@ -316,7 +341,7 @@ fn tells(line: &str) -> u8 {
     match () {
         () if counts || opens_with_an_error(line) => 3,
         () if failures(line) == Some(false) => 2,
-        () if literals(line).iter().any(|literal| literal.class == Class::Error) => 2,
+        () if literals(line).iter().any(|literal| literal.class == Class::Error) || names(line).next().is_some() => 2,
         () => 1,
     }
 }
@@ -329,13 +354,12 @@ pub(super) fn is_code(line: &str) -> bool {
         "+", "-", "> ", "def ", "class ", "import ", "from ", "return", "if ", "raise ", "except", "try", "with ",
         "func ", "fn ", "let ", "const ", "//", "#", "assert", "* ", "\"", "'",
     ];
-    const ENDS: [&str; 7] = ["{", ";", "(", ",", "\\", "):", "])"];
     let called = line.ends_with(')') && (line.contains("(\"") || line.contains("('") || !line.contains(' '))
         || line.contains(" := ");
     numbered
         || called
         || OPENINGS.iter().any(|opening| line.starts_with(opening))
-        || ENDS.iter().any(|end| line.ends_with(end))
+        || ends_like_code(line)
         || line.split_once(':').is_some_and(|(path, rest)| {
             path.contains(['/', '.'])
                 && !path.contains(' ')
@@ -343,6 +367,11 @@ pub(super) fn is_code(line: &str) -> bool {
                 && rest.contains(['(', '{', '='])
                 && !rest.contains("rror")
         })
+}
+
+/// Whether a line ends as those of programs do.
+fn ends_like_code(line: &str) -> bool {
+    ["{", ";", "(", ",", "\\", "):", "])"].iter().any(|end| line.ends_with(end))
 }
 
 /// A line without what is drawn around it: `=== 42 passed ===`.
@@ -463,6 +492,28 @@ mod tests {
         assert_eq!(failed.said(true).as_deref(), Some("failed, exit code 2: no such target"));
         let well = Outcome::of("[stdout]\nbuilt 7 parts\n[finished, status=0]", &frames, false, false);
         assert_eq!(well.said(true).as_deref(), Some("ok: built 7 parts"));
+    }
+
+    #[test]
+    fn linters_name_what_is_wrong() {
+        let told = |output: &str| Outcome::of(output, &Frames::default(), true, false).said(true).unwrap_or_default();
+        for (output, named) in [
+            ("+ staticcheck ./api/...\napi/plan.go:12:3: func parse_row is unused (U1000)", "parse_row"),
+            (
+                "[ERROR] src/main/A.java:[12,3] (naming) MemberName: Name 'WS_ROW' must match the pattern.\n[ERROR] Failed to execute goal checkstyle: You have 1 violation.",
+                "WS_ROW",
+            ),
+            (
+                "Checking 12 source files ...\n┃ [F] → Function parse_row is too complex (max is 9).\n┃       lib/a.ex:12:7\n\nfound 1 refactoring opportunity.",
+                "parse_row",
+            ),
+            (
+                "--- stderr: a_msgs\nErrors while running CTest\n\t 3 - parse_row (Failed)\n---\n  1 package had test failures: a_msgs",
+                "parse_row (Failed)",
+            ),
+        ] {
+            assert!(told(output).contains(named), "{}", told(output));
+        }
     }
 
     #[test]
