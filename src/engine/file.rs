@@ -19,6 +19,7 @@ use crate::events::{Conversation, Event, Largest, Listener, Status, Totals};
 use crate::exit::{Exit, Failure};
 use crate::files::compression::Compression;
 use crate::files::hash::hash_of;
+use crate::files::identity::FileId;
 use crate::files::input::Seen;
 use crate::files::links;
 use crate::files::output::{self, Output};
@@ -136,17 +137,13 @@ pub(super) struct Job<'b> {
 /// Which file something is, how long, and when it was written.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
-    file: (u64, u64),
+    file: Option<FileId>,
     length: u64,
     modified: SystemTime,
 }
 
 fn stamp(metadata: &Metadata) -> Option<Stamp> {
-    #[cfg(unix)]
-    let file = (std::os::unix::fs::MetadataExt::dev(metadata), std::os::unix::fs::MetadataExt::ino(metadata));
-    #[cfg(not(unix))]
-    let file = (0, 0);
-    Some(Stamp { file, length: metadata.len(), modified: metadata.modified().ok()? })
+    Some(Stamp { file: FileId::of(metadata), length: metadata.len(), modified: metadata.modified().ok()? })
 }
 
 /// What has come of an input so far.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 use crate::files::hash::hash_of;
+use crate::files::identity::FileId;
 use crate::hash::sha256;
 use crate::sync::lock;
 use crate::wording::reason;
@@ -28,9 +29,10 @@ const NAME: &str = "journal.jsonl";
 /// The folder beside it that holds summaries which were paid for.
 pub(super) const SUMMARIES: &str = "summaries";
 
-/// How often and how long another run is waited for.
-const PATIENCE: u32 = 10;
-const MOMENT: Duration = Duration::from_millis(50);
+/// How often a lock is tried, and the pause after each attempt. A command that an ended run was just starting can hold
+/// the lock for a moment.
+const ATTEMPTS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A file that is finished, or whose replacement is just about to happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,28 +68,10 @@ impl Journal {
         let unusable = |error: io::Error| {
             Failure::unreadable(format!("{} cannot be written to: {}", home.display(), reason(&error)))
         };
-        let folder = home.join(OWN_FOLDER);
-        links::refuse(home, &folder.join(NAME)).map_err(unusable)?;
-        fs::create_dir_all(home).and_then(|()| make_own(&folder)).map_err(unusable)?;
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(folder.join(NAME)).map_err(unusable)?;
-        // A command that a run was just starting when it was ended can hold its lock for a moment.
-        let is_held = || matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
-        let waited_in_vain = (0..PATIENCE).all(|_| {
-            let held = is_held();
-            if held {
-                thread::sleep(MOMENT);
-            }
-            held
-        });
-        if waited_in_vain {
+        let Some(mut file) = open_locked(home).map_err(unusable)? else {
             let message = format!("another run of tcompact is writing to {}; let it end first", home.display());
             return Err(Failure::unreadable(message).into());
-        }
-        if !folder.join(NAME).is_file() {
-            // The run that was waited for has removed it.
-            return Journal::open(home, rules);
-        }
+        };
         let finished = read(&mut file).map_err(unusable)?;
         Ok(Journal {
             home: real(home),
@@ -146,6 +130,49 @@ impl Journal {
     }
 }
 
+/// Opens the file of a journal and locks it; nothing if another run keeps the lock.
+fn open_locked(home: &Path) -> io::Result<Option<File>> {
+    let folder = home.join(OWN_FOLDER);
+    let path = folder.join(NAME);
+    let open = || {
+        links::refuse(home, &path)?;
+        fs::create_dir_all(home)?;
+        make_own(&folder)?;
+        OpenOptions::new().read(true).append(true).create(true).open(&path)
+    };
+    loop {
+        let file = match open() {
+            // A run that ends can remove the folder between the two steps.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => open()?,
+            opened => opened?,
+        };
+        if !lock_soon(&file) {
+            return Ok(None);
+        }
+        // A run that ends can remove the file while others wait for its lock; a third run may then have made another.
+        if is_at(&file, &path)? {
+            return Ok(Some(file));
+        }
+    }
+}
+
+/// Locks a file, and returns whether that took no longer than a moment. Where there are no locks, nobody holds one.
+fn lock_soon(file: &File) -> bool {
+    (0..ATTEMPTS).any(|_| {
+        let is_held = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+        if is_held {
+            thread::sleep(PAUSE);
+        }
+        !is_held
+    })
+}
+
+/// Whether a path leads to a file that is open.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let Ok(there) = fs::metadata(path) else { return Ok(false) };
+    Ok(FileId::of(&there) == FileId::of(&file.metadata()?))
+}
+
 /// Makes a folder that nobody else looks into, if it is not there: what it remembers may be of files that nobody else reads.
 fn make_own(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
@@ -178,4 +205,40 @@ fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
         file.write_all(b"\n")?;
     }
     Ok(finished)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run waits for a journal that the run before it removes, and a third run makes a new one meanwhile.
+    #[cfg(unix)]
+    #[test]
+    fn two_runs_never_hold_one_journal() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join(OWN_FOLDER).join(NAME);
+        let first = Journal::open(home.path(), "rules").expect("a journal");
+        thread::scope(|scope| {
+            let second = scope.spawn(|| Journal::open(home.path(), "rules"));
+            // Long enough that the second run has opened the file that is removed below.
+            thread::sleep(2 * PAUSE);
+            fs::remove_file(&path).expect("removed");
+            let third = Journal::open(home.path(), "rules").expect("a new journal");
+            drop(first);
+            let refused = second.join().expect("no panic").expect_err("the third run holds the journal");
+            assert!(refused.to_string().contains("another run"), "{refused}");
+            drop(third);
+        });
+        assert!(Journal::open(home.path(), "rules").is_ok());
+    }
+
+    #[test]
+    fn a_removed_file_is_at_no_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        let file = File::create(&path).expect("made");
+        assert!(is_at(&file, &path).expect("metadata"));
+        fs::rename(&path, folder.path().join("moved")).expect("moved");
+        assert!(!is_at(&file, &path).expect("metadata"));
+    }
 }

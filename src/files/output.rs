@@ -11,6 +11,7 @@ use anyhow::Result;
 use crate::files::atomic::{AtomicFile, as_private_as, folder};
 use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
+use crate::files::identity::FileId;
 
 /// Refuses an output that is the input itself or that cannot be written, before anything is done or paid for.
 ///
@@ -274,10 +275,9 @@ pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
         let end = end_of_links(path);
         fs::canonicalize(&end).ok().or_else(|| Some(fs::canonicalize(folder(&end)).ok()?.join(end.file_name()?)))
     };
-    #[cfg(unix)]
-    if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {
-        use std::os::unix::fs::MetadataExt;
-        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    let id = |path: &Path| FileId::of(&fs::metadata(path).ok()?);
+    if let Some((a, b)) = id(a).zip(id(b)) {
+        return a == b;
     }
     a == b || place(a).zip(place(b)).is_some_and(|(a, b)| a == b)
 }
@@ -288,12 +288,12 @@ pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        use std::os::unix::fs::FileTypeExt;
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let streams = [Some(stdin.as_fd()), too.then(|| stdout.as_fd())];
         let of = |fd: std::os::fd::BorrowedFd<'_>| File::from(fd.try_clone_to_owned().ok()?).metadata().ok();
         let Ok(there) = fs::metadata(path) else { return false };
-        let same = |stream: fs::Metadata| (stream.dev(), stream.ino()) == (there.dev(), there.ino());
+        let same = |stream: fs::Metadata| FileId::of(&stream) == FileId::of(&there);
         !there.file_type().is_char_device() && streams.into_iter().flatten().filter_map(of).any(same)
     }
     #[cfg(not(unix))]
