@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use clap::{ArgAction, Command, ValueHint};
+use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::cli::command;
 use crate::diagnostic::quoted;
@@ -109,26 +109,28 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
     left
 }
 
-/// Whether a word is a flag, in its long or its short form.
+/// Whether two words name the same flag, in its long or its short form.
 fn is_same(command: &Command, word: &str, flag: &str) -> bool {
-    let is = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag == format!("--{long}"));
-    let short = command.get_arguments().find(is).and_then(clap::Arg::get_short);
-    word == flag || short.is_some_and(|short| word == format!("-{short}"))
+    let id = |word| arg(command, word).map(Arg::get_id);
+    word == flag || id(word).is_some_and(|id_of_word| Some(id_of_word) == id(flag))
 }
 
 fn takes_file(command: &Command, word: &str) -> bool {
-    let is = |arg: &&clap::Arg| {
-        let long = arg.get_long().is_some_and(|long| word == format!("--{long}"));
-        long || arg.get_short().is_some_and(|short| word == format!("-{short}"))
-    };
-    let hint = command.get_arguments().find(is).map(clap::Arg::get_value_hint);
+    let hint = arg(command, word).map(Arg::get_value_hint);
     matches!(hint, Some(ValueHint::FilePath | ValueHint::DirPath))
 }
 
-fn takes_value(command: &Command, flag: &str) -> bool {
-    let is = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag == format!("--{long}"));
-    let takes = |arg: &clap::Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
-    command.get_arguments().find(is).is_some_and(takes)
+fn takes_value(command: &Command, word: &str) -> bool {
+    arg(command, word).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
+}
+
+/// Returns the argument that a word like `--keep` or `-k` names.
+fn arg<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
+    let is_named = |arg: &&Arg| match word.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str())),
+    };
+    command.get_arguments().find(is_named)
 }
 
 #[cfg(test)]
