@@ -24,6 +24,11 @@ pub(crate) fn unwritable(name: impl Display, error: &io::Error) -> String {
     format!("{name} cannot be written: {}", reason(error))
 }
 
+/// Returns a text on one line, with one space between its words.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// An error of the system without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let full = error.to_string();

@@ -15,7 +15,7 @@ use crate::exit::Failure;
 use crate::settings::deerflow;
 use crate::settings::keys::{FlagKind, Keys};
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, found};
-use crate::wording::reason;
+use crate::wording::{one_line, reason};
 
 /// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
 const MOST_BYTES: u64 = 1 << 18;
@@ -103,10 +103,6 @@ fn yaml(text: &str) -> Result<Json, String> {
     };
     serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| format!("not YAML that can be read: {}", one_line(&error.to_string())))
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The settings of a file that has the flags' names as keys.
