@@ -41,11 +41,9 @@ use crate::report::tables;
 use crate::settings::{Action, Destination, Mode, Settings, Volume};
 use crate::wording::reason;
 
-#[cfg(test)]
-pub(crate) use alone::process;
 pub(crate) use restore::restore;
 #[cfg(any(test, feature = "laws"))]
-pub(crate) use {alone::made, outcome::Outcome};
+pub(crate) use {alone::run_alone, outcome::Outcome};
 
 use batch::RunCache;
 use inputs::Inputs;

@@ -359,7 +359,7 @@ impl<'b> Batch<'b> {
         let RunCache { cache, is_for_lines } = &self.cache;
         let backend = self.backend(cache.as_ref().filter(|_| input.as_lines || !is_for_lines));
         let mut conversations = Vec::new();
-        let work = || self.cores.with(|| self.task(job, input, &backend).made(&mut conversations));
+        let work = || self.cores.with(|| self.task(job, input, &backend).run(&mut conversations));
         // One bad input must not take the others with it, whatever it does.
         let outcome = fault::caught(Part::Input, work).unwrap_or_else(|fault| {
             Err(Failure::unreadable(format!("{}: {fault}", readable_source(&input.name))).into())

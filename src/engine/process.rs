@@ -43,7 +43,7 @@ impl InputTask<'_> {
     ///
     /// # Errors
     /// It cannot be read or repaired, or there is no summary and the settings do not say what to put in its place.
-    pub(super) fn made(&self, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
+    pub(super) fn run(&self, conversations: &mut Vec<Conversation>) -> Result<Outcome> {
         if self.settings.action == Action::Check {
             return Ok(Outcome { breaches: check::check(self)?, ..Outcome::default() });
         }
