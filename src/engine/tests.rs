@@ -42,7 +42,7 @@ fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String
     let input = Input { name: "-".to_owned(), text: SOURCE.to_owned(), ..Input::default() };
     let mut conversations = Vec::new();
     let outcome = run_alone(&settings, &input, answers, &mut conversations);
-    let text = outcome.map(|Outcome { made, .. }: Outcome| made.text(SOURCE));
+    let text = outcome.map(|Outcome { content, .. }: Outcome| content.text(SOURCE));
     (text, conversations.first().map(|conversation| conversation.status))
 }
 

@@ -1,6 +1,7 @@
 //! Which file a path or a handle refers to.
 
 use std::fs::Metadata;
+use std::time::SystemTime;
 
 /// The device and the number by which a system knows a file, whatever its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,5 +23,21 @@ impl FileId {
             let _ = metadata;
             None
         }
+    }
+}
+
+/// Which file a path led to, how long it was, and when it was last written: equal while nobody changes the file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    id: Option<FileId>,
+    length: u64,
+    modified: SystemTime,
+}
+
+impl Stamp {
+    /// Returns the stamp of a file; nothing where the system keeps no time of writing.
+    pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
+        let modified = metadata.modified().ok()?;
+        Some(Stamp { id: FileId::of(metadata), length: metadata.len(), modified })
     }
 }

@@ -53,9 +53,9 @@ pub(crate) struct Reading {
 
 /// The hash of what was read of a file, of all of it at its end.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<Hasher>>);
+pub(crate) struct ReadHash(Arc<Mutex<Hasher>>);
 
-impl Seen {
+impl ReadHash {
     /// The hash, in hexadecimal digits.
     pub(crate) fn hash(&self) -> String {
         lock(&self.0).clone().end()
@@ -65,13 +65,13 @@ impl Seen {
 /// A file that is hashed while it is read.
 struct Hashed<R> {
     file: R,
-    seen: Seen,
+    hash: ReadHash,
 }
 
 impl<R: Read> Read for Hashed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        lock(&self.seen.0).add(&buffer[..read]);
+        lock(&self.hash.0).add(&buffer[..read]);
         Ok(read)
     }
 }
@@ -80,14 +80,14 @@ impl<R: Read> Read for Hashed<R> {
 ///
 /// # Errors
 /// It cannot be read, is damaged or is not UTF-8; or nobody would type into it: standard input is a terminal.
-pub(crate) fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<Seen>)> {
-    let seen = reading.hashed.then(Seen::default);
-    Ok((opened(path, reading, seen.clone())?, seen))
+pub(crate) fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<ReadHash>)> {
+    let hash = reading.hashed.then(ReadHash::default);
+    Ok((opened(path, reading, hash.clone())?, hash))
 }
 
-fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<Opened> {
+fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    let (mut reader, compression, unpacked) = unpacking(path, &name, seen)?;
+    let (mut reader, compression, unpacked) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
     if reading.may_be_other && !begins_as_json(first) {
@@ -155,12 +155,16 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
 }
 
 /// A reader of what a file holds, unpacked.
-fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Reader, Option<Compression>, Unpacked)> {
+fn unpacking(
+    path: Option<&Path>,
+    name: &str,
+    hash: Option<ReadHash>,
+) -> Result<(Reader, Option<Compression>, Unpacked)> {
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
             let file = File::open(path).map_err(|error| unreadable(name, &reason(&error)))?;
-            match seen {
-                Some(seen) => Box::new(Hashed { file, seen }),
+            match hash {
+                Some(hash) => Box::new(Hashed { file, hash }),
                 None => Box::new(file),
             }
         }
