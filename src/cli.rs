@@ -1,6 +1,6 @@
-//! The flags and their help. No logic: what they mean together is decided in [`crate::settings`].
+//! The flags and their help, without logic: [`crate::settings`] decides what they mean together.
 //!
-//! Completions and the manual page in `completions/` are made from this file; a test says when they are stale.
+//! Completions and the manual page in `completions/` are generated from this file; a test reports stale ones.
 
 mod brief;
 pub(crate) mod errors;
@@ -28,15 +28,15 @@ pub(crate) use help::asks_briefly;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
 use values::{keep_size, number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
 
-/// What can be said together with `--restore`, which decides nothing by rule.
-const BESIDE_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
+/// The arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
+const ALLOWED_WITH_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
 
-/// The command as it is understood.
+/// Returns the command that parses a command line.
 pub(crate) fn command() -> Command {
     let command = Arguments::command();
     let ids = command.get_arguments().map(|arg| arg.get_id().clone());
-    let others: Vec<Id> = ids.filter(|id| !BESIDE_RESTORE.contains(&id.as_str())).collect();
-    // Not in the derived command, of which files are made: what this build is for is not said in them.
+    let others: Vec<Id> = ids.filter(|id| !ALLOWED_WITH_RESTORE.contains(&id.as_str())).collect();
+    // The version of this build stays out of the derived command, which files are generated from.
     let command = command.long_version(help::LONG_VERSION.as_str());
     command.mut_arg("restore", |arg| arg.conflicts_with_all(others))
 }

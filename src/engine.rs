@@ -86,11 +86,11 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     let pending = pending_summaries(settings, &inputs);
     let cache = open_cache(settings, &inputs, pending.as_ref())?;
     if !settings.is_embedded() {
-        interrupt::leave_no_core();
+        interrupt::disable_core_dumps();
     }
     let output = &settings.output;
     if !settings.is_embedded() || output.destination != Destination::Stdout || output.html.is_some() {
-        interrupt::end_at_once();
+        interrupt::exit_on_signals();
     }
     let done = batch::run(settings, &inputs, journal, cache);
     if let Some((_, summaries)) = &pending {

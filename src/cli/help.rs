@@ -1,4 +1,4 @@
-//! What `--help` and `--version` print besides the flags.
+//! The parts of `--help` and `--version` besides the flags.
 
 use std::sync::LazyLock;
 
@@ -44,7 +44,7 @@ pub(super) static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// Whether clap was asked for the short help, `-h`.
+/// Whether the user asked for the short help, `-h`.
 pub(crate) fn asks_briefly(error: &clap::Error) -> bool {
     error.kind() == ErrorKind::DisplayHelp && !error.render().to_string().contains(CODES)
 }

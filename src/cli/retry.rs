@@ -1,5 +1,5 @@
-//! The command to try after a mistake: the one that was typed, with its file and its other flags, and the mended flag in
-//! the place of the wrong one.
+//! The command to try after an error: the command line with its files and other flags, and with the wrong flag
+//! corrected.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use crate::cli::command;
 use crate::diagnostic::quoted;
 use crate::sanitize::is_control;
 
-/// What a line begins with that names a command to try; only flags and a comma with prose may follow.
+/// The start of a line with a command to try. Only flags may follow, and prose after a comma.
 const TRY: &str = "try: ";
 const PROGRAM: &str = "tcompact";
 
-/// Such a line with the rest of the command that was typed, `words`, of which `wrong` is the flag that was not understood.
-/// Any other line stays as it is.
+/// Completes the command in such a line with the rest of the command line, `words`, in which the flag `wrong` is wrong.
+/// Other lines stay unchanged.
 pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
     let whole = || {
         let (before, next) = line.strip_prefix(TRY)?.split_once(PROGRAM)?;
@@ -25,7 +25,7 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
         if !is_assignment || has_own_files || flags.iter().any(is_alone) {
             return None;
         }
-        // What a terminal would obey is not shown again.
+        // A terminal could obey a control character.
         if words.iter().any(|word| word.chars().any(is_control)) {
             return None;
         }
@@ -39,7 +39,7 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
         Some(format!("{TRY}{before}{PROGRAM} {}{prose}", words.join(" ")))
     };
     let line = whole().unwrap_or_else(|| line.to_owned());
-    // What is said of a command must not be pasted with it.
+    // Prose on the line would be pasted with the command.
     match line.strip_prefix(TRY).map(split) {
         Some((_, prose)) if !prose.is_empty() => {
             format!("{}\n  {}", line.strip_suffix(prose).unwrap_or(&line), prose.trim_start_matches(", "))
@@ -48,7 +48,7 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
     }
 }
 
-/// Whether a word is free text that a key can stand in, or a flag that takes such a text.
+/// Whether a word is free text that can hold a key, or a flag that takes such a text.
 fn may_hold_a_secret(word: &str) -> bool {
     word.contains("://") && word.contains('@')
         || ["--request-json", "--summarizer-cmd"].iter().any(|flag| word.starts_with(flag))
@@ -59,7 +59,7 @@ fn is_understood(words: &[String]) -> bool {
     command().try_get_matches_from(words).is_ok()
 }
 
-/// The words of a command as a shell splits them, up to a comma, and what stands from there on.
+/// Splits a command into words, as a shell does, up to a comma. Returns the words, and the text from the comma on.
 fn split(text: &str) -> (Vec<String>, &str) {
     let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<String>, false, false);
     for (at, c) in text.char_indices() {
@@ -82,7 +82,7 @@ fn split(text: &str) -> (Vec<String>, &str) {
     (words, "")
 }
 
-/// Words that were typed, without the flags that others name, or that are wrong, and their values.
+/// Returns the words of a command line, without `flags`, the flag `wrong`, and their values.
 fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
     let command = command();
     let mut left = Vec::new();
@@ -99,7 +99,7 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
         }
         let is_given = flags.iter().map(String::as_str).chain([wrong]).any(|flag| takes_value(&command, flag));
         let takes_value = is_given && !word.contains('=');
-        // A value that begins as a flag does, as `-5`, is one of these too; and a file is one where a file is wanted.
+        // A value may begin like a short flag, as in `-5`. An existing file is a value only if the flag takes a file.
         let is_file = |next: &str| Path::new(next).exists() && !takes_file(&command, name);
         let is_value = |next: &&String| !next.starts_with("--") && !is_file(next);
         if takes_value {

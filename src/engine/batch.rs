@@ -301,7 +301,7 @@ impl<'b> Batch<'b> {
                 for outcome in outcomes {
                     if !job.write_lines(&self.records, outcome) {
                         // The reader is gone, and waiting for more lines could take forever.
-                        interrupt::leave(Exit::Success);
+                        interrupt::exit_now(Exit::Success);
                     }
                 }
                 if !is_last {

@@ -1,4 +1,4 @@
-//! Which file a path or a handle refers to.
+//! The identity of a file behind a path or a handle.
 
 use std::fs::Metadata;
 use std::time::SystemTime;
@@ -26,7 +26,7 @@ impl FileId {
     }
 }
 
-/// Which file a path led to, how long it was, and when it was last written: equal while nobody changes the file.
+/// The identity of a file, its length and its time of modification: equal while the file does not change.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     id: Option<FileId>,
@@ -35,7 +35,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Returns the stamp of a file; nothing where the system keeps no time of writing.
+    /// Returns the stamp of a file; nothing on systems that record no time of modification.
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
         let modified = metadata.modified().ok()?;
         Some(Stamp { id: FileId::of(metadata), length: metadata.len(), modified })

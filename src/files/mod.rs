@@ -1,4 +1,4 @@
-//! Files and standard streams: reading them, and writing them whole or not at all.
+//! Files and standard streams: reads them, and writes them whole or not at all.
 
 pub(crate) mod append;
 pub(crate) mod atomic;

@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::cli::errors::{diagnostic, mended};
+use crate::cli::errors::{corrected, diagnostic};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::settings::value::{FlagValue, Origin, SettingValue};
@@ -131,11 +131,13 @@ impl Origin {
         });
         let failure = failure.showing(value, diagnostic);
         // A switch takes no value on the command line.
-        let flag_takes = diagnostic.mended(value).and_then(|text| mended(&format!("--{flag}"), &text));
+        let flag_takes = diagnostic.corrected(value).and_then(|text| corrected(&format!("--{flag}"), &text));
         match (self, flag_takes) {
             (_, None) => failure,
-            (Origin::Variable(name), Some(mended)) => failure.try_next(format!("{name}={} tcompact", quoted(&mended))),
-            (_, Some(mended)) => failure.try_next(format!("{flag} = {mended:?}")),
+            (Origin::Variable(name), Some(corrected)) => {
+                failure.try_next(format!("{name}={} tcompact", quoted(&corrected)))
+            }
+            (_, Some(corrected)) => failure.try_next(format!("{flag} = {corrected:?}")),
         }
     }
 }

@@ -180,7 +180,7 @@ impl CommandLine {
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
                 None => {
                     let next = diagnostic
-                        .mended(name)
+                        .corrected(name)
                         .map_or("--list presets".to_owned(), |mended| format!("--preset {mended}"));
                     let failure = Failure::usage(format!("--preset {name}: {diagnostic}")).showing(name, &diagnostic);
                     failure.try_next(format!("tcompact {next}"))

@@ -20,7 +20,7 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
         let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
         let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
         let diagnostic = diagnostic.meant(nearest(name, names));
-        let next = diagnostic.mended(name).map_or("--list formats".to_owned(), |mended| format!("--from {mended}"));
+        let next = diagnostic.corrected(name).map_or("--list formats".to_owned(), |mended| format!("--from {mended}"));
         let failure = Failure::usage(format!("--from {name}: {diagnostic}")).about("from").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     })?;
@@ -56,7 +56,7 @@ pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
     why.push_str("; PROVIDER:MODEL names any other");
     let diagnostic = Diagnostic::new(why).meant(meant(name, near));
     let next =
-        diagnostic.mended(name).map_or("--list models".to_owned(), |meant| format!("--{flag} {}", quoted(&meant)));
+        diagnostic.corrected(name).map_or("--list models".to_owned(), |meant| format!("--{flag} {}", quoted(&meant)));
     let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, &diagnostic);
     Err(failure.try_next(format!("tcompact {next}")).into())
 }

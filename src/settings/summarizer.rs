@@ -128,7 +128,7 @@ pub(super) fn with_provider(name: &str) -> Option<String> {
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
     let wrong = |diagnostic: Diagnostic, next: Option<&str>| {
-        let mended = diagnostic.mended(name).map(|mended| format!("--model {}", quoted(&mended)));
+        let mended = diagnostic.corrected(name).map(|mended| format!("--model {}", quoted(&mended)));
         let next = mended.unwrap_or_else(|| next.unwrap_or("--list providers").to_owned());
         let failure = Failure::usage(format!("--model {name}: {diagnostic}")).about("model").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
