@@ -68,9 +68,9 @@ pub(crate) fn run(mode: &Mode) -> Result<Exit> {
 
 /// Works on all inputs, and reports the totals.
 fn process_inputs(settings: &Settings) -> Result<Exit> {
-    let reporter = Reporter::new(settings.voice.volume);
-    settings.voice.notices.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
-    match settings.voice.volume {
+    let reporter = Reporter::new(settings.stderr.volume);
+    settings.stderr.notices.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
+    match settings.stderr.volume {
         Volume::Quiet => {}
         Volume::Verbose => settings.summarizer.backend.listen(reporter::between),
         Volume::Usual => settings.summarizer.backend.listen(reporter::long_waits),
@@ -96,7 +96,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     if let Some((_, summaries)) = &pending {
         remove_pending(summaries, done.is_ok());
     }
-    let notify_origins = || settings.voice.origins.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
+    let notify_origins = || settings.stderr.origins.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
     let (exit, totals) = done.inspect_err(|_| notify_origins())?;
     if matches!(settings.action, Action::Compact | Action::Diff) {
         if let Some(reason) = &settings.policy.disabled {
@@ -112,7 +112,7 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
         }
     }
     // A single file has no totals.
-    let is_many_files = inputs.keeps_journal || inputs.many && settings.voice.volume == Volume::Verbose;
+    let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;
     let prints_totals = is_many_files && settings.action == Action::Compact;
     if prints_totals {
         notify(&reporter, Event::AllDone(&totals));
@@ -159,7 +159,8 @@ fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
         _ => Vec::new(),
     };
-    let besides = copies.iter().chain(&settings.policy.archive).chain(&settings.input.besides).map(PathBuf::as_path);
+    let besides =
+        copies.iter().chain(&settings.policy.archive).chain(&settings.input.other_files).map(PathBuf::as_path);
     let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
     for (flag, file) in [("--report", &settings.output.report), ("--html", &settings.output.html)] {
         let Some(file) = file else { continue };
@@ -202,7 +203,7 @@ fn pending_summaries(settings: &Settings, inputs: &Inputs) -> Option<(PathBuf, P
     let only = inputs.entries.first().filter(|_| !inputs.keeps_journal);
     let file = only.and_then(|entry| entry.output.as_ref())?;
     let is_device = fs::metadata(file).is_ok_and(|there| !there.is_file());
-    if is_device || settings.is_embedded() || settings.action.only_looks() || settings.summarizer.cache.is_some() {
+    if is_device || settings.is_embedded() || settings.action.is_read_only() || settings.summarizer.cache.is_some() {
         return None;
     }
     let home = folder(file);

@@ -21,7 +21,7 @@ pub(crate) fn run_alone(
     backend: &dyn SummaryBackend,
     conversations: &mut Vec<Conversation>,
 ) -> Result<Outcome> {
-    let listener = &Reporter::new(settings.voice.volume);
+    let listener = &Reporter::new(settings.stderr.volume);
     let task = InputTask { input, settings, policy: &settings.policy, backend, listener, page: None, many: false };
     task.run(conversations)
 }

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 pub(super) fn check(settings: &Settings, policy: &CompactionPolicy, others: &[Option<&Path>]) -> Result<()> {
     let is_written = policy.disabled.is_none() || settings.repair.is_some();
     match &policy.archive {
-        Some(file) if !settings.action.only_looks() && is_written => append::check(file, others),
+        Some(file) if !settings.action.is_read_only() && is_written => append::check(file, others),
         _ => Ok(()),
     }
 }
@@ -39,7 +39,7 @@ pub(super) fn write(
     archived: &Archived,
     input: Option<&Path>,
 ) -> Result<()> {
-    if settings.action.only_looks() {
+    if settings.action.is_read_only() {
         return Ok(());
     }
     if !archived.sections.is_empty() || !archived.files.is_empty() {

@@ -280,7 +280,7 @@ impl<'b> Batch<'b> {
         // A paid outcome waits itself: workers must not request summaries far ahead of the output.
         let may_wait = self.batches_lines() && outcome.is_small();
         let place = (job.at, place);
-        if self.settings.action.only_looks() {
+        if self.settings.action.is_read_only() {
             let result = WorkResult { job: Arc::clone(job), outcome };
             self.ordered.submit(place, is_last, result, may_wait, |WorkResult { job, outcome }| {
                 self.write_result(&job, outcome);
@@ -333,7 +333,7 @@ impl<'b> Batch<'b> {
         match status {
             FileStatus::Failed(error) if self.inputs.many => {
                 let is_known = error.downcast_ref::<Failure>().is_some_and(|failure| failure.is_known);
-                if !is_known || self.settings.voice.volume == Volume::Verbose {
+                if !is_known || self.settings.stderr.volume == Volume::Verbose {
                     self.notify(Event::InputFailed(&error.to_string()));
                 }
             }

@@ -30,7 +30,7 @@ impl InputTask<'_> {
             compacted |= fitted.is_change();
             self.note_idle(document, &source, (transcript, &fitted), None, &mut idle);
             let explain = self.explain(document);
-            let estimate = json || self.settings.voice.volume == Volume::Verbose || explain.is_some();
+            let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
             let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
             self.report_plan(&source, &fitted, worth.as_ref());
             if explain.is_some() {

@@ -261,7 +261,7 @@ impl<'b> Job<'b> {
         if let Some(failure) = state.failure.take() {
             return Err(if state.printed { interrupted_stream(&failure) } else { failure });
         }
-        if self.settings.action.only_looks() {
+        if self.settings.action.is_read_only() {
             return Ok(state.status());
         }
         let output = state.output.take();
@@ -424,7 +424,7 @@ fn interrupted_stream(failure: &anyhow::Error) -> anyhow::Error {
 pub(super) fn check(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let only = inputs.entries.first().filter(|_| !inputs.many);
     match (&settings.output.destination, only) {
-        (Destination::File(file), Some(entry)) if !settings.action.only_looks() => {
+        (Destination::File(file), Some(entry)) if !settings.action.is_read_only() => {
             output::check(entry.path.as_deref(), Some(file))
         }
         _ => Ok(()),

@@ -51,7 +51,7 @@ pub(crate) struct Inputs {
 /// # Errors
 /// A path does not exist; or the results have no place, or would replace an input. Nothing has been changed then.
 pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
-    let looks = settings.action.only_looks();
+    let looks = settings.action.is_read_only();
     let in_files = matches!(settings.output.destination, Destination::Folder(_) | Destination::InPlace(_)) && !looks;
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     let directory = settings.input.paths.iter().find(|path| path.is_dir());

@@ -24,10 +24,10 @@ impl Listeners {
     /// Returns the listeners that the settings ask for, in a run with this many inputs.
     pub(super) fn new(settings: &Settings, inputs: usize) -> Self {
         Listeners {
-            reporter: Reporter::new(settings.voice.volume),
+            reporter: Reporter::new(settings.stderr.volume),
             report: Report::new(settings.output.report.as_deref()),
             page: page::new_page(settings),
-            progress: Progress::new(&settings.voice, results(settings), inputs),
+            progress: Progress::new(&settings.stderr, results(settings), inputs),
         }
     }
 }

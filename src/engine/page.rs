@@ -180,7 +180,7 @@ pub(super) fn new_page(settings: &Settings) -> Option<PageInTheMaking> {
         let price = model.input_price?;
         Some(Reader { name: format!("{}:{}", model.provider, model.name), price })
     });
-    Some(PageInTheMaking::new(Page::new(reader, settings.action.only_looks())))
+    Some(PageInTheMaking::new(Page::new(reader, settings.action.is_read_only())))
 }
 
 /// Refuses a page that is one of `others`, or that cannot be written, before anything is done or paid for.

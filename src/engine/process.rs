@@ -267,7 +267,7 @@ impl InputTask<'_> {
         let is_reported = is_reported || *refused && !self.settings.action.is_dry_run();
         let planned = reason.clone().filter(|_| !is_reported && !fitted.is_change());
         let Some(reason) = left.or(planned) else { return };
-        if self.is_one_of_several(document) || self.settings.voice.volume == Volume::Quiet {
+        if self.is_one_of_several(document) || self.settings.stderr.volume == Volume::Quiet {
             return idle.add(source, &reason, None);
         }
         let advice = self.context(&|_, _| ()).advice(transcript, fitted);
@@ -329,7 +329,7 @@ impl InputTask<'_> {
     /// Returns how `--explain` draws a conversation of a document.
     pub(super) fn explain(&self, document: &Document<'_>) -> Option<Explain> {
         let explain = if self.is_one_of_several(document) { Explain::Table } else { Explain::Picture };
-        self.settings.voice.explain.then_some(explain)
+        self.settings.stderr.explain.then_some(explain)
     }
 
     fn is_one_of_several(&self, document: &Document<'_>) -> bool {

@@ -81,7 +81,7 @@ impl<'b> Batch<'b> {
     /// Returns a line that cannot be read unchanged, with `--on-error passthrough`.
     fn pass_through(&self, name: &str, line: Cow<'_, [u8]>, failed: Failed) -> Result<Outcome, Failed> {
         let passes =
-            self.settings.policy.summary.on_error == OnError::Passthrough && !self.settings.action.only_looks();
+            self.settings.policy.summary.on_error == OnError::Passthrough && !self.settings.action.is_read_only();
         let is_bad = failed.error.downcast_ref::<Failure>().is_some_and(|failure| failure.exit == Exit::Unreadable);
         if !passes || !is_bad {
             return Err(failed);
