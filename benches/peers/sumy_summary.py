@@ -1,9 +1,9 @@
-"""The CPU seconds that one of sumy's summarizers takes for ten sentences of a text.
+"""Prints the CPU seconds that one of sumy's summarizers takes for ten sentences of a text.
 
 usage: sumy_summary.py lexrank|textrank|lsa FILE
 
-sumy's own sentences come from a model of NLTK that is a download. Here a sentence ends at a mark with white space
-behind it, or with the line, and a word is a run of letters.
+sumy's own sentences need a model of NLTK, which is a download. Here a sentence ends at a punctuation mark before white
+space, or with the line, and a word is a run of letters.
 """
 import json
 import re

@@ -9,8 +9,8 @@ TIKTOKEN = "tiktoken, without its start"
 
 
 def counted(bench, encoding, file):
-    """What tiktoken takes for the texts of a conversation, and how many tokens they have; None where it fails."""
-    said = bench.said(bench.peer("tiktoken_count.py", encoding, file))
+    """Returns the time that tiktoken takes for the texts of a conversation, and their tokens; None if it fails."""
+    said = bench.peer_output(bench.peer("tiktoken_count.py", encoding, file))
     if said is None:
         return None, None
     said = json.loads(said)
@@ -18,12 +18,12 @@ def counted(bench, encoding, file):
 
 
 def ours(bench, encoding, file):
-    """A dry run that says how many tokens there are, and so counts all of them."""
+    """Returns a dry run that prints the tokens, and so counts all of them."""
     return bench.tcompact("-n", "--json", "-j", "1", "--counter", encoding, file)
 
 
 def check(bench, encoding, file, tokens):
-    """Both must have counted the same: tcompact has 4 more for each message."""
+    """Checks that both counted the same: tcompact adds 4 for each message."""
     said = json.loads(subprocess.run(ours(bench, encoding, file), stdout=subprocess.PIPE).stdout)
     if said["tokens"] - 4 * said["messages"] != tokens:
         raise SystemExit(f"{file} has {tokens} tokens for tiktoken, and tcompact says {said}")
@@ -45,7 +45,7 @@ def tokens(bench):
 
 
 def worst(bench):
-    """Exact count of a megabyte that is hard on a tokenizer, beside tiktoken where that survives it."""
+    """Exact count of a megabyte that is hard on a tokenizer, beside tiktoken if that survives it."""
     installed, goal = bench.has("tiktoken"), "3x, at most 0.5 s"
     for encoding in ("o200k_base", "cl100k_base"):
         for name, file in bench.data("worst").items():

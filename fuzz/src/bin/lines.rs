@@ -1,4 +1,4 @@
-//! The laws of facts and of the embedded summarizer on as many lines as one likes, made of what the ledger looks for.
+//! Checks the laws of facts and of the embedded summarizer on generated lines, built from what the ledger looks for.
 //!
 //! usage: lines [LINES [SEED]]
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tcompact::laws::lines;
 
-/// Lines of a conversation.
+/// The lines of one conversation.
 const OF_ONE: usize = 20;
 
 fn main() -> ExitCode {
