@@ -37,12 +37,12 @@ def renumbered(text, chance):
 
 def messages(count, bytes_a_message, seed):
     """Returns `count` messages of an endless session, with unique ids and results that fill the bytes."""
-    chance, source, made = random.Random(seed), session(), []
+    chance, source, result = random.Random(seed), session(), []
     lines = [line for message in source if message["role"] == "tool" for line in message["content"].split("\n")]
     room = 0
-    while len(made) < count:
-        round_ = len(made)
-        for message in source[1 if made else 0:][:count - len(made)]:
+    while len(result) < count:
+        round_ = len(result)
+        for message in source[1 if result else 0:][:count - len(result)]:
             message = json.loads(json.dumps(message))
             for call in message.get("tool_calls", []):
                 call["id"] += f"_{round_}"
@@ -50,9 +50,9 @@ def messages(count, bytes_a_message, seed):
             if message["role"] == "tool":
                 message["tool_call_id"] += f"_{round_}"
                 lengthen(message, room - written(message), lines, chance)
-            made.append(message)
+            result.append(message)
             room -= written(message)
-    return made
+    return result
 
 
 def written(message):
@@ -76,7 +76,7 @@ def conversation(folder, count):
     """Writes a file with one conversation of `count` messages."""
     def fill(file):
         json.dump({"model": "gpt-4o", "messages": messages(count, BYTES_A_MESSAGE, count)}, file, ensure_ascii=False)
-    return made(folder, f"conversation-{count}.json", fill)
+    return file_in(folder, f"conversation-{count}.json", fill)
 
 
 def lines(folder, size, count=20, bytes_a_message=BYTES_A_LINE // 20, different=256):
@@ -90,7 +90,7 @@ def lines(folder, size, count=20, bytes_a_message=BYTES_A_LINE // 20, different=
             line = f'{{"id": "c{n:07}", "model": "gpt-4o", "messages": {conversations[n % different]}}}\n'
             left -= file.write(line)
             n += 1
-    return made(folder, f"lines-of-{count}-{size // 1_000_000}mb.jsonl", fill)
+    return file_in(folder, f"lines-of-{count}-{size // 1_000_000}mb.jsonl", fill)
 
 
 def long_lines(folder, size):
@@ -102,14 +102,14 @@ def text(folder, count):
     """Writes the texts of a conversation of `count` messages, as lines."""
     def fill(file):
         file.write("\n".join(message["content"] or "" for message in messages(count, BYTES_A_MESSAGE, count)))
-    return made(folder, f"text-{count}.txt", fill)
+    return file_in(folder, f"text-{count}.txt", fill)
 
 
 def fixture(folder):
     """Writes the texts of the fixture, as lines."""
     def fill(file):
         file.write("\n".join(message["content"] or "" for message in session()))
-    return made(folder, "fixture.txt", fill)
+    return file_in(folder, "fixture.txt", fill)
 
 
 def files(folder, count):
@@ -140,7 +140,7 @@ def mixed(folder, size):
             content.append({"role": ("user", "assistant")[n % 2], "content": text})
             n += 1
         json.dump(content, file, ensure_ascii=False)
-    return made(folder, f"mixed-{size // 1_000_000}mb.json", fill)
+    return file_in(folder, f"mixed-{size // 1_000_000}mb.json", fill)
 
 
 def text_of(folder, ending):
@@ -164,11 +164,11 @@ def pieces(text, chance, size):
 
 def east_asian(chance):
     while True:
-        source, said = chance.choice((CHINESE, JAPANESE)), []
+        source, sentences = chance.choice((CHINESE, JAPANESE)), []
         for _ in range(40):
             at = chance.randrange(len(source) - 25)
-            said.append(source[at:at + chance.randrange(6, 25)] + chance.choice("，。、\n"))
-        yield "".join(said)
+            sentences.append(source[at:at + chance.randrange(6, 25)] + chance.choice("，。、\n"))
+        yield "".join(sentences)
 
 
 def logs(chance):
@@ -194,11 +194,11 @@ def worst(folder):
     }
     def conversation(text):
         return json.dumps([{"role": "user", "content": text}], ensure_ascii=False)
-    return {name: made(folder, f"worst-{n}.json", lambda file: file.write(conversation(text)))
+    return {name: file_in(folder, f"worst-{n}.json", lambda file: file.write(conversation(text)))
             for n, (name, text) in enumerate(texts.items())}
 
 
-def made(folder, name, fill):
+def file_in(folder, name, fill):
     """Returns the path of a file in the folder, which `fill` writes if it does not exist."""
     path = os.path.join(folder, name)
     if not os.path.exists(path):

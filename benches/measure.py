@@ -59,8 +59,8 @@ def peak(arguments, stdin=os.devnull, stdout=os.devnull):
         time.sleep(0.001)
     if status:
         raise SystemExit(f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
-    said = used.ru_maxrss * 1024
-    return said if said > own_memory() else seen
+    reported = used.ru_maxrss * 1024
+    return reported if reported > own_memory() else seen
 
 
 def resident(child, program):

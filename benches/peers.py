@@ -45,8 +45,8 @@ class Bench:
         return [self.python, os.path.join(HERE, "peers", script), *map(str, arguments)]
 
     def data(self, kind, *size, folder=None):
-        made = [sys.executable, os.path.join(HERE, "data.py"), kind, folder or self.folder, *map(str, size)]
-        return json.loads(subprocess.run(made, check=True, stdout=subprocess.PIPE).stdout)
+        command = [sys.executable, os.path.join(HERE, "data.py"), kind, folder or self.folder, *map(str, size)]
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
     def has(self, module):
         """Whether the interpreter of the peers exists and has a module."""
@@ -75,8 +75,8 @@ class Bench:
         if self.decide is None and shutil.which("cargo"):
             command = ["cargo", "bench", "--locked", "--features", "laws", "--bench", "decide", "--no-run"]
             command += ["--message-format", "json"]
-            said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.splitlines()
-            found = [json.loads(line).get("executable") for line in said]
+            output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.splitlines()
+            found = [json.loads(line).get("executable") for line in output]
             self.decide = [path for path in found if path][-1]
         return self.decide
 

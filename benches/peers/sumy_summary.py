@@ -33,5 +33,5 @@ with open(sys.argv[2], encoding="utf-8") as file:
     text = file.read()
 began = time.process_time()
 document = PlaintextParser.from_string(text, Tokenizer()).document
-said = SUMMARIZERS[sys.argv[1]](Stemmer("english"))(document, 10)
-print(json.dumps({"seconds": time.process_time() - began, "sentences": len(document.sentences), "said": len(said)}))
+summary = SUMMARIZERS[sys.argv[1]](Stemmer("english"))(document, 10)
+print(json.dumps({"seconds": time.process_time() - began, "sentences": len(document.sentences), "said": len(summary)}))

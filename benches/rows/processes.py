@@ -65,9 +65,9 @@ def instructions(command):
         return None
     counts = []
     for _ in range(5):
-        said = subprocess.run(["perf", "stat", "-x", ";", "-e", "instructions:u", *command],
+        output = subprocess.run(["perf", "stat", "-x", ";", "-e", "instructions:u", *command],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-        counts += [int(line.split(";")[0]) for line in said.splitlines() if line.split(";")[0].isdecimal()]
+        counts += [int(line.split(";")[0]) for line in output.splitlines() if line.split(";")[0].isdecimal()]
     return min(counts, default=None)
 
 

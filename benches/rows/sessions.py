@@ -33,7 +33,7 @@ def decide(bench):
     turns = [[output(commands[0]), bench.peer_output(commands[1])] for _ in range(3)]
     if any(theirs is None for _, theirs in turns):
         return [missing(work, peer, "100x", installed=True)]
-    turns = [[map(json.loads, said.splitlines()) for said in both] for both in turns]
+    turns = [[map(json.loads, text.splitlines()) for text in both] for both in turns]
     ours, theirs = ([least_parts(job) for job in zip(*runs)] for runs in zip(*turns))
     return list(decided(work, peer, dict(zip(jobs, zip(ours, theirs)))))
 
@@ -84,8 +84,8 @@ def summarized(bench, session, text, goals):
 
 
 def sumy(bench, name, text):
-    said = bench.peer_output(bench.peer("sumy_summary.py", name, text))
-    if said is None:
+    output = bench.peer_output(bench.peer("sumy_summary.py", name, text))
+    if output is None:
         return None
-    took = json.loads(said)["seconds"]
+    took = json.loads(output)["seconds"]
     return Took(took, took, 0)

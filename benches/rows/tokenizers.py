@@ -10,11 +10,11 @@ TIKTOKEN = "tiktoken, without its start"
 
 def counted(bench, encoding, file):
     """Returns the time that tiktoken takes for the texts of a conversation, and their tokens; None if it fails."""
-    said = bench.peer_output(bench.peer("tiktoken_count.py", encoding, file))
-    if said is None:
+    output = bench.peer_output(bench.peer("tiktoken_count.py", encoding, file))
+    if output is None:
         return None, None
-    said = json.loads(said)
-    return Took(said["seconds"], said["seconds"], 0), said["tokens"]
+    output = json.loads(output)
+    return Took(output["seconds"], output["seconds"], 0), output["tokens"]
 
 
 def ours(bench, encoding, file):
@@ -24,9 +24,9 @@ def ours(bench, encoding, file):
 
 def check(bench, encoding, file, tokens):
     """Checks that both counted the same: tcompact adds 4 for each message."""
-    said = json.loads(subprocess.run(ours(bench, encoding, file), stdout=subprocess.PIPE).stdout)
-    if said["tokens"] - 4 * said["messages"] != tokens:
-        raise SystemExit(f"{file} has {tokens} tokens for tiktoken, and tcompact says {said}")
+    output = json.loads(subprocess.run(ours(bench, encoding, file), stdout=subprocess.PIPE).stdout)
+    if output["tokens"] - 4 * output["messages"] != tokens:
+        raise SystemExit(f"{file} has {tokens} tokens for tiktoken, and tcompact says {output}")
 
 
 def tokens(bench):

@@ -23,7 +23,7 @@ pub(crate) use totals::{Largest, Totals};
 
 /// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
-#[allow(missing_docs, reason = "what the members of an event are, its name says")]
+#[allow(missing_docs, reason = "the name of an event explains its members")]
 pub(crate) enum Event<'e> {
     /// A note on the settings.
     Notice(&'e str),

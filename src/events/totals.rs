@@ -91,14 +91,14 @@ impl Totals {
             (self.failed, "failed"),
             (self.left_out, "left out (no transcripts, links or copies)"),
         ];
-        let told: Vec<String> =
+        let counts: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
         let files = counted(files, "file");
-        let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+        let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
         let why = if self.compacted == 0 { self.idle.sentence() } else { None };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-        format!("{files}{told}; {}{why}", self.gain())
+        format!("{files}{counts}; {}{why}", self.gain())
     }
 }
 

@@ -115,11 +115,11 @@ fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Resu
             more &= !next.is_empty();
             Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))
         };
-        let told = match &head[start..] {
+        let detected = match &head[start..] {
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
             line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines),
         };
-        match told {
+        match detected {
             None => {}
             Some(framing::Lines::Messages) => break,
             Some(framing::Lines::Conversations) => {

@@ -152,8 +152,8 @@ fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Cou
         Some(characters) => Counter::Approx(characters),
         None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
     };
-    let told = || model.map_or(Counter::DEFAULT, |model| model.counter());
-    match given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { told() }) {
+    let exact = || model.map_or(Counter::DEFAULT, |model| model.counter());
+    match given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { exact() }) {
         Counter::Approx(characters) if preset.ways.repr_lists => Counter::ApproxRepr(characters),
         counter => counter,
     }

@@ -135,9 +135,9 @@ mod tests {
             "auth",
         ] {
             for patch in [json!({name: "sk-1"}), json!({"a": [{"b": {name: {"c": "sk-1"}}}], "temperature": 1})] {
-                let told = refused(&patch).expect("refused");
-                assert!(!told.contains("sk-1") && told.contains(&format!("--request-json: {name} cannot")), "{told}");
-                assert!(told.contains("^^^") && told.contains("--api-key-env"), "{told}");
+                let message = refused(&patch).expect("refused");
+                assert!(!message.contains("sk-1") && message.contains(&format!("--request-json: {name} cannot")), "{message}");
+                assert!(message.contains("^^^") && message.contains("--api-key-env"), "{message}");
             }
         }
     }
@@ -146,10 +146,10 @@ mod tests {
     fn what_is_asked_and_of_whom_is_not_set_here() {
         for (name, _) in OWN {
             for value in [json!(null), json!("sk"), json!([])] {
-                let told = refused(&json!({"top_p": 1, name: value})).expect("refused");
+                let message = refused(&json!({"top_p": 1, name: value})).expect("refused");
                 assert!(
-                    told.contains(&format!("{name} cannot be set here")) && told.contains(r#"'{"top_p":1}'"#),
-                    "{told}"
+                    message.contains(&format!("{name} cannot be set here")) && message.contains(r#"'{"top_p":1}'"#),
+                    "{message}"
                 );
             }
         }

@@ -61,12 +61,12 @@ fn offers(command: &Command) -> Vec<(&Arg, &str, Offer)> {
 pub(super) fn script(shell: Shell, mut command: Command) -> Vec<u8> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut command, "tcompact", &mut out);
-    let made = String::from_utf8(out).expect("UTF-8");
+    let script = String::from_utf8(out).expect("UTF-8");
     let adapted = match shell {
         Shell::Bash => bash(&command),
-        Shell::Zsh => zsh(&made, &command),
-        Shell::Fish => fish(&made, &command),
-        _ => made,
+        Shell::Zsh => zsh(&script, &command),
+        Shell::Fish => fish(&script, &command),
+        _ => script,
     };
     adapted.into_bytes()
 }
@@ -135,9 +135,9 @@ fn open_and_closed(words: &[String]) -> (Vec<&str>, Vec<&str>) {
     words.iter().map(String::as_str).partition(|word| word.ends_with(':'))
 }
 
-fn zsh(made: &str, command: &Command) -> String {
+fn zsh(script: &str, command: &Command) -> String {
     let mut cases = String::new();
-    let mut lines: Vec<String> = made.lines().map(str::to_owned).collect();
+    let mut lines: Vec<String> = script.lines().map(str::to_owned).collect();
     for (arg, long, offer) in offers(command) {
         // The values that clap knows have descriptions.
         if !arg.get_possible_values().is_empty() {
@@ -170,10 +170,10 @@ fn zsh(made: &str, command: &Command) -> String {
     script.replace("]:PROVIDER:MODEL:", "]:PROVIDER\\:MODEL:")
 }
 
-fn fish(made: &str, command: &Command) -> String {
+fn fish(script: &str, command: &Command) -> String {
     let mut lines = vec![format!("function __tcompact_models\n    {MODELS}\nend")];
     let offers = offers(command);
-    for line in made.lines() {
+    for line in script.lines() {
         let of = |long: &str| line.contains(&format!(" -l {long} ")) && line.ends_with(" -r");
         let offer = offers.iter().find(|(_, long, _)| of(long)).map(|(.., offer)| offer);
         lines.push(match offer {

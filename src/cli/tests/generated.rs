@@ -24,13 +24,13 @@ fn generate(generated: Generated) -> Vec<u8> {
 fn completions() {
     for generated in Generated::value_variants() {
         let (name, committed) = generated.file();
-        let made = generate(*generated);
+        let generated_file = generate(*generated);
         if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
-            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &made)
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &generated_file)
                 .expect("written");
         } else {
             let advice = "is stale: run `TCOMPACT_REGENERATE=1 cargo test generated` and commit it";
-            assert!(committed.as_bytes() == made, "completions/{name} {advice}");
+            assert!(committed.as_bytes() == generated_file, "completions/{name} {advice}");
         }
     }
 }

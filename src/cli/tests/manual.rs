@@ -104,8 +104,8 @@ fn examples(help: &str) -> Vec<&str> {
 
 /// Returns the section of the flags, with the headings of the help.
 fn options(man: &Man) -> String {
-    let made = render(|out| man.render_options_section(out));
-    let lines = made.lines().map(|line| match line.strip_prefix(".SH ") {
+    let section = render(|out| man.render_options_section(out));
+    let lines = section.lines().map(|line| match line.strip_prefix(".SH ") {
         Some(group) if group != "OPTIONS" => {
             let (first, rest) = group.split_at(1);
             format!(".SS {first}{}\n", rest.to_lowercase())

@@ -311,7 +311,7 @@ fn each_value_says_where_it_comes_from() {
     }
     assert!(
         notices.iter().all(|line| !line.contains("pairs") && !line.contains("verbose")),
-        "no default is told: {notices:#?}"
+        "no default is listed: {notices:#?}"
     );
     assert!(Layers::of(&["-n"]).toml("keep = 'messages:1'").notices().is_empty());
 }
