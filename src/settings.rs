@@ -57,7 +57,7 @@ pub(crate) struct Settings {
     pub(crate) output: OutputSettings,
     /// The messages on standard error.
     pub(crate) stderr: StderrSettings,
-    /// How to repair violations; nothing leaves them.
+    /// How to repair violations, if at all.
     pub(crate) repair: Option<Repair>,
     /// The most conversations at once; by default, one for each core.
     pub(crate) jobs: Option<usize>,

@@ -169,7 +169,7 @@ impl<'b> Batch<'b> {
         let mut buffer = Vec::new();
         while let Some(task) = self.next(std::mem::take(&mut buffer)) {
             match task {
-                Task::Open(at) => self.open(at, scope),
+                Task::Open(index) => self.open(index, scope),
                 Task::Piece(job, piece, lines) => buffer = self.work_on_piece(&job, piece, lines),
             }
         }
@@ -195,8 +195,8 @@ impl<'b> Batch<'b> {
     }
 
     /// Opens an input. A document is worked on here; lines go to the feed, where other workers help.
-    fn open<'s>(&'s self, at: usize, scope: &'s Scope<'s, '_>) {
-        let job = Arc::new(Job::new(self.settings, self.inputs, at));
+    fn open<'s>(&'s self, index: usize, scope: &'s Scope<'s, '_>) {
+        let job = Arc::new(Job::new(self.settings, self.inputs, index));
         let lines = self.settings.input.lines;
         let reading = Reading { lines, may_be_other: !job.entry.named, hashed: self.records.journal.is_some() };
         if self.is_finished(&job) {
@@ -232,7 +232,7 @@ impl<'b> Batch<'b> {
             (Ok((Opened::Lines(lines), hash)), _) => {
                 job.set_source(lines.compression, hash);
                 let mut feed = lock(&self.feed);
-                let place = feed.streams.partition_point(|stream| stream.job.at < at);
+                let place = feed.streams.partition_point(|stream| stream.job.index < index);
                 feed.streams.insert(place, Stream { job, lines, next: 0 });
                 drop(feed);
                 self.start_workers(scope, usize::MAX);
@@ -275,11 +275,11 @@ impl<'b> Batch<'b> {
     }
 
     /// Submits the outcome of a piece, to be written in its turn.
-    fn submit(&self, job: &Arc<Job<'b>>, place: usize, outcome: WorkOutcome) {
+    fn submit(&self, job: &Arc<Job<'b>>, piece: usize, outcome: WorkOutcome) {
         let is_last = !matches!(outcome, WorkOutcome::Lines(_, false));
         // A paid outcome waits itself: workers must not request summaries far ahead of the output.
         let may_wait = self.batches_lines() && outcome.is_small();
-        let place = (job.at, place);
+        let place = (job.index, piece);
         if self.settings.action.is_read_only() {
             let result = WorkResult { job: Arc::clone(job), outcome };
             self.ordered.submit(place, is_last, result, may_wait, |WorkResult { job, outcome }| {

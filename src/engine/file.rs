@@ -51,7 +51,7 @@ impl Records {
 /// One input while the run works on it.
 pub(super) struct Job<'b> {
     /// Its index among all inputs.
-    pub(super) at: usize,
+    pub(super) index: usize,
     pub(super) entry: &'b Entry,
     inputs: &'b Inputs,
     pub(super) settings: &'b Settings,
@@ -87,10 +87,10 @@ struct State {
 }
 
 impl<'b> Job<'b> {
-    pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, at: usize) -> Self {
-        let entry = &inputs.entries[at];
-        let has_own = inputs.many && settings.policy.archive.is_some() && !settings.output.archive_chosen;
-        let policy = match has_own {
+    pub(super) fn new(settings: &'b Settings, inputs: &'b Inputs, index: usize) -> Self {
+        let entry = &inputs.entries[index];
+        let has_own_archive = inputs.many && settings.policy.archive.is_some() && !settings.output.archive_chosen;
+        let policy = match has_own_archive {
             // A preset that archives without being asked uses one archive for each input.
             true => {
                 let archive = entry.path.as_deref().map(archive_among);
@@ -100,9 +100,9 @@ impl<'b> Job<'b> {
         };
         let (failed, state) = (FirstFailed::default(), Mutex::default());
         // Links in a directory are not followed.
-        let look = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
-        let metadata = entry.path.as_deref().and_then(|path| look(path).ok());
-        Job { at, entry, inputs, settings, policy, ordered: OrderedOutput::from(at), failed, state, metadata }
+        let metadata_of = |path: &Path| if entry.named { fs::metadata(path) } else { fs::symlink_metadata(path) };
+        let metadata = entry.path.as_deref().and_then(|path| metadata_of(path).ok());
+        Job { index, entry, inputs, settings, policy, ordered: OrderedOutput::from(index), failed, state, metadata }
     }
 
     /// Returns its name for reports.
@@ -227,12 +227,12 @@ impl<'b> Job<'b> {
     /// Whether the result of a document must be written. A file that stays in place needs nothing if it is unchanged. A
     /// compressed file is copied instead, since compressing its text again could give other bytes.
     fn needs_writing(&self, state: &State) -> bool {
-        let as_it_is = match self.settings.output.destination {
+        let may_stay = match self.settings.output.destination {
             Destination::InPlace(_) => true,
             Destination::Folder(_) => state.compression.is_some(),
             _ => false,
         };
-        self.settings.action != Action::Check && (self.settings.action.prints() || state.changed || !as_it_is)
+        self.settings.action != Action::Check && (self.settings.action.prints() || state.changed || !may_stay)
     }
 
     fn output<'s>(&self, state: &'s mut State) -> Result<&'s mut Output> {
@@ -370,17 +370,17 @@ impl<'b> Job<'b> {
     /// Takes the report rows of its conversations.
     pub(super) fn take_report(&self, status: &FileStatus) -> Vec<Conversation> {
         let conversations = std::mem::take(&mut self.state().conversations);
-        let alone = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
+        let row = |status: Status, why: String| vec![Conversation::without_plan(&self.name(), status, Some(why))];
         match status {
             FileStatus::Compacted | FileStatus::Unchanged | FileStatus::PassedThrough => conversations,
-            FileStatus::Finished | FileStatus::LeftOut(_) => alone(Status::Skipped, status.to_string()),
+            FileStatus::Finished | FileStatus::LeftOut(_) => row(Status::Skipped, status.to_string()),
             FileStatus::Failed(error) => {
                 let why = error.to_string();
                 let mut conversations: Vec<Conversation> =
                     conversations.into_iter().map(|conversation| conversation.not_written(&why)).collect();
-                let several = self.inputs.many || !conversations.is_empty();
-                if several && !is_reported(error) {
-                    conversations.extend(alone(Status::Failed, why));
+                let needs_row = self.inputs.many || !conversations.is_empty();
+                if needs_row && !is_reported(error) {
+                    conversations.extend(row(Status::Failed, why));
                 }
                 conversations
             }

@@ -136,7 +136,10 @@ mod tests {
         ] {
             for patch in [json!({name: "sk-1"}), json!({"a": [{"b": {name: {"c": "sk-1"}}}], "temperature": 1})] {
                 let message = refused(&patch).expect("refused");
-                assert!(!message.contains("sk-1") && message.contains(&format!("--request-json: {name} cannot")), "{message}");
+                assert!(
+                    !message.contains("sk-1") && message.contains(&format!("--request-json: {name} cannot")),
+                    "{message}"
+                );
                 assert!(message.contains("^^^") && message.contains("--api-key-env"), "{message}");
             }
         }
