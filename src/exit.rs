@@ -36,7 +36,7 @@ pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::NothingCompacted, "with --exit-status: nothing was compacted"),
     (Exit::SummarizerFailed, "the summarizer failed after its retries"),
     (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
-    (Exit::Breaches, "--check found breaches"),
+    (Exit::Breaches, "--check found violations"),
     (Exit::SomeFailed, "a batch ended and some of its inputs failed, or a stream broke off; --report has each"),
     (Exit::Interrupted, "interrupted; everything written until then is whole"),
 ];

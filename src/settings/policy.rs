@@ -233,7 +233,7 @@ fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
 
 fn check_pins(pins: &[Pin]) -> Result<()> {
     if pins.len() > 1 && pins.iter().any(|pin| matches!(pin, Pin::None)) {
-        return Err(Failure::usage("--pin none: it stands alone; leave it out or leave out the other --pin")
+        return Err(Failure::usage("--pin none: it excludes every other --pin; leave out one of them")
             .about("pin")
             .into());
     }

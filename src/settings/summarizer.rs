@@ -40,7 +40,7 @@ pub(super) fn summarizer(
     ];
     let of_endpoint = of_endpoint.iter().find_map(|(flag, is_given)| is_given.then_some(flag));
     if let (Some(_), Some(flag)) = (&arguments.summarizer_cmd, of_endpoint) {
-        let message = format!("--{flag}: --summarizer-cmd asks no address; leave one of them out");
+        let message = format!("--{flag}: --summarizer-cmd uses no address; leave one of them out");
         return Err(Failure::usage(message).about(flag).into());
     }
     if let Some(command) = &arguments.summarizer_cmd {
@@ -50,9 +50,9 @@ pub(super) fn summarizer(
     if is_no_model(name) {
         if let Some(flag) = of_endpoint {
             let who = if name == NOBODY {
-                "with --model none nobody is asked"
+                "--model none sends no requests"
             } else {
-                "the embedded summarizer asks nobody"
+                "the embedded summarizer sends no requests"
             };
             let message = format!("--{flag}: {who}; name a model with --model");
             return Err(Failure::usage(message).about(flag).into());
