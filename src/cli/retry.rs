@@ -31,8 +31,7 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
         }
         let typed = without(&flags, wrong, words.get(1..)?);
         let typed = Some(typed).filter(|typed| !typed.iter().any(|word| may_hold_a_secret(word)));
-        let files = words[1..].iter().filter(|word| !word.starts_with('-') && Path::new(word).exists());
-        let files = files.filter(|file| !flags.contains(file)).cloned().collect::<Vec<_>>();
+        let files = files(words).filter(|file| !flags.contains(file)).cloned().collect::<Vec<_>>();
         let mut candidates = typed.into_iter().chain([files]).map(|rest| [flags.clone(), rest].concat());
         let words = candidates.find(|words| is_understood(words))?;
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
@@ -52,6 +51,14 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
 fn may_hold_a_secret(word: &str) -> bool {
     word.contains("://") && word.contains('@')
         || ["--request-json", "--summarizer-cmd"].iter().any(|flag| word.starts_with(flag))
+}
+
+/// Returns the existing files among the words of a command line that are no values of flags for files.
+fn files(words: &[String]) -> impl Iterator<Item = &String> {
+    let command = command();
+    let follows_flag = move |flag: &str| !flag.contains('=') && takes_file(&command, flag);
+    let is_file = |word: &str| !word.starts_with('-') && Path::new(word).exists();
+    words.windows(2).filter(move |pair| is_file(&pair[1]) && !follows_flag(&pair[0])).map(|pair| &pair[1])
 }
 
 fn is_understood(words: &[String]) -> bool {
@@ -188,6 +195,12 @@ mod tests {
                 "try: TCOMPACT_KEEP=messages:3 tcompact a.json",
             ),
             ("try: tcompact --timeout 9", "", "tcompact --request-json '{}' a.json", "try: tcompact --timeout 9"),
+            (
+                "try: tcompact --timeout 9",
+                "",
+                "tcompact --archive README.md --request-json '{}' Cargo.toml",
+                "try: tcompact --timeout 9 Cargo.toml",
+            ),
             (
                 "try: tcompact --timeout 9",
                 "--timeout",
