@@ -15,6 +15,7 @@ use crate::wording::reason;
 use crate::files::atomic::{folder, is_unfinished, tidy};
 use crate::files::input::is_json_by_name;
 use crate::files::links;
+use crate::files::output::same_place;
 
 /// The folder in an output directory that holds the journal and the summaries.
 pub(crate) const OWN_FOLDER: &str = ".tcompact";
@@ -182,12 +183,12 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
             return inside_input(&output.display().to_string(), root);
         }
         if let Some(other) = taken.insert(place, path) {
-            return same_output(path, other, output, folder.is_some());
+            return same_output(path, other, output);
         }
     }
     for (path, output, place) in places.iter().filter(|_| folder.is_some()) {
         if let Some(other) = place.ancestors().skip(1).find_map(|above| taken.get(above)) {
-            return same_output(path, other, output, true);
+            return same_output(path, other, output);
         }
     }
     if folder.is_some() {
@@ -209,13 +210,14 @@ fn inside_input(output: &str, root: &Path) -> Result<()> {
     ))
 }
 
-fn same_output(path: &Path, other: &Path, output: &Path, in_folder: bool) -> Result<()> {
+fn same_output(path: &Path, other: &Path, output: &Path) -> Result<()> {
+    let is_one_file = same_place(path, other);
     let (path, other, output) = (path.display(), other.display(), output.display());
-    usage_error(&match in_folder {
-        true => {
+    usage_error(&match is_one_file {
+        true => format!("{path} and {other} are the same file; name it once"),
+        false => {
             format!("{other} and {path} would both be written to {output}; compact them into different directories")
         }
-        false => format!("{path} and {other} are the same file; name it once"),
     })
 }
 

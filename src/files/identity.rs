@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 /// The device and the number by which a system knows a file, whatever its paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(unix), allow(dead_code, reason = "files have no identity there"))]
 pub(crate) struct FileId {
     device: u64,
     number: u64,
