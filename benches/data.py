@@ -1,10 +1,10 @@
-"""What is measured: conversations made of `fixtures/agent-session.json`, texts, and the worst there is for a tokenizer.
+"""Generates the data: conversations from `fixtures/agent-session.json`, texts, and the worst cases for a tokenizer.
 
 usage: data.py KIND FOLDER [SIZE]        prints the path, as JSON; KIND is one of the functions in KINDS
 
-Everything is generated from a seed, so that two runs measure the same bytes (but for `mixed`, which changes with this
-repository), and made once: a file that is there is taken as it is. A process of its own, since the memory that making
-takes would show in what is measured.
+All data comes from a seed, so that two runs measure the same bytes, except for `mixed`, which changes with this
+repository. A file that exists is used as it is. Generation is a process of its own, since its memory would show in the
+measurements.
 """
 import base64
 import json
@@ -15,8 +15,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURES = os.path.join(HERE, "..", "fixtures")
-BYTES_A_MESSAGE = 2180  # of a long session: 218 KB for 100 messages
-BYTES_A_LINE = 23_000  # of a conversation of 20 messages
+BYTES_A_MESSAGE = 2180  # in a long session: 218 KB for 100 messages
+BYTES_A_LINE = 23_000  # with a conversation of 20 messages
 
 CHINESE = ("今天会议讨论了下一季度的发布计划请把测试结果写进报告里然后通知所有负责人包裹跟踪服务需要在周五之前修复重复通知的问题"
            "数据库迁移已经冻结不要改动任何脚本谢谢大家的配合我们明天继续讨论网关超时和重试次数的设置以及日志的格式")
@@ -25,24 +25,24 @@ JAPANESE = ("本日の会議では来期のリリース計画について話し�
 
 
 def session():
-    """The messages of the fixture, a coding agent's session of 62 messages with parallel tool calls."""
+    """Returns the messages of the fixture: a session of a coding agent, 62 messages with parallel tool calls."""
     with open(os.path.join(FIXTURES, "agent-session.json"), encoding="utf-8") as file:
         return json.load(file)["messages"]
 
 
 def renumbered(text, chance):
-    """A text with other digits, so that no two are alike."""
+    """Replaces the digits of a text, so that no two texts are equal."""
     return re.sub(r"[0-9]", lambda _: chance.choice("0123456789"), text)
 
 
 def messages(count, bytes_a_message, seed):
-    """So many messages of a session that goes on and on, with ids of their own and results as long as wished."""
-    chance, source, made = random.Random(seed), session(), []
+    """Returns `count` messages of an endless session, with unique ids and results that fill the bytes."""
+    chance, source, result = random.Random(seed), session(), []
     lines = [line for message in source if message["role"] == "tool" for line in message["content"].split("\n")]
     room = 0
-    while len(made) < count:
-        round_ = len(made)
-        for message in source[1 if made else 0:][:count - len(made)]:
+    while len(result) < count:
+        round_ = len(result)
+        for message in source[1 if result else 0:][:count - len(result)]:
             message = json.loads(json.dumps(message))
             for call in message.get("tool_calls", []):
                 call["id"] += f"_{round_}"
@@ -50,9 +50,9 @@ def messages(count, bytes_a_message, seed):
             if message["role"] == "tool":
                 message["tool_call_id"] += f"_{round_}"
                 lengthen(message, room - written(message), lines, chance)
-            made.append(message)
+            result.append(message)
             room -= written(message)
-    return made
+    return result
 
 
 def written(message):
@@ -60,9 +60,9 @@ def written(message):
 
 
 def lengthen(message, room, lines, chance):
-    """Has a result go on with lines of all results until it takes the room there is."""
+    """Appends lines of other results to a result until it fills `room` bytes."""
     more, at = [message["content"]], chance.randrange(len(lines))
-    # One result does not take all the room that a quarter of the messages have.
+    # One result must not fill the room of a quarter of the messages.
     room = min(room, 12_000)
     while room > 0:
         line = renumbered(lines[at % len(lines)], chance)
@@ -73,14 +73,14 @@ def lengthen(message, room, lines, chance):
 
 
 def conversation(folder, count):
-    """A file with one conversation of so many messages."""
+    """Writes a file with one conversation of `count` messages."""
     def fill(file):
         json.dump({"model": "gpt-4o", "messages": messages(count, BYTES_A_MESSAGE, count)}, file, ensure_ascii=False)
-    return made(folder, f"conversation-{count}.json", fill)
+    return file_in(folder, f"conversation-{count}.json", fill)
 
 
 def lines(folder, size, count=20, bytes_a_message=BYTES_A_LINE // 20, different=256):
-    """JSONL with a conversation a line, each with a number of its own; so many of them are different otherwise."""
+    """Writes JSONL with one conversation a line, each with a unique number; `different` of them differ otherwise."""
     def fill(file):
         seeds = range(different)
         conversations = [messages(count, bytes_a_message, seed) for seed in seeds]
@@ -90,30 +90,30 @@ def lines(folder, size, count=20, bytes_a_message=BYTES_A_LINE // 20, different=
             line = f'{{"id": "c{n:07}", "model": "gpt-4o", "messages": {conversations[n % different]}}}\n'
             left -= file.write(line)
             n += 1
-    return made(folder, f"lines-of-{count}-{size // 1_000_000}mb.jsonl", fill)
+    return file_in(folder, f"lines-of-{count}-{size // 1_000_000}mb.jsonl", fill)
 
 
 def long_lines(folder, size):
-    """The same with 2,000 messages, some 4 MB, a line."""
+    """Writes JSONL with 2,000 messages, some 4 MB, a line."""
     return lines(folder, size, 2000, BYTES_A_MESSAGE, 4)
 
 
 def text(folder, count):
-    """The texts of a conversation of so many messages, as lines."""
+    """Writes the texts of a conversation of `count` messages, as lines."""
     def fill(file):
         file.write("\n".join(message["content"] or "" for message in messages(count, BYTES_A_MESSAGE, count)))
-    return made(folder, f"text-{count}.txt", fill)
+    return file_in(folder, f"text-{count}.txt", fill)
 
 
 def fixture(folder):
-    """The texts of the fixture, as lines."""
+    """Writes the texts of the fixture, as lines."""
     def fill(file):
         file.write("\n".join(message["content"] or "" for message in session()))
-    return made(folder, "fixture.txt", fill)
+    return file_in(folder, "fixture.txt", fill)
 
 
 def files(folder, count):
-    """A directory with so many conversations of 20 KB, a hundred in a folder."""
+    """Writes a directory with `count` conversations of 20 KB, a hundred in each folder."""
     root = os.path.join(folder, f"files-{count}")
     if not os.path.exists(root + ".done"):
         different = [json.dumps(messages(20, 1000, seed), ensure_ascii=False) for seed in range(256)]
@@ -127,8 +127,8 @@ def files(folder, count):
 
 
 def mixed(folder, size):
-    """One conversation of texts: a third code and a third English prose of this repository, a sixth Chinese and
-    Japanese, a sixth logs in JSON. A message has some 2,500 bytes of one kind, with digits of its own."""
+    """Writes one conversation: a third code and a third English prose of this repository, a sixth Chinese and Japanese,
+    a sixth logs in JSON. A message has some 2,500 bytes of one kind, with unique digits."""
     def fill(file):
         chance = random.Random(20)
         kinds = [text_of("..", ".md") + prose(), text_of("../src", ".rs")]
@@ -140,11 +140,11 @@ def mixed(folder, size):
             content.append({"role": ("user", "assistant")[n % 2], "content": text})
             n += 1
         json.dump(content, file, ensure_ascii=False)
-    return made(folder, f"mixed-{size // 1_000_000}mb.json", fill)
+    return file_in(folder, f"mixed-{size // 1_000_000}mb.json", fill)
 
 
 def text_of(folder, ending):
-    """The text of the repository's files of one kind."""
+    """Returns the text of all files with this ending in a folder."""
     found = []
     for parent, folders, names in os.walk(os.path.join(HERE, folder)):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "target")
@@ -164,11 +164,11 @@ def pieces(text, chance, size):
 
 def east_asian(chance):
     while True:
-        source, said = chance.choice((CHINESE, JAPANESE)), []
+        source, sentences = chance.choice((CHINESE, JAPANESE)), []
         for _ in range(40):
             at = chance.randrange(len(source) - 25)
-            said.append(source[at:at + chance.randrange(6, 25)] + chance.choice("，。、\n"))
-        yield "".join(said)
+            sentences.append(source[at:at + chance.randrange(6, 25)] + chance.choice("，。、\n"))
+        yield "".join(sentences)
 
 
 def logs(chance):
@@ -182,7 +182,7 @@ def logs(chance):
 
 
 def worst(folder):
-    """Names of texts of a megabyte, and a conversation that has each as its only message."""
+    """Returns texts of a megabyte by name, each as the only message of a conversation."""
     chance, size = random.Random(7), 1_000_000
     texts = {
         "`a`": "a" * size,
@@ -194,12 +194,12 @@ def worst(folder):
     }
     def conversation(text):
         return json.dumps([{"role": "user", "content": text}], ensure_ascii=False)
-    return {name: made(folder, f"worst-{n}.json", lambda file: file.write(conversation(text)))
+    return {name: file_in(folder, f"worst-{n}.json", lambda file: file.write(conversation(text)))
             for n, (name, text) in enumerate(texts.items())}
 
 
-def made(folder, name, fill):
-    """A file of the folder, filled if it is not there."""
+def file_in(folder, name, fill):
+    """Returns the path of a file in the folder, which `fill` writes if it does not exist."""
     path = os.path.join(folder, name)
     if not os.path.exists(path):
         with open(path + ".part", "w", encoding="utf-8", newline="\n") as file:

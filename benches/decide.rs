@@ -1,10 +1,11 @@
-//! How long a conversation in memory takes to be read, and to be decided on and rewritten, with a summary that is
-//! there already: no file, no process, no summarizer. Prints a JSON object for each conversation: CPU seconds, the least
+//! Measures how long tcompact takes to parse a conversation in memory, and to decide on and rewrite it with a given
+//! summary: without a file, a process or a summarizer. Prints a JSON object for each conversation: CPU seconds, the least
 //! of several runs.
 //!
 //! usage: cargo bench --features laws --bench decide [-- RUNS [FILE KEEP]...]
 //!
-//! Without files, conversations of a hundred to a hundred thousand messages are made of `fixtures/agent-session.json`.
+//! Without files, it generates conversations of a hundred to a hundred thousand messages from
+//! `fixtures/agent-session.json`.
 
 use std::io::{self, Write};
 use std::{env, fs};
@@ -40,12 +41,12 @@ fn least(runs: usize, source: &str, keep: &str) -> Took {
     all.reduce(least).expect("one run at least")
 }
 
-/// A conversation of so many messages: the session over and over, with ids of their own.
+/// Returns a conversation with this many messages: the session again and again, with unique ids.
 fn session_of(messages: usize) -> io::Result<String> {
     let fixture = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/agent-session.json"))?;
     let session: Value = serde_json::from_str(&fixture)?;
     let written: Vec<String> = session["messages"].as_array().into_iter().flatten().map(Value::to_string).collect();
-    // The first is the system's.
+    // The system message comes first, and once.
     let rest = written[1..].iter().cycle().enumerate().map(|(place, message)| {
         let round = place / (written.len() - 1);
         message.replace("\"call_", &format!("\"call_{round}_"))
@@ -54,14 +55,14 @@ fn session_of(messages: usize) -> io::Result<String> {
     Ok(format!("{{\"messages\":[{}]}}", all.join(",")))
 }
 
-/// CPU time of this process.
+/// Returns the CPU time of this process.
 #[cfg(unix)]
 fn cpu_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Wall time, where there is no such clock.
+/// Returns the wall time, on systems without a clock for CPU time.
 #[cfg(not(unix))]
 fn cpu_seconds() -> f64 {
     static BEGAN: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);

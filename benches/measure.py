@@ -1,7 +1,7 @@
-"""What a program takes: CPU time, wall time and memory of its process, as the kernel tells once it has ended.
+"""Measures the CPU time, wall time and memory of a process, as the kernel reports them at its end.
 
-CPU time is what user and system took together. Programs that are compared take turns, and the least of several runs
-counts, so that what else the machine does at the time falls on both and is left out as far as it can be.
+CPU time is user and system time together. Compared programs take turns, and the least of several runs counts, so that
+other load on the machine affects both, and as little as possible.
 """
 import os
 import resource
@@ -22,7 +22,7 @@ def own_memory():
 
 
 def run(arguments, stdin=os.devnull, stdout=os.devnull, may_fail=False):
-    """What one run takes; None where it may fail and does."""
+    """Measures one run; None if it may fail and does."""
     files = [(os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
              (os.POSIX_SPAWN_OPEN, 1, stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)]
     if may_fail:
@@ -44,10 +44,10 @@ def run(arguments, stdin=os.devnull, stdout=os.devnull, may_fail=False):
 
 
 def peak(arguments, stdin=os.devnull, stdout=os.devnull):
-    """The most memory a program has had at once, in bytes.
+    """Returns the peak memory of a program, in bytes.
 
-    What the kernel says at the end is never less than what this process had when it began the other, so where it is
-    that, the last that was seen of the program itself is taken instead."""
+    The kernel's figure is at least the memory of this process when it started the program. If it is no more than that,
+    the largest figure seen while the program ran counts instead."""
     files = [(os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
              (os.POSIX_SPAWN_OPEN, 1, stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)]
     child, seen = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=files), 0
@@ -59,12 +59,12 @@ def peak(arguments, stdin=os.devnull, stdout=os.devnull):
         time.sleep(0.001)
     if status:
         raise SystemExit(f"{' '.join(arguments)} ended with {os.waitstatus_to_exitcode(status)}")
-    said = used.ru_maxrss * 1024
-    return said if said > own_memory() else seen
+    reported = used.ru_maxrss * 1024
+    return reported if reported > own_memory() else seen
 
 
 def resident(child, program):
-    """The most memory that a process has had so far; 0 before it is the program and after it has ended."""
+    """Returns the peak memory of a process so far; 0 before it runs the program and after its end."""
     try:
         if os.readlink(f"/proc/{child}/exe") != program:
             return 0
@@ -76,7 +76,7 @@ def resident(child, program):
 
 
 def least_of(count, command):
-    """The least of so many runs of something short, as one turn."""
+    """Returns the least of `count` runs of a short command, as one turn."""
     return least([run(command) for _ in range(count)])
 
 
@@ -85,9 +85,9 @@ def least(took):
 
 
 def race(runs, *contenders):
-    """The least that each of the contenders takes of so many runs, in turns; None for one that failed.
+    """Runs the contenders in turns, and returns the least of each; None for one that failed.
 
-    A contender is a function that makes one run."""
+    A contender is a function that measures one run."""
     best = [None] * len(contenders)
     failed = set()
     for _ in range(runs):

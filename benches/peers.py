@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Each piece of work beside another program that does it, in one run, as a Markdown table.
+"""Measures tcompact and other programs with the same tasks in one run, and prints a Markdown table.
 
 usage: peers.py [--binary target/release/tcompact] [--python python3] [--folder target/bench-data] [--runs 5]
                 [--gigabyte] [--decide EXECUTABLE] [--list] [ROW...]
 
-ROW is one of the names that --list prints; without any, all are measured, which takes a quarter of an hour. The peers
-in Python are those of `requirements.txt`, installed for the interpreter that --python names; rows whose peer is missing
-or fails say so. tiktoken downloads its vocabularies, or finds them in the folder that the variable TIKTOKEN_CACHE_DIR names.
+ROW is one of the names that --list prints. Without a ROW, all are measured, which takes a quarter of an hour. The peers
+in Python are those of `requirements.txt`, installed for the interpreter that --python names. A row whose peer is missing
+or fails says so. tiktoken downloads its vocabularies, or finds them in the folder of the variable TIKTOKEN_CACHE_DIR.
 
-What counts is the CPU time of the process, user and system, the least of --runs runs in which the candidates take
-turns; wall time where it says so. Streams have 200 MB and directories 1,000 files, or 1 GB and 10,000 with --gigabyte.
-The row `decide` builds `decide.rs`, unless its executable is given. Needs Python 3.9 or later.
+The figures are CPU time of the process, user and system, the least of --runs runs in which the programs take turns; or
+wall time if the row says so. Streams have 200 MB and directories 1,000 files, or 1 GB and 10,000 with --gigabyte. The row
+`decide` builds `decide.rs`, unless --decide names its executable. Needs Python 3.9 or later.
 """
 import argparse
 import json
@@ -19,7 +19,7 @@ import shutil
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # nothing is left beside the sources
+sys.dont_write_bytecode = True  # write nothing beside the sources
 
 from rows import IN_ORDER, Row  # noqa: E402
 
@@ -28,7 +28,7 @@ ROOT = os.path.dirname(HERE)
 
 
 class Bench:
-    """What all rows need: the programs, the data, and how often each runs."""
+    """The programs, the data and the number of runs, for all rows."""
 
     def __init__(self, given):
         self.binary = os.path.abspath(given.binary)
@@ -45,15 +45,15 @@ class Bench:
         return [self.python, os.path.join(HERE, "peers", script), *map(str, arguments)]
 
     def data(self, kind, *size, folder=None):
-        made = [sys.executable, os.path.join(HERE, "data.py"), kind, folder or self.folder, *map(str, size)]
-        return json.loads(subprocess.run(made, check=True, stdout=subprocess.PIPE).stdout)
+        command = [sys.executable, os.path.join(HERE, "data.py"), kind, folder or self.folder, *map(str, size)]
+        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
     def has(self, module):
-        """Whether the interpreter of the peers is there and has a module."""
-        return self.said([self.python, "-c", f"import {module}"]) is not None
+        """Whether the interpreter of the peers exists and has a module."""
+        return self.peer_output([self.python, "-c", f"import {module}"]) is not None
 
-    def said(self, command):
-        """What a peer prints; None where it is not there or fails, by a download that does not come, say."""
+    def peer_output(self, command):
+        """Returns what a peer prints; None if it is missing or fails, for example at a download."""
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         except OSError:
@@ -61,7 +61,7 @@ class Bench:
         return None if done.returncode else done.stdout
 
     def compiled(self, name):
-        """A peer in Rust; None where there is no compiler."""
+        """Builds a peer in Rust, and returns its path; None without a compiler."""
         program = os.path.join(self.folder, name)
         source = os.path.join(HERE, "peers", f"{name}.rs")
         if not os.path.exists(program) or os.path.getmtime(program) < os.path.getmtime(source):
@@ -71,12 +71,12 @@ class Bench:
         return program
 
     def decider(self):
-        """The executable of `decide.rs`, built if it is not given; None where there is no Cargo."""
+        """Returns the executable of `decide.rs`, built if it is not given; None without Cargo."""
         if self.decide is None and shutil.which("cargo"):
             command = ["cargo", "bench", "--locked", "--features", "laws", "--bench", "decide", "--no-run"]
             command += ["--message-format", "json"]
-            said = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.splitlines()
-            found = [json.loads(line).get("executable") for line in said]
+            output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.splitlines()
+            found = [json.loads(line).get("executable") for line in output]
             self.decide = [path for path in found if path][-1]
         return self.decide
 

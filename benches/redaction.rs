@@ -1,10 +1,11 @@
-//! What `--redact` finds, what it changes where no secret is, and how long it takes.
+//! Measures what `--redact` finds, what it changes without a secret, and how long it takes.
 //!
 //! usage: cargo bench --features laws --bench redaction -- samples FILE...      lines of `KIND<TAB>SECRET`; prints the share that is masked whole
 //!        cargo bench --features laws --bench redaction -- transcripts FILE...  JSON, JSONL; prints the lines of their strings, and those changed
 //!        cargo bench --features laws --bench redaction -- time FILE...         prints megabytes and seconds
 //!
-//! A sample counts as masked where nothing stays but how it begins: words before its placeholder, no digit, no letter behind. `transcripts` prints each changed line on standard error.
+//! A sample counts as masked if only its first words stay: no digit before its placeholder, and no letter or digit after
+//! it. `transcripts` prints each changed line on standard error.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -28,7 +29,7 @@ fn main() -> io::Result<()> {
     writeln!(io::stdout(), "{measured}")
 }
 
-/// How many samples of each kind are masked whole.
+/// Counts the samples of each kind that are masked whole.
 fn samples(texts: &[String]) -> Value {
     let mut kinds: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (kind, secret) in texts.iter().flat_map(|text| text.lines()).filter_map(|line| line.split_once('\t')) {
@@ -44,14 +45,14 @@ fn samples(texts: &[String]) -> Value {
     json!({"samples": all, "masked": whole, "kinds": kinds.len(), "kinds_masked": kinds_whole, "rest": rest})
 }
 
-/// Whether nothing of a secret stays but how it begins.
+/// Whether only the first words of a secret stay.
 fn is_whole(masked: &str) -> bool {
     let Some((before, rest)) = masked.split_once('[') else { return false };
     let behind = rest.rsplit_once(']').map_or(rest, |(_, behind)| behind);
     !before.contains(|c: char| c.is_ascii_digit()) && !behind.contains(char::is_alphanumeric)
 }
 
-/// How many lines of the strings in transcripts are changed.
+/// Counts the lines of the strings in transcripts, and those changed.
 fn transcripts(texts: &[String]) -> Value {
     let (mut lines, mut changed) = (0_u64, 0_u64);
     for value in texts.iter().flat_map(|text| Deserializer::from_str(text).into_iter::<Value>()).map_while(Result::ok) {
@@ -77,7 +78,7 @@ fn strings(value: &Value, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Seconds for all of the texts, the least of five runs.
+/// Returns the seconds for all texts, the least of five runs.
 fn time(texts: &[String]) -> Value {
     let run = || {
         let began = Instant::now();

@@ -1,92 +1,44 @@
-//! The flags and their help. No logic: what they mean together is decided in [`crate::settings`].
+//! The flags and their help, without logic: [`crate::settings`] decides what they mean together.
 //!
-//! Completions and the manual page in `completions/` are made from this file; a test says when they are stale.
+//! Completions and the manual page in `completions/` are generated from this file; a test reports stale ones.
 
 mod brief;
 pub(crate) mod errors;
+mod help;
 mod retry;
 mod values;
 
 use std::path::PathBuf;
-use std::sync::LazyLock;
 
-use clap::error::ErrorKind;
 use clap::{ArgAction, Command, CommandFactory, Id, Parser, ValueHint};
 
 use crate::compact::{Accept, Emit, OnError};
-use crate::exit;
-use crate::llm::providers::PROVIDERS;
 use crate::plan::pairs::Pairs;
 use crate::plan::pins::Pin;
 use crate::plan::size::{Size, whole};
 use crate::prune::Choice;
 use crate::rewrite::repair::Repair;
 use crate::rewrite::thinking::Thinking;
-use crate::tokens::{COUNTERS, Counter, models};
-use crate::transcript::formats::{FORMATS, SummaryRole};
+use crate::tokens::Counter;
+use crate::transcript::formats::SummaryRole;
 use crate::transcript::framing::Lines;
 
 pub(crate) use brief::BRIEF;
+pub(crate) use help::asks_briefly;
 pub(crate) use values::{Clause, Facts, Generated, RequestJson, Table, TrimTokens, When};
 use values::{keep_size, number, results_rule, seconds, size_in_tokens, summary_size, whole_or_none};
 
-/// A line has room on a terminal of 80 columns, in the manual page too; a test measures them.
-const EXAMPLES: &str = "\
-Examples:
-  cat chat.json | tcompact --keep messages:20 > short.json
-  tcompact --trigger tokens:8k --trigger messages:50 chat.json > short.json
-  cut=$(tcompact --dry-run --keep tokens:3000 chat.json)
-  tcompact -n --json --for gpt-4o --trigger fraction:0.8 chat.json
-  tcompact -m openai:gpt-4o-mini -o short.json chat.json
-  tcompact -n --cache summaries -m openai:gpt-4o-mini chat.json
-  tcompact -n -v --for gpt-4o -m openai:gpt-4o-mini chat.json
-  tcompact --explain --diff --color always chat.json | less -R
-  tcompact --archive gone.jsonl -o short.json chat.json
-  tcompact --restore gone.jsonl short.json > as-it-was.json
-  tcompact --jobs 16 --resume --output-dir compacted/ logs/";
+/// The arguments that `--restore` allows beside it: it makes no decisions, so it takes no rules.
+const ALLOWED_WITH_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
 
-/// What stands above the exit codes, in the long help alone.
-const CODES: &str = "Exit codes:";
-
-/// What can be said together with `--restore`, which decides nothing by rule.
-const BESIDE_RESTORE: [&str; 8] = ["restore", "paths", "output", "quiet", "verbose", "color", "help", "version"];
-
-/// The command as it is understood.
+/// Returns the command that parses a command line.
 pub(crate) fn command() -> Command {
     let command = Arguments::command();
     let ids = command.get_arguments().map(|arg| arg.get_id().clone());
-    let others: Vec<Id> = ids.filter(|id| !BESIDE_RESTORE.contains(&id.as_str())).collect();
-    // Not in the derived command, of which files are made: what this build is for is not said in them.
-    let command = command.long_version(LONG_VERSION.as_str());
+    let others: Vec<Id> = ids.filter(|id| !ALLOWED_WITH_RESTORE.contains(&id.as_str())).collect();
+    // The version of this build stays out of the derived command, which files are generated from.
+    let command = command.long_version(help::LONG_VERSION.as_str());
     command.mut_arg("restore", |arg| arg.conflicts_with_all(others))
-}
-
-/// What `--version` says, in full: the first line is all that `-V` does.
-static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
-    let names: Vec<&str> = COUNTERS.iter().map(|(name, _)| *name).collect();
-    let summarizers = PROVIDERS.len();
-    format!(
-        "{}\ntokenizers  {}\nformats     {}\nsummarizers extractive, {summarizers} providers, commands\nmodels      {}, \
-         prices of {}\nTLS         rustls with ring, roots of the system\nfor         {} {}",
-        env!("CARGO_PKG_VERSION"),
-        names.join(", "),
-        FORMATS.len(),
-        models::count(),
-        models::PRICES_OF,
-        std::env::consts::ARCH,
-        std::env::consts::OS
-    )
-});
-
-/// Whether help in short was asked for, and not all of it.
-pub(crate) fn asks_briefly(error: &clap::Error) -> bool {
-    error.kind() == ErrorKind::DisplayHelp && !error.render().to_string().contains(CODES)
-}
-
-fn after_help() -> String {
-    let codes: Vec<String> =
-        exit::MEANINGS.iter().map(|(exit, meaning)| format!("  {:<3}  {meaning}", *exit as u8)).collect();
-    format!("{EXAMPLES}\n\n{CODES}\n{}", codes.join("\n"))
 }
 
 /// Compacts an LLM transcript: the recent messages stay byte for byte, what came before becomes one summary message,
@@ -96,7 +48,7 @@ fn after_help() -> String {
 /// output, to a directory (--output-dir), or in place (--in-place).
 #[derive(Debug, Parser)]
 #[command(
-    name = "tcompact", version, after_long_help = after_help(), max_term_width = 100
+    name = "tcompact", version, after_long_help = help::after_help(), max_term_width = 100
 )]
 pub(crate) struct Arguments {
     /// A transcript, or a directory to be searched for transcripts; `-` or nothing is standard input.
@@ -369,8 +321,9 @@ pub(crate) struct Arguments {
     pub(crate) count: bool,
 
     /// Print the cutoff index and do nothing else: no request, no file. 0 means that nothing would be replaced. Of several
-    /// files, the path, a tab and the index; of conversations on lines, PATH:LINE. Only with --cache and --model (or --summarizer-cmd) on the same command line,
-    /// the summary is asked for, shown on standard error, and kept for the real run, which does not ask again.
+    /// files, the path, a tab and the index; of conversations on lines, PATH:LINE. Only with --cache and --model (or
+    /// --summarizer-cmd) on the same command line, the summary is asked for, shown on standard error, and kept for the
+    /// real run, which does not ask again.
     #[arg(short = 'n', long, help_heading = "Output")]
     pub(crate) dry_run: bool,
 

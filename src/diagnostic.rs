@@ -1,4 +1,4 @@
-//! A text that is not what was wanted: what is wrong with it, where in it, and what was probably meant.
+//! What is wrong with a text, where in it, and what the user probably meant.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,11 +7,11 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::sanitize::is_control;
 
-/// How alike two words must be for one to be taken for a slip of the other.
+/// The similarity from which on a word counts as a misspelling of another, by Jaro and Winkler.
 const NEAR: f64 = 0.8;
-/// Columns of a text that are shown.
+/// The columns of a text that are shown.
 const SHOWN: usize = 72;
-/// Columns of them that stand before what is wrong.
+/// The columns of those before the error.
 const BEFORE: usize = 24;
 
 /// What is wrong with a text.
@@ -20,35 +20,35 @@ pub struct Diagnostic {
     what: String,
     at: Option<Range<usize>>,
     meant: Option<String>,
-    /// A text that would do instead, where what was meant is not known.
+    /// A text that would work instead, if it is not known what the user meant.
     example: Option<String>,
 }
 
 impl Diagnostic {
-    /// That a text as a whole is wrong, and why.
+    /// Returns the diagnostic that a text as a whole is wrong, and why.
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Diagnostic { what: what.into(), at: None, meant: None, example: None }
     }
 
-    /// The same of these bytes of the text.
+    /// Sets the bytes that are wrong.
     #[must_use]
     pub(crate) fn at(self, bytes: Range<usize>) -> Self {
         Diagnostic { at: Some(bytes), ..self }
     }
 
-    /// The same with what was probably meant in the place of these bytes, where that is known.
+    /// Sets what was probably meant in place of the wrong bytes, if that is known.
     #[must_use]
     pub(crate) fn meant(self, meant: Option<impl Into<String>>) -> Self {
         Diagnostic { meant: meant.map(Into::into), ..self }
     }
 
-    /// The same with a text that would do instead of the whole.
+    /// Sets a text that would work instead of the whole.
     #[must_use]
     pub(crate) fn example(self, example: impl Into<String>) -> Self {
         Diagnostic { example: Some(example.into()), ..self }
     }
 
-    /// The same with a text that would do instead of the whole, where nothing better is known.
+    /// Sets a text that would work instead of the whole, unless something better is known.
     #[must_use]
     pub(crate) fn meant_whole(self, example: impl Into<String>) -> Self {
         match self.meant {
@@ -57,11 +57,11 @@ impl Diagnostic {
         }
     }
 
-    /// The same of a part of `length` bytes that stands at `start` in another text.
+    /// Moves the diagnostic to another text, which has the diagnosed part of `length` bytes at `start`.
     #[must_use]
     pub(crate) fn in_part(self, start: usize, length: usize) -> Self {
         let at = self.at.unwrap_or(0..length);
-        // What would do instead of the part alone would not do for all.
+        // An example for the part is none for the whole.
         Diagnostic { at: Some(at.start + start..at.end + start), example: None, ..self }
     }
 
@@ -70,16 +70,16 @@ impl Diagnostic {
         if text.get(at.clone()).is_some() { at } else { 0..text.len() }
     }
 
-    /// The text as it was probably meant, or else one that would do instead, where either is known.
-    pub(crate) fn mended(&self, text: &str) -> Option<String> {
+    /// Returns the text as it was probably meant, or else one that would work instead, if either is known.
+    pub(crate) fn corrected(&self, text: &str) -> Option<String> {
         let Range { start, end } = self.range(text);
         let meant = self.meant.as_ref().map(|meant| [&text[..start], meant, &text[end..]].concat());
         meant.or_else(|| self.example.clone())
     }
 
-    /// The text, and under it carets where it is wrong, with what was probably meant. In a long text only what stands
-    /// around is shown.
-    pub(crate) fn drawn(&self, text: &str) -> [String; 2] {
+    /// Returns the text, and a line with carets under the error and what was probably meant. Cuts a long text around
+    /// the error.
+    pub(crate) fn draw(&self, text: &str) -> [String; 2] {
         let Range { start, end } = self.range(text);
         let wide = |c: char| if is_control(c) { 1 } else { c.width().unwrap_or(1) };
         let width = |text: &str| text.chars().map(wide).sum::<usize>();
@@ -120,14 +120,14 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// The name that a word is probably a slip of.
+/// Returns the name that a word probably misspells.
 pub(crate) fn nearest<'n>(word: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let word = word.to_lowercase();
     let scored = names.into_iter().map(|name| (strsim::jaro_winkler(&word, name), name));
     scored.filter(|(score, _)| *score > NEAR).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./%+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -144,25 +144,25 @@ mod tests {
     #[test]
     fn carets_stand_under_what_is_wrong() {
         let diagnostic = Diagnostic::new("wrong").at(0..5).meant(Some("tokens"));
-        assert_eq!(diagnostic.drawn("token:4k"), ["  token:4k", "  ^^^^^ did you mean 'tokens'?"]);
-        assert_eq!(diagnostic.mended("token:4k").as_deref(), Some("tokens:4k"));
+        assert_eq!(diagnostic.draw("token:4k"), ["  token:4k", "  ^^^^^ did you mean 'tokens'?"]);
+        assert_eq!(diagnostic.corrected("token:4k").as_deref(), Some("tokens:4k"));
         let part = diagnostic.in_part(11, 8);
-        assert_eq!(part.drawn("messages:9,token:4k")[1], "             ^^^^^ did you mean 'tokens'?");
-        assert_eq!(part.mended("messages:9,token:4k").as_deref(), Some("messages:9,tokens:4k"));
-        assert_eq!(Diagnostic::new("wrong").drawn("日本"), ["  日本", "  ^^^^"]);
-        assert_eq!(Diagnostic::new("wrong").drawn(""), ["  ", "  ^"]);
-        assert_eq!(Diagnostic::new("wrong").at(3..9).drawn("日本"), ["  日本", "  ^^^^"], "no such place");
-        assert_eq!(Diagnostic::new("wrong").mended("a"), None);
-        assert_eq!(Diagnostic::new("wrong").example("b").mended("a").as_deref(), Some("b"));
+        assert_eq!(part.draw("messages:9,token:4k")[1], "             ^^^^^ did you mean 'tokens'?");
+        assert_eq!(part.corrected("messages:9,token:4k").as_deref(), Some("messages:9,tokens:4k"));
+        assert_eq!(Diagnostic::new("wrong").draw("日本"), ["  日本", "  ^^^^"]);
+        assert_eq!(Diagnostic::new("wrong").draw(""), ["  ", "  ^"]);
+        assert_eq!(Diagnostic::new("wrong").at(3..9).draw("日本"), ["  日本", "  ^^^^"], "no such place");
+        assert_eq!(Diagnostic::new("wrong").corrected("a"), None);
+        assert_eq!(Diagnostic::new("wrong").example("b").corrected("a").as_deref(), Some("b"));
     }
 
     #[test]
     fn of_a_long_text_the_part_around_is_shown() {
         let text = format!("{}X{}", "a".repeat(500), "b".repeat(500));
-        let [shown, carets] = Diagnostic::new("wrong").at(500..501).drawn(&text);
+        let [shown, carets] = Diagnostic::new("wrong").at(500..501).draw(&text);
         assert_eq!(shown.chars().position(|c| c == 'X'), carets.find('^'));
         assert!(shown.chars().count() < 80 && shown.contains('…') && shown.ends_with('…'), "{shown}");
-        let [shown, carets] = Diagnostic::new("wrong").drawn(&"a\n".repeat(500));
+        let [shown, carets] = Diagnostic::new("wrong").draw(&"a\n".repeat(500));
         assert!(shown.chars().count() < 80 && carets.len() < 80 && !shown.contains('\n'), "{shown}{carets}");
     }
 

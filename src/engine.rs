@@ -1,5 +1,5 @@
-//! A run: which inputs there are, what becomes of each, and where that goes. What becomes of one conversation is
-//! [`crate::compact`]'s.
+//! One run: finds the inputs, has each worked on, and puts the results in their places. [`crate::compact`] compacts one
+//! conversation.
 
 mod account;
 #[cfg(any(test, feature = "laws"))]
@@ -8,13 +8,16 @@ mod archive;
 mod backend;
 mod batch;
 mod check;
+mod dry_run;
 mod file;
+mod file_status;
 pub(crate) mod inputs;
 pub(crate) mod journal;
 mod listeners;
 pub(crate) mod ordered_output;
 mod outcome;
 mod page;
+mod preconditions;
 mod process;
 mod read;
 mod restore;
@@ -41,102 +44,100 @@ use crate::report::tables;
 use crate::settings::{Action, Destination, Mode, Settings, Volume};
 use crate::wording::reason;
 
-#[cfg(test)]
-pub(crate) use alone::process;
 pub(crate) use restore::restore;
 #[cfg(any(test, feature = "laws"))]
-pub(crate) use {alone::made, outcome::Outcome};
+pub(crate) use {alone::run_alone, outcome::Outcome};
 
 use batch::RunCache;
 use inputs::Inputs;
 use journal::Journal;
-use listeners::tell;
+use listeners::notify;
 
-/// Does what the user wants.
+/// Runs the mode that the user chose.
 ///
 /// # Errors
-/// What stopped it. Nothing has been written then, but for lines of a stream.
+/// The reason that the run stopped. Nothing is written then, except lines of a stream.
 pub(crate) fn run(mode: &Mode) -> Result<Exit> {
     match mode {
         Mode::List(table) => output::print(&tables::draw(*table)).map(|()| Exit::Success),
         Mode::Generate(generated) => output::print(generated.file().1).map(|()| Exit::Success),
         Mode::Restore(settings) => restore(settings),
-        Mode::Conversations(settings) => conversations(settings),
+        Mode::Conversations(settings) => process_inputs(settings),
     }
 }
 
-/// Works on conversations.
-fn conversations(settings: &Settings) -> Result<Exit> {
-    let reporter = Reporter::new(settings.voice.volume);
-    settings.voice.notices.iter().for_each(|line| tell(&reporter, Event::Notice(line)));
-    match settings.voice.volume {
+/// Works on all inputs, and reports the totals.
+fn process_inputs(settings: &Settings) -> Result<Exit> {
+    let reporter = Reporter::new(settings.stderr.volume);
+    settings.stderr.notices.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
+    match settings.stderr.volume {
         Volume::Quiet => {}
         Volume::Verbose => settings.summarizer.backend.listen(reporter::between),
         Volume::Usual => settings.summarizer.backend.listen(reporter::long_waits),
     }
     let inputs = inputs::find(settings)?;
     file::check(settings, &inputs)?;
-    check_places(settings, &inputs)?;
-    let remembered_in = inputs.home.as_ref().filter(|_| inputs.remembers);
-    let journal = remembered_in.map(|home| Journal::open(home, &settings.rules)).transpose()?;
+    check_side_outputs(settings, &inputs)?;
+    let journal_home = inputs.home.as_ref().filter(|_| inputs.keeps_journal);
+    let journal = journal_home.map(|home| Journal::open(home, &settings.rules)).transpose()?;
     if inputs.home.is_some() {
         inputs.tidy();
     }
-    let waiting = waiting_room(settings, &inputs);
-    let cache = cache(settings, &inputs, waiting.as_ref())?;
+    let pending = pending_summaries(settings, &inputs);
+    let cache = open_cache(settings, &inputs, pending.as_ref())?;
     if !settings.is_embedded() {
-        interrupt::leave_no_core();
+        interrupt::disable_core_dumps();
     }
     let output = &settings.output;
     if !settings.is_embedded() || output.destination != Destination::Stdout || output.html.is_some() {
-        interrupt::end_at_once();
+        interrupt::exit_on_signals();
     }
     let done = batch::run(settings, &inputs, journal, cache);
-    if let Some((_, summaries)) = &waiting {
-        clear(summaries, done.is_ok());
+    if let Some((_, summaries)) = &pending {
+        remove_pending(summaries, done.is_ok());
     }
-    let tell_origins = || settings.voice.origins.iter().for_each(|line| tell(&reporter, Event::Notice(line)));
-    let (exit, totals) = done.inspect_err(|_| tell_origins())?;
+    let notify_origins = || settings.stderr.origins.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
+    let (exit, totals) = done.inspect_err(|_| notify_origins())?;
     if matches!(settings.action, Action::Compact | Action::Diff) {
         if let Some(reason) = &settings.policy.disabled {
-            tell(&reporter, Event::Disabled(reason));
+            notify(&reporter, Event::Disabled(reason));
         }
         if totals.summaries > 0 && settings.policy.summary.is_embedded() {
             if !settings.summarizer.is_chosen {
-                tell(&reporter, Event::DefaultSummarizer);
+                notify(&reporter, Event::DefaultSummarizer);
             }
             if let Some(from) = settings.policy.summary.template_from {
-                tell(&reporter, Event::PromptNotUsed(from));
+                notify(&reporter, Event::PromptNotUsed(from));
             }
         }
     }
-    // Of a single file there is nothing to sum up.
-    let is_summed_up = inputs.remembers || inputs.many && settings.voice.volume == Volume::Verbose;
-    let has_sentence = is_summed_up && settings.action == Action::Compact;
-    if has_sentence {
-        tell(&reporter, Event::AllDone(&totals));
+    // A single file has no totals.
+    let is_many_files = inputs.keeps_journal || inputs.many && settings.stderr.volume == Volume::Verbose;
+    let prints_totals = is_many_files && settings.action == Action::Compact;
+    if prints_totals {
+        notify(&reporter, Event::AllDone(&totals));
     }
-    if exit == Exit::Success && totals.compacted == 0 && !has_sentence {
-        tell(&reporter, Event::NothingDone(&totals.idle));
+    if exit == Exit::Success && totals.compacted == 0 && !prints_totals {
+        notify(&reporter, Event::NothingDone(&totals.idle));
     }
     let looked = settings.action.is_dry_run();
-    tell(&reporter, Event::LoseMost { largest: &totals.largest, looked });
-    tell_origins();
+    notify(&reporter, Event::LoseMost { largest: &totals.largest, looked });
+    notify_origins();
     let nothing = settings.output.exit_status && totals.compacted == 0;
     Ok(if nothing && exit == Exit::Success { Exit::NothingCompacted } else { exit })
 }
 
-/// Where the run keeps summaries that are paid for, so that none is asked for twice: where the settings say, or else beside
-/// the results, or where they wait for one file.
-fn cache(settings: &Settings, inputs: &Inputs, waiting: Option<&(PathBuf, PathBuf)>) -> Result<RunCache> {
-    if let Some((home, summaries)) = waiting {
+/// Opens the cache that keeps paid summaries, so that none is requested twice: the folder that the settings name; else
+/// the folder of the pending summaries of a single file; else a folder beside the results.
+fn open_cache(settings: &Settings, inputs: &Inputs, pending: Option<&(PathBuf, PathBuf)>) -> Result<RunCache> {
+    if let Some((home, summaries)) = pending {
         links::refuse(home, summaries).map_err(|error| unusable(summaries, &error))?;
         tidy(home);
         return Ok(RunCache { cache: Some(Cache::to_be_made(summaries)), is_for_lines: true });
     }
     let cache = match (&settings.summarizer.cache, &inputs.home) {
         (Some(cache), _) => Some(cache.clone()),
-        (None, Some(home)) if inputs.remembers && !settings.is_embedded() => {
+        (None, Some(home)) if inputs.keeps_journal && !settings.is_embedded() => {
             let folder = home.join(inputs::OWN_FOLDER).join(journal::SUMMARIES);
             links::refuse(home, &folder).map_err(|error| unusable(&folder, &error))?;
             let cache = Cache::open(&folder).map_err(|error| unusable(&folder, &error))?;
@@ -147,8 +148,8 @@ fn cache(settings: &Settings, inputs: &Inputs, waiting: Option<&(PathBuf, PathBu
     Ok(RunCache { cache, is_for_lines: false })
 }
 
-/// Refuses places for what is written besides, before anything is done or paid for.
-fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
+/// Refuses unusable files for the archive, the report and the page, before anything is done or paid for.
+fn check_side_outputs(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let named: Vec<Option<&Path>> =
         inputs.entries.iter().flat_map(|entry| [entry.path.as_deref(), entry.output.as_deref()]).collect();
     if settings.output.archive_chosen {
@@ -158,15 +159,16 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         Destination::InPlace(Some(suffix)) => inputs.files().map(|file| inputs::copy_of(file, suffix)).collect(),
         _ => Vec::new(),
     };
-    let besides = copies.iter().chain(&settings.policy.archive).chain(&settings.input.besides).map(PathBuf::as_path);
+    let besides =
+        copies.iter().chain(&settings.policy.archive).chain(&settings.input.other_files).map(PathBuf::as_path);
     let others: Vec<&Path> = named.into_iter().flatten().chain(besides).collect();
     for (flag, file) in [("--report", &settings.output.report), ("--html", &settings.output.html)] {
         let Some(file) = file else { continue };
-        check_besides(settings, flag, file)?;
+        check_side_output(settings, flag, file)?;
         if let (Destination::Folder(folder), Some(parent)) = (&settings.output.destination, file.parent())
             && parent.starts_with(folder)
         {
-            // The results will be there too.
+            // The results go there as well.
             fs::create_dir_all(parent).map_err(|error| output::unwritable(file, &error))?;
         }
     }
@@ -178,7 +180,7 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
 }
 
 /// Refuses a file that is standard input or output by another name, or that is among tcompact's own.
-fn check_besides(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
+fn check_side_output(settings: &Settings, flag: &str, file: &Path) -> Result<()> {
     let name = file.display();
     let printed = settings.output.destination == Destination::Stdout;
     if output::is_standard_stream(file, printed) {
@@ -195,21 +197,22 @@ fn unusable(folder: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(format!("{} cannot be used: {}", folder.display(), reason(error)))
 }
 
-/// Where summaries wait that go into one file, until that is whole: the folder of the file, and one below it.
-fn waiting_room(settings: &Settings, inputs: &Inputs) -> Option<(PathBuf, PathBuf)> {
-    let only = inputs.entries.first().filter(|_| !inputs.remembers);
+/// Returns where the summaries of a single output file are kept until that file is whole: its folder, and a folder
+/// below.
+fn pending_summaries(settings: &Settings, inputs: &Inputs) -> Option<(PathBuf, PathBuf)> {
+    let only = inputs.entries.first().filter(|_| !inputs.keeps_journal);
     let file = only.and_then(|entry| entry.output.as_ref())?;
     let is_device = fs::metadata(file).is_ok_and(|there| !there.is_file());
-    if is_device || settings.is_embedded() || settings.action.only_looks() || settings.summarizer.cache.is_some() {
+    if is_device || settings.is_embedded() || settings.action.is_read_only() || settings.summarizer.cache.is_some() {
         return None;
     }
     let home = folder(file);
     Some((home.to_owned(), home.join(inputs::OWN_FOLDER).join(file.file_name()?)))
 }
 
-/// Removes summaries that wait no longer, or where none came.
-fn clear(summaries: &Path, is_whole: bool) {
+/// Removes the folder of pending summaries: with its summaries once the result is whole, else only if it is empty.
+fn remove_pending(summaries: &Path, is_whole: bool) {
     let _ = if is_whole { fs::remove_dir_all(summaries) } else { fs::remove_dir(summaries) };
-    // Another file may have summaries that wait.
+    // Another file may have pending summaries.
     let _ = summaries.parent().map(fs::remove_dir);
 }

@@ -1,4 +1,4 @@
-//! Every exit code, and the errors that lead to it.
+//! The exit codes, and the errors that lead to them.
 
 use std::fmt;
 use std::process::ExitCode;
@@ -18,17 +18,17 @@ pub enum Exit {
     NothingCompacted = 3,
     /// The summarizer failed after its retries.
     SummarizerFailed = 4,
-    /// The summary was refused.
+    /// The summary was rejected.
     SummaryRefused = 5,
-    /// `--check` found breaches.
+    /// `--check` found violations.
     Breaches = 6,
-    /// A batch or a stream ended, and some of it failed.
+    /// Some inputs of a batch failed, or a stream broke off.
     SomeFailed = 7,
-    /// Interrupted, by Ctrl-C or another signal to end.
+    /// Interrupted by Ctrl-C or another signal.
     Interrupted = 130,
 }
 
-/// What each code means, for `--help` and the manual page.
+/// The meaning of each code, for `--help` and the manual page.
 pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::Success, "done, or nothing to do"),
     (Exit::Unreadable, "a file could not be read or written, or the input is no transcript"),
@@ -36,7 +36,7 @@ pub(crate) const MEANINGS: [(Exit, &str); 9] = [
     (Exit::NothingCompacted, "with --exit-status: nothing was compacted"),
     (Exit::SummarizerFailed, "the summarizer failed after its retries"),
     (Exit::SummaryRefused, "the summary was refused: empty, cut off, or not smaller"),
-    (Exit::Breaches, "--check found breaches"),
+    (Exit::Breaches, "--check found violations"),
     (Exit::SomeFailed, "a batch ended and some of its inputs failed, or a stream broke off; --report has each"),
     (Exit::Interrupted, "interrupted; everything written until then is whole"),
 ];
@@ -47,26 +47,26 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error with the exit code it leads to. Its message finishes the sentence `tcompact: …` and says what to do.
+/// An error with its exit code. Its message completes the sentence `tcompact: …` and says what to do.
 #[derive(Debug)]
 pub struct Failure {
-    /// How the program ends.
+    /// The exit code.
     pub exit: Exit,
-    /// Why a file is something else than a transcript, where it may be, and not a transcript that something is wrong with.
+    /// Why the file may be something other than a transcript. Nothing if it is a transcript with an error.
     pub(crate) other_file: Option<String>,
-    /// The flag that it is about, without its dashes.
+    /// The flag with the error, without its dashes.
     pub(crate) flag: Option<&'static str>,
-    /// Whether the report on a conversation tells it already.
+    /// Whether the report row of a conversation has the error already.
     pub(crate) is_reported: bool,
-    /// Whether it was said for the whole run, and need not be said of each file.
+    /// Whether the error concerns the whole run and was reported once, so that files need not repeat it.
     pub(crate) is_known: bool,
     message: String,
-    /// Lines that show what is wrong, and what to try.
+    /// Lines below the message: what is wrong, and what to try.
     shown: Vec<String>,
 }
 
 impl Failure {
-    /// An error that ends the program with `exit`.
+    /// Returns an error that ends the program with `exit`.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Failure {
             exit,
@@ -79,61 +79,61 @@ impl Failure {
         }
     }
 
-    /// A flag, its value or a setting that cannot be used.
+    /// Returns an error about a flag, its value or a setting.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Failure::new(Exit::Usage, message)
     }
 
-    /// The same, where the file may be something else than a transcript, for this reason.
+    /// Sets why the file may be something other than a transcript.
     #[must_use]
     pub(crate) fn of_other_file(self, why: Option<String>) -> Self {
         Failure { other_file: why, ..self }
     }
 
-    /// The same about a flag.
+    /// Sets the flag with the error.
     #[must_use]
     pub(crate) fn about(self, flag: &'static str) -> Self {
         Failure { flag: Some(flag), ..self }
     }
 
-    /// The same, where the report on a conversation tells it if it `is_reported`.
+    /// Sets whether the report row of a conversation has the error already.
     #[must_use]
     pub(crate) fn reported(self, is_reported: bool) -> Self {
         Failure { is_reported, ..self }
     }
 
-    /// The same with the text that is wrong, and carets under it.
+    /// Adds the wrong text, with carets under it.
     #[must_use]
     pub(crate) fn showing(mut self, text: &str, diagnostic: &Diagnostic) -> Self {
-        self.shown.extend(diagnostic.drawn(text));
+        self.shown.extend(diagnostic.draw(text));
         self
     }
 
-    /// The same, where it was said for the whole run if it `is_known`.
+    /// Sets whether the error was reported for the whole run.
     #[must_use]
     pub(crate) fn known(self, is_known: bool) -> Self {
         Failure { is_known, ..self }
     }
 
-    /// The same with what to try next.
+    /// Adds what to try next.
     #[must_use]
     pub(crate) fn try_next(mut self, what: impl fmt::Display) -> Self {
         self.shown.push(format!("try: {what}"));
         self
     }
 
-    /// The same, said of where the value comes from.
+    /// Names the source of the value at the start of the message.
     #[must_use]
     pub(crate) fn of(self, source: impl fmt::Display) -> Self {
         Failure { message: format!("{source}: {}", self.message), ..self }
     }
 
-    /// What is shown on the lines after the message.
+    /// Returns the lines below the message.
     pub fn shown(&self) -> &[String] {
         &self.shown
     }
 
-    /// A file that cannot be read or written, or holds no transcript.
+    /// Returns an error about a file that cannot be read or written, or holds no transcript.
     pub(crate) fn unreadable(message: impl Into<String>) -> Self {
         Failure::new(Exit::Unreadable, message)
     }

@@ -1,4 +1,4 @@
-//! Bugs of tcompact's own: a panic is caught where it costs least, and becomes an error like any other.
+//! Bugs of tcompact: a panic is caught where it costs least, and becomes an error like any other.
 //!
 //! The message of a panic is never printed: it can quote the transcript.
 
@@ -7,22 +7,22 @@ use std::fmt;
 use std::panic::{self, AssertUnwindSafe};
 
 thread_local! {
-    /// Where the last panic of this thread was.
+    /// The place of the last panic of this thread.
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// What can fail by itself.
+/// A part of the program whose panics are caught.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// The ledger beside a model's summary.
     Ledger,
     /// The embedded summarizer.
     Extractive,
-    /// What a page shows of a conversation.
+    /// The drawing of a conversation for the page.
     Page,
-    /// All else that is done with an input.
+    /// The work on an input.
     Input,
-    /// All that the program does.
+    /// The whole program.
     Program,
 }
 
@@ -49,17 +49,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Has panics print nothing; [`caught`] tells where they were. For programs: a library leaves that to those who use it.
+/// Keeps panics from printing; [`caught`] reports their place. For the program only: users of the library set their own
+/// hook.
 pub(crate) fn install_hook() {
     panic::set_hook(Box::new(|info| {
-        // Where another library panics says little, and how the machine that built it names its folders.
+        // The place in another library says little, and shows folders of the machine that built it.
         let own = info.location().filter(|place| place.file().starts_with("src"));
         let place = own.map(|place| format!("{}:{}", place.file(), place.line()));
         LAST.with(|last| *last.borrow_mut() = place);
     }));
 }
 
-/// Does some work.
+/// Runs `work`.
 ///
 /// # Errors
 /// It panicked.
@@ -69,7 +70,7 @@ pub(crate) fn caught<T>(part: Part, work: impl FnOnce() -> T) -> Result<T, Fault
         tests::fail(part);
         work()
     };
-    // What a panic leaves half done is only read again where it says nothing: counts, and placeholders of secrets.
+    // A panic can leave counts and placeholders of secrets half done. No decision depends on them.
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| Fault { part, place: LAST.take() })
 }
 
@@ -86,7 +87,7 @@ pub(crate) mod tests {
         assert!(FAILING.get() != Some(part), "on purpose: secret");
     }
 
-    /// Does something while a part panics wherever it runs on this thread.
+    /// Runs `work` while a part panics wherever it runs on this thread.
     pub(crate) fn while_failing<T>(part: Part, work: impl FnOnce() -> T) -> T {
         FAILING.set(Some(part));
         let done = work();

@@ -1,15 +1,15 @@
-//! SHA-256 in hexadecimal digits, by which texts and files are known again.
+//! SHA-256 in hexadecimal digits, which identifies texts and files.
 
 use ring::digest::{Context, SHA256};
 
-/// The hash of bytes.
+/// Returns the hash of bytes.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     let mut hasher = Hasher::default();
     hasher.add(bytes);
     hasher.end()
 }
 
-/// The hash of bytes that come bit by bit.
+/// A running hash.
 #[derive(Clone)]
 pub(crate) struct Hasher(Context);
 
@@ -20,12 +20,12 @@ impl Default for Hasher {
 }
 
 impl Hasher {
-    /// Adds bytes behind those before.
+    /// Adds bytes.
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The hash of all of them.
+    /// Returns the hash of all bytes.
     pub(crate) fn end(self) -> String {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digits = |byte: &u8| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 0xf)]].map(char::from);
@@ -37,7 +37,7 @@ impl Hasher {
 mod tests {
     use super::*;
 
-    /// Made with `printf tcompact | sha256sum`.
+    /// From `printf tcompact | sha256sum`.
     #[test]
     fn digits_are_those_of_sha256sum() {
         assert_eq!(sha256(b"tcompact"), "aa62a8ca9be9cf1bab0433e3b9a134efdc4e6bba8aa9519860b438f7621cac76");

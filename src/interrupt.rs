@@ -1,5 +1,5 @@
-//! What an interrupt does: it ends the program at once, takes its unfinished files away, and ends the commands that it
-//! runs, which a terminal would not tell: each is in a process group of its own.
+//! Interrupts: the program exits at once, removes its unfinished files, and kills its commands. A terminal would not
+//! signal these: each has a process group of its own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,28 +15,27 @@ use tempfile::NamedTempFile;
 use crate::exit::Exit;
 use crate::sync::lock;
 
-/// The process groups of the commands that run.
+/// The process groups of the running commands.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
-/// The files that are not in their place yet.
+/// The unfinished files.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// Has an interrupt, or another signal to end, end the program with the code for it, whatever it waits for. Files are
-/// replaced whole or not at all, so what was written is. A terminal that closes is left to whoever started the program:
-/// `nohup` has it go on.
+/// Makes SIGINT and SIGTERM end the program at once with [`Exit::Interrupted`]. Files are replaced whole or not at all,
+/// so what is written is whole. SIGHUP keeps its meaning, so that `nohup` works.
 #[cfg(unix)]
-pub(crate) fn end_at_once() {
+pub(crate) fn exit_on_signals() {
     use signal_hook::consts::{SIGINT, SIGTERM};
-    // Without it a signal ends the program all the same, and only the code is another.
+    // Without a handler the signals still end the program, with another code.
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
     thread::spawn(move || {
         if signals.forever().next().is_some() {
-            leave(Exit::Interrupted);
+            exit_now(Exit::Interrupted);
         }
     });
 }
 
-/// Ends the program at once, whatever its threads do, with nothing unfinished left behind.
-pub(crate) fn leave(exit: Exit) -> ! {
+/// Ends the program at once, whatever its threads do. Removes unfinished files and kills commands.
+pub(crate) fn exit_now(exit: Exit) -> ! {
     let running = lock(&RUNNING);
     running.iter().copied().for_each(kill_group);
     let temporary = lock(&TEMPORARY);
@@ -44,36 +43,37 @@ pub(crate) fn leave(exit: Exit) -> ! {
     std::process::exit(exit as i32)
 }
 
-/// The system ends the program by itself.
+/// The system ends the program.
 #[cfg(not(unix))]
-pub(crate) fn end_at_once() {}
+pub(crate) fn exit_on_signals() {}
 
-/// Has no image of the program's memory written should it come to grief: a key is in it.
+/// Disables core dumps: a key is in memory.
 #[cfg(unix)]
-pub(crate) fn leave_no_core() {
+pub(crate) fn disable_core_dumps() {
     use rustix::process::{Resource, getrlimit, setrlimit};
-    // Linux hands a core to a program in spite of a limit of 0, and not with a limit of 1; to a file it fits neither.
+    // With a limit of 0, Linux still pipes a core to a program; with 1 it does not. No core fits a file of 1 byte
+    // either.
     const NONE: u64 = 1;
     let mut limit = getrlimit(Resource::Core);
     limit.current = Some(limit.maximum.map_or(NONE, |most| most.min(NONE)));
-    // Less is always allowed.
+    // A lower limit is always allowed.
     let _ = setrlimit(Resource::Core, limit);
 }
 
-/// There are none.
+/// There are no core dumps to disable.
 #[cfg(not(unix))]
-pub(crate) fn leave_no_core() {}
+pub(crate) fn disable_core_dumps() {}
 
-/// A command that is running, to be ended with the program; no longer when this is dropped.
+/// A running command. It is killed with the program until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Running(u32);
 
 impl Running {
-    /// Starts a command that leads a process group. An interrupt waits until the command is known, so that none is left
-    /// behind.
+    /// Starts a command in a process group of its own. An interrupt waits until the command is registered, so that none
+    /// outlives the program.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The command cannot be started.
     pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Self)> {
         let mut running = lock(&RUNNING);
         let child = command.spawn()?;
@@ -89,16 +89,16 @@ impl Drop for Running {
     }
 }
 
-/// A file that goes with the program if that is interrupted; no longer when this is dropped.
+/// An unfinished file. An interrupt removes it until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Temporary(PathBuf);
 
 impl Temporary {
-    /// Makes a file that is not in its place yet. No interrupt comes between its making and the knowing of it.
+    /// Creates an unfinished file. An interrupt waits until the file is registered.
     ///
     /// # Errors
-    /// It cannot be made.
-    pub(crate) fn of(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Self)> {
+    /// The file cannot be created.
+    pub(crate) fn create(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(NamedTempFile, Self)> {
         let mut known = lock(&TEMPORARY);
         let file = make()?;
         known.insert(file.path().to_owned());
@@ -116,7 +116,7 @@ impl Drop for Temporary {
 /// Kills all processes of a group.
 #[cfg(unix)]
 pub(crate) fn kill_group(group: u32) {
-    // No process has the number 0, and there is no such group.
+    // Process 0 does not exist, and neither does its group.
     if let Some(group) = i32::try_from(group).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }

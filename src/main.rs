@@ -1,4 +1,4 @@
-//! The program: all of it is in the library.
+//! The program. All of its code is in the library.
 
 fn main() -> std::process::ExitCode {
     tcompact::run_program()

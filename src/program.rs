@@ -1,4 +1,4 @@
-//! The program from its arguments to its exit code.
+//! The program, from its arguments to its exit code.
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Mode;
 use crate::settings::layers::CommandLine;
 
-/// Runs the program. Parses the arguments, does what they say, and turns an error into a message and an exit code.
+/// Runs the program: parses the arguments, runs the mode, and turns an error into a message and an exit code.
 pub fn run_program() -> ExitCode {
     fault::install_hook();
     let done = fault::caught(fault::Part::Program, run).unwrap_or_else(|fault| Err(anyhow::anyhow!("{fault}")));
@@ -34,7 +34,7 @@ pub fn run_program() -> ExitCode {
     }
 }
 
-/// Help goes to standard output; an error of usage speaks like all the others.
+/// Prints help to standard output, and an error of usage like any other error.
 fn not_understood(error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let printed =
@@ -49,14 +49,14 @@ fn not_understood(error: &clap::Error) -> ExitCode {
     Exit::Usage.into()
 }
 
-/// What was typed.
+/// Returns the words of the command line.
 fn words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 fn complain(message: &str) {
     let red = clap::builder::styling::AnsiColor::Red.on_default().bold();
-    // Where nobody can be told, the exit code says it.
+    // If standard error is closed, the exit code still reports the error.
     let _ = writeln!(anstream::stderr(), "{red}tcompact{red:#}: {}", sanitize(message));
 }
 

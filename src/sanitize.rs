@@ -1,10 +1,11 @@
-//! Text for a terminal: which characters one obeys instead of showing them, and texts without them.
+//! Text for a terminal: removes the characters that a terminal obeys instead of showing.
 //!
-//! This is the only place that knows. Whoever shows foreign text uses it, on a terminal, in a report and on a page.
+//! This is the only place that knows these characters. All output of foreign text uses it, on a terminal, in a report
+//! and on a page.
 
 use std::fmt::Write;
 
-/// Whether a character only directs how others are shown: a terminal would obey it, or draw a line that reads otherwise
+/// Whether a character directs how others are shown: a terminal would obey it, or draw a line that reads differently
 /// than it is written.
 ///
 /// These are the controls, the separators of lines and paragraphs, the marks of interlinear annotations, and what Unicode
@@ -20,30 +21,30 @@ pub(crate) fn is_control(c: char) -> bool {
     c.is_control() || marks || directs || joins || notes || matches!(c, '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A text without controls. Its lines and its tabs stay.
+/// Removes the controls from a text, except for line ends and tabs.
 pub(crate) fn sanitize(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !is_control(*c)).collect()
 }
 
-/// The same on one line: a file may have a name of several, and only tcompact begins a line.
+/// Removes the controls from a text, and puts it on one line. A file name can have line ends, but only tcompact begins
+/// a line.
 pub(crate) fn sanitize_line(text: &str) -> String {
     sanitize(&text.replace('\n', "\\n"))
 }
 
-/// The name of a conversation in a table whose columns are separated by tabs: what would begin a column or a line is
-/// escaped.
+/// Escapes the name of a conversation for a table whose columns are separated by tabs.
 pub(crate) fn sanitize_name(name: &str) -> String {
     sanitize_line(&name.replace('\t', "\\t"))
 }
 
-/// JSON on one line, the same to a program, without a character in it that a terminal obeys.
+/// Escapes the characters in one line of JSON that a terminal obeys. A program reads the same value.
 pub(crate) fn sanitize_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         if is_control(c) {
-            // JSON has them in its strings only.
+            // JSON has such characters only in strings.
             for unit in c.encode_utf16(&mut [0; 2]) {
-                // A string takes what is written to it.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{unit:04x}");
             }
         } else {
@@ -69,7 +70,7 @@ mod tests {
         );
     }
 
-    /// Unicode's own table says the same of every character.
+    /// The Unicode tables agree on every character.
     #[test]
     fn nothing_that_unicode_ignores_is_shown() {
         let table = r"[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\x{fff9}-\x{fffb}]";

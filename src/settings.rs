@@ -1,6 +1,7 @@
-//! From flags and environment to what is to be done: every value checked before anything is read or asked for.
+//! Settings: what flags, environment, config file and preset mean together. Every value is checked before anything is
+//! read or requested.
 //!
-//! [`layers`] says which value counts where several places give one; here is what the values mean together.
+//! [`layers`] decides which layer wins.
 
 mod deerflow;
 mod environment;
@@ -32,62 +33,64 @@ use crate::transcript::formats::Format;
 use crate::transcript::framing::Lines;
 
 use layers::Resolved;
-use names::{from, unlisted};
+use names::{find_format, unlisted};
 use policy::policy;
-use summarizer::{asks, cache, preview, summarizer, unencrypted, unknown, with_provider};
+use summarizer::{
+    is_preview, may_request, open_cache, summarizer, unencrypted_host, unlisted_summarizer, with_provider,
+};
 
 pub(crate) use mode::{Mode, RestoreSettings};
 pub(crate) use policy::archive_among;
 
-/// What is to be done with conversations, in values that have been checked: a part for each room that reads it.
+/// The checked settings for work on conversations, with a part for each module that reads them.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// What is made of each conversation.
+    /// What to do with each conversation.
     pub(crate) action: Action,
-    /// What is read.
+    /// The inputs.
     pub(crate) input: InputSettings,
-    /// What is to become of conversations.
+    /// How to compact conversations.
     pub(crate) policy: CompactionPolicy,
-    /// Who writes summaries.
+    /// The summarizer.
     pub(crate) summarizer: SummarizerSettings,
-    /// Where results go.
+    /// The destination of results.
     pub(crate) output: OutputSettings,
-    /// What the user is told.
-    pub(crate) voice: Voice,
-    /// How such breaches of a provider's rules are repaired, where they are.
+    /// The messages on standard error.
+    pub(crate) stderr: StderrSettings,
+    /// How to repair violations, if at all.
     pub(crate) repair: Option<Repair>,
-    /// How many conversations are worked on at once, where it is not as many as there are cores.
+    /// The most conversations at once; by default, one for each core.
     pub(crate) jobs: Option<usize>,
-    /// All that decides a result besides its input, as a text.
+    /// Everything other_files the input that determines a result, as a text.
     pub(crate) rules: String,
 }
 
-/// What is made of each conversation.
+/// What to do with each conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Its history is replaced by a summary.
+    /// Replace its history by a summary.
     Compact,
-    /// Its tokens are printed.
+    /// Print its tokens.
     Count {
         /// As JSON.
         json: bool,
     },
-    /// It is printed where the cut would be.
+    /// Print the cutoff.
     DryRun {
         /// As JSON.
         json: bool,
-        /// With the summary, which is kept for a real run.
+        /// With the summary, which is cached for a real run.
         preview: bool,
     },
-    /// It is printed what a run would remove and put in.
+    /// Print what a run would remove and add.
     Diff,
-    /// Breaches of the provider's rules are printed.
+    /// Print violations of the provider's rules.
     Check,
 }
 
 impl Action {
-    /// Whether there are no results to be written: something else is printed.
-    pub(crate) fn only_looks(self) -> bool {
+    /// Whether it writes no results, and prints something else.
+    pub(crate) fn is_read_only(self) -> bool {
         self != Action::Compact
     }
 
@@ -96,7 +99,7 @@ impl Action {
         matches!(self, Action::DryRun { .. })
     }
 
-    /// Whether something short is printed for each conversation, wherever results would go.
+    /// Whether it prints a line for each conversation to standard output, whatever the destination of results.
     pub(crate) fn prints(self) -> bool {
         self.is_dry_run() || matches!(self, Action::Count { .. })
     }
@@ -107,92 +110,92 @@ impl Action {
     }
 }
 
-/// What is read.
+/// The inputs.
 #[derive(Debug, Clone)]
 pub(crate) struct InputSettings {
-    /// Where the transcripts are: files, and directories to be searched; standard input if nothing.
+    /// Files, and directories to search; empty for standard input.
     pub(crate) paths: Vec<PathBuf>,
-    /// Their format, where the user said.
+    /// The format that the user named.
     pub(crate) from: Option<&'static dyn Format>,
-    /// How their lines are read, where the user said.
+    /// The value of `--lines`.
     pub(crate) lines: Option<Lines>,
-    /// The other files that the user names for reading.
-    pub(crate) besides: Vec<PathBuf>,
+    /// The other files that the user named for reading.
+    pub(crate) other_files: Vec<PathBuf>,
 }
 
-/// Who writes summaries.
+/// The summarizer.
 #[derive(Debug, Clone)]
 pub(crate) struct SummarizerSettings {
-    /// Whoever answers requests.
+    /// Answers the requests.
     pub(crate) backend: Arc<Summarizer>,
-    /// Whether the user said who.
+    /// Whether the user named it.
     pub(crate) is_chosen: bool,
-    /// Where summaries are kept.
+    /// The cache that the user named.
     pub(crate) cache: Option<Cache>,
 }
 
-/// Where results go.
+/// The destination of results.
 #[derive(Debug, Clone)]
 pub(crate) struct OutputSettings {
-    /// The results themselves.
+    /// The destination of the results themselves.
     pub(crate) destination: Destination,
-    /// What became of each conversation.
+    /// The file of `--report`.
     pub(crate) report: Option<PathBuf>,
-    /// The page that shows what was done.
+    /// The file of `--html`.
     pub(crate) html: Option<PathBuf>,
-    /// Whether the user said where what is cut away goes.
+    /// Whether the user named the archive, rather than a preset.
     pub(crate) archive_chosen: bool,
-    /// Write a summary that is written alone as a JSON object.
+    /// Whether `--emit summary` prints a JSON object.
     pub(crate) json: bool,
-    /// Leave out what an earlier run has finished.
+    /// Skip what an earlier run has finished.
     pub(crate) resume: bool,
     /// Exit with 3 when nothing was compacted.
     pub(crate) exit_status: bool,
 }
 
 impl OutputSettings {
-    /// Whether what became of each conversation is reported or drawn on a page.
+    /// Whether each conversation gets a row in a report or on a page.
     pub(crate) fn has_report(&self) -> bool {
         self.report.is_some() || self.html.is_some()
     }
 }
 
-/// What the user is told.
+/// The messages on standard error.
 #[derive(Debug, Clone)]
-pub(crate) struct Voice {
-    /// How much is told on standard error.
+pub(crate) struct StderrSettings {
+    /// How much to report.
     pub(crate) volume: Volume,
-    /// When progress is shown.
+    /// When to show progress.
     pub(crate) progress: When,
-    /// Whether conversations are drawn.
+    /// Whether to draw conversations.
     pub(crate) explain: bool,
-    /// What is to be told of the settings themselves, a line each.
+    /// Notes on the settings themselves, a line each.
     pub(crate) notices: Vec<String>,
-    /// Where settings come from that are no defaults, a line each, where that is to be told.
+    /// The origins of settings that are no defaults, a line each; only with `--verbose`.
     pub(crate) origins: Vec<String>,
 }
 
-/// How much is told on standard error.
+/// How much to report on standard error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Volume {
-    /// Nothing but errors.
+    /// Only errors.
     Quiet,
-    /// What went otherwise than asked.
+    /// What went differently than asked.
     Usual,
-    /// What is decided and done, too.
+    /// Decisions and results, too.
     Verbose,
 }
 
-/// How conversations are drawn.
+/// How to draw conversations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Explain {
-    /// A picture.
+    /// As a picture.
     Picture,
-    /// A row in a table, where there are several.
+    /// As rows of a table, for several conversations.
     Table,
 }
 
-/// Where results go.
+/// The destination of results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Destination {
     /// Standard output.
@@ -201,46 +204,45 @@ pub(crate) enum Destination {
     File(PathBuf),
     /// Files of the same names in this directory.
     Folder(PathBuf),
-    /// The files that they are made of, perhaps after a copy with this at the end of its name.
+    /// The input files themselves, after a copy with this suffix if there is one.
     InPlace(Option<String>),
 }
 
 impl Settings {
-    /// Checks what the layers resolved to, reads the prompt file, and takes the key from the environment through
-    /// `variable`.
+    /// Checks the resolved arguments, reads the prompt file, and reads the key from the environment by `variable`.
     ///
     /// # Errors
-    /// The first thing that cannot be used, by its flag and where that was given, and what to do instead.
+    /// The first value that cannot be used, with its flag, its origin, and what to do instead.
     pub(crate) fn new(resolved: Resolved, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
-        let Resolved { arguments, summary_prompt, disabled, said, origins, given, rules, chosen } = resolved;
-        let preview = preview(&arguments, &given);
-        let asks = asks(&arguments, preview) && disabled.is_none();
+        let Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen } = resolved;
+        let preview = is_preview(&arguments, &given);
+        let asks = may_request(&arguments, preview) && disabled.is_none();
         let settings = Self::checked(arguments, &chosen, (asks, preview), summary_prompt, variable);
         let mut settings = settings.map_err(|error| layers::with_origin(&given, error))?;
         settings.rules = format!("{rules}{:?}\n{disabled:?}", settings.policy.summary.template);
         settings.policy.disabled = disabled;
-        let notices = said.into_iter().chain(settings.notices(asks)).collect();
-        settings.voice.notices = notices;
-        settings.voice.origins = origins;
+        let notices = notices.into_iter().chain(settings.notices(asks)).collect();
+        settings.stderr.notices = notices;
+        settings.stderr.origins = origins;
         Ok(settings)
     }
 
-    /// What the user should know of the settings.
+    /// Returns notes on the settings for the user.
     fn notices(&self, asks: bool) -> Vec<String> {
         let Settings { policy: CompactionPolicy { cut, summary, disabled, unlisted_reader, .. }, summarizer, .. } =
             self;
-        if self.voice.volume == Volume::Quiet {
+        if self.stderr.volume == Volume::Quiet {
             return Vec::new();
         }
         let is_done = disabled.is_none();
         let never = (cut.never() && is_done).then(|| format!("{}; the transcript stays unchanged", plan::NEVER));
-        let host = unencrypted(&summarizer.backend).filter(|_| is_done);
+        let host = unencrypted_host(&summarizer.backend).filter(|_| is_done);
         let unencrypted =
             host.map(|host| format!("the key goes to {host} unencrypted; an address with https:// is safer"));
         let reader = unlisted_reader.as_deref().filter(|_| cut.context_window.is_none() && is_done);
         let same = reader == Some(summary.name.as_str());
         let reader = reader.map(unlisted);
-        let unknown = unknown(&summary.name, summary.summarizer, summary.model).filter(|_| asks);
+        let unknown = unlisted_summarizer(&summary.name, summary.summarizer, summary.model).filter(|_| asks);
         let no_place = summary
             .template
             .has_no_place()
@@ -248,17 +250,17 @@ impl Settings {
         [never, unencrypted, reader, unknown.filter(|_| !same), no_place].into_iter().flatten().collect()
     }
 
-    /// How many conversations are worked on at once.
+    /// Returns the most conversations to work on at once.
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.unwrap_or_else(cores_of_machine)
     }
 
-    /// Whether anybody is told what a compaction saves.
+    /// Whether savings and costs are reported.
     pub(crate) fn needs_costs(&self) -> bool {
-        self.output.has_report() || self.voice.volume == Volume::Verbose || self.action.is_preview()
+        self.output.has_report() || self.stderr.volume == Volume::Verbose || self.action.is_preview()
     }
 
-    /// Whether nobody else is asked for summaries: they are written by the embedded summarizer, or not at all.
+    /// Whether the embedded summarizer writes the summaries, or nobody does.
     pub(crate) fn is_embedded(&self) -> bool {
         self.policy.summary.is_embedded() || self.policy.summary.summarizer == SummarizerKind::Nobody
     }
@@ -280,7 +282,7 @@ impl Settings {
         }
         let policy = policy(&arguments, chosen, preset, summary_prompt)?;
         let destination = destination(&arguments)?;
-        let from = from(&arguments.from)?;
+        let from = find_format(&arguments.from)?;
         let backend = Arc::new(summarizer(&arguments, asks, &preset.recipe, variable)?);
         Ok(Settings {
             action: action(&arguments, preview),
@@ -288,7 +290,7 @@ impl Settings {
             summarizer: SummarizerSettings {
                 backend,
                 is_chosen: arguments.model.is_some() || arguments.summarizer_cmd.is_some(),
-                cache: cache(&arguments, asks)?,
+                cache: open_cache(&arguments, asks)?,
             },
             output: OutputSettings {
                 destination,
@@ -299,7 +301,7 @@ impl Settings {
                 resume: arguments.resume,
                 exit_status: arguments.exit_status,
             },
-            voice: Voice {
+            stderr: StderrSettings {
                 volume: volume(&arguments),
                 progress: arguments.progress,
                 explain: arguments.explain,
@@ -312,7 +314,7 @@ impl Settings {
             input: InputSettings {
                 from,
                 lines: arguments.lines,
-                besides: arguments.prompt_file.iter().chain(&arguments.config).cloned().collect(),
+                other_files: arguments.prompt_file.iter().chain(&arguments.config).cloned().collect(),
                 paths: arguments.paths,
             },
         })
@@ -337,7 +339,7 @@ fn volume(arguments: &Arguments) -> Volume {
     }
 }
 
-/// Where results go, and whether they can go there at all.
+/// Returns the destination of results, if they can go there.
 fn destination(arguments: &Arguments) -> Result<Destination> {
     let destination = match (&arguments.output, &arguments.output_dir, &arguments.in_place) {
         (_, Some(folder), _) => Destination::Folder(folder.clone()),
@@ -362,12 +364,12 @@ fn destination(arguments: &Arguments) -> Result<Destination> {
     }
 }
 
-/// How many conversations are worked on at once, where that is said, or where others do the work.
+/// Returns the number of jobs that the user gave, or the default for summarizers that others run.
 fn jobs(arguments: &Arguments) -> Option<usize> {
     const OF_OTHERS: usize = 8;
     let asks = arguments.summarizer_cmd.is_some() || arguments.model.as_ref().is_some_and(|model| !is_no_model(model));
-    let said = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
-    said.or(asks.then_some(OF_OTHERS))
+    let given = arguments.jobs.map(|jobs| usize::try_from(jobs).unwrap_or(1));
+    given.or(asks.then_some(OF_OTHERS))
 }
 
 #[cfg(test)]

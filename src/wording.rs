@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 
-/// A number of things: `1 file`, `2 files`.
+/// Returns a number and its noun: `1 file`, `2 files`.
 pub(crate) fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }
 
-/// A source's name, with its line if it has one, as it stands in a sentence.
+/// Returns the name of a source for a sentence, with its line if it has one.
 pub(crate) fn readable_source(name: &str) -> Cow<'_, str> {
     match name.strip_prefix('-') {
         Some("") => Cow::Borrowed("standard input"),
@@ -19,12 +19,17 @@ pub(crate) fn readable_source(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The message that something could not be written, and why.
+/// Returns the message that something cannot be written, and why.
 pub(crate) fn unwritable(name: impl Display, error: &io::Error) -> String {
     format!("{name} cannot be written: {}", reason(error))
 }
 
-/// An error of the system without its number.
+/// Returns a text on one line, with one space between its words.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the message of a system error, without its number.
 pub(crate) fn reason(error: &io::Error) -> String {
     let full = error.to_string();
     let message = full.rsplit_once(" (os error").map_or(full.as_str(), |(message, _)| message);

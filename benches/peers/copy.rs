@@ -1,5 +1,5 @@
-//! Reads the files of a directory and writes them to another, and nothing else: each to a file beside its place, which
-//! is synced if that is asked for, and then renamed.
+//! Copies the files of a directory to another: each to a file beside its place, which is synced with `synced`, and then
+//! renamed.
 //!
 //! usage: copy FROM TO JOBS synced|not
 

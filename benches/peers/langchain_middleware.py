@@ -1,9 +1,9 @@
-"""LangChain's SummarizationMiddleware over conversations, with a model that gives the same summary at once.
+"""Runs LangChain's SummarizationMiddleware on conversations, with a model that returns a fixed summary at once.
 
 usage: langchain_middleware.py once FILE TRIGGER KEEP        one conversation, for the time of the whole process
        langchain_middleware.py warm RUNS [FILE KEEP]...      JSON: the CPU seconds of reading, converting and
-                                                             `before_model` for each, the least of so many runs
-TRIGGER and KEEP are written messages:N or tokens:N.
+                                                             `before_model` for each, the least of RUNS runs
+TRIGGER and KEEP have the form messages:N or tokens:N.
 """
 import gc
 import json

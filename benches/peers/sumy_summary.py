@@ -1,9 +1,9 @@
-"""The CPU seconds that one of sumy's summarizers takes for ten sentences of a text.
+"""Prints the CPU seconds that one of sumy's summarizers takes for ten sentences of a text.
 
 usage: sumy_summary.py lexrank|textrank|lsa FILE
 
-sumy's own sentences come from a model of NLTK that is a download. Here a sentence ends at a mark with white space
-behind it, or with the line, and a word is a run of letters.
+sumy's own sentences need a model of NLTK, which is a download. Here a sentence ends at a punctuation mark before white
+space, or with the line, and a word is a run of letters.
 """
 import json
 import re
@@ -33,5 +33,5 @@ with open(sys.argv[2], encoding="utf-8") as file:
     text = file.read()
 began = time.process_time()
 document = PlaintextParser.from_string(text, Tokenizer()).document
-said = SUMMARIZERS[sys.argv[1]](Stemmer("english"))(document, 10)
-print(json.dumps({"seconds": time.process_time() - began, "sentences": len(document.sentences), "said": len(said)}))
+summary = SUMMARIZERS[sys.argv[1]](Stemmer("english"))(document, 10)
+print(json.dumps({"seconds": time.process_time() - began, "sentences": len(document.sentences), "said": len(summary)}))

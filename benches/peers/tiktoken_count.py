@@ -1,8 +1,8 @@
-"""The CPU seconds that Python tiktoken takes to count the texts of a conversation, and their tokens.
+"""Prints the CPU seconds that Python tiktoken takes to count the texts of a conversation, and their tokens.
 
 usage: tiktoken_count.py ENCODING FILE        a JSON list of messages, each with a text for its content
 
-The encoding is loaded, and a short text counted, before the clock starts.
+Before the clock starts, it loads the encoding and counts a short text.
 """
 import json
 import sys

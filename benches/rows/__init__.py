@@ -1,4 +1,4 @@
-"""The rows of the table, each a function that measures and yields them."""
+"""The rows of the table: functions that measure and yield rows."""
 from rows.batches import batch
 from rows.processes import dry, size, start, ttok
 from rows.row import Row

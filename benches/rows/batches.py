@@ -7,8 +7,7 @@ from rows.row import Row, missing, seconds, times
 
 
 def batch(bench):
-    """A directory of files of 20 KB, compacted or left as they are, in memory where there is a place for that, beside a
-    mere copy."""
+    """A directory of files of 20 KB, compacted or unchanged, in memory if possible, beside a plain copy."""
     in_memory = os.access("/dev/shm", os.W_OK)
     parent = "/dev/shm/tcompact-bench" if in_memory else bench.folder
     os.makedirs(parent, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Whole processes: what one command takes, from its start to its end."""
+"""Whole processes: one command, from its start to its end."""
 import os
 import shutil
 import subprocess
@@ -44,7 +44,7 @@ def ttok(bench):
 
 
 def start(bench):
-    """Start of the process, beside one that does nothing: CPU time and, where perf counts them, instructions."""
+    """Start of the process, beside one that does nothing: CPU time and, if perf can count them, instructions."""
     true, file = shutil.which("true"), os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "fixtures",
                                                                     "openai-chat", "plain.json"))
     works = {"`--version`": bench.tcompact("--version"), "dry run of a short file": bench.tcompact("-q", "-n", file)}
@@ -60,14 +60,14 @@ def start(bench):
 
 
 def instructions(command):
-    """Instructions in user space, the least of five; None where they cannot be counted."""
+    """Returns the instructions in user space, the least of five runs; None if perf cannot count them."""
     if not shutil.which("perf"):
         return None
     counts = []
     for _ in range(5):
-        said = subprocess.run(["perf", "stat", "-x", ";", "-e", "instructions:u", *command],
+        output = subprocess.run(["perf", "stat", "-x", ";", "-e", "instructions:u", *command],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True).stderr
-        counts += [int(line.split(";")[0]) for line in said.splitlines() if line.split(";")[0].isdecimal()]
+        counts += [int(line.split(";")[0]) for line in output.splitlines() if line.split(";")[0].isdecimal()]
     return min(counts, default=None)
 
 

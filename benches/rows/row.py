@@ -1,4 +1,4 @@
-"""A row of the table, and how its figures are written."""
+"""A row of the table, and the format of its figures."""
 from dataclasses import astuple, dataclass
 
 
@@ -16,12 +16,12 @@ class Row:
 
 
 def missing(work, against, goal="", ours="-", installed=False):
-    """The row of a peer that is not there, or that fails: one that cannot fetch what it needs, say."""
+    """Returns the row of a peer that is missing or fails, for example because a download fails."""
     return Row(work, against, ours, "fails" if installed else "not installed", goal=goal)
 
 
 def against(work, peer, ours, theirs, goal=""):
-    """How many times less of it tcompact takes, of seconds that both take."""
+    """Returns a row of seconds, and how many times faster tcompact is."""
     return Row(work, peer, seconds(ours), seconds(theirs), times(theirs / ours), goal)
 
 

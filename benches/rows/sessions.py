@@ -1,4 +1,4 @@
-"""What is done with one conversation in memory: to decide and rewrite, and to summarize."""
+"""One conversation in memory: deciding and rewriting, and summarizing."""
 import json
 import os
 import subprocess
@@ -14,10 +14,10 @@ def output(command):
 
 
 def decide(bench):
-    """Decide on conversations in memory and rewrite them, beside `before_model` in a process that is warm.
+    """Decide on conversations in memory and rewrite them, beside `before_model` in a warm process.
 
-    The summary is there already in both. Both read first what they decide on: tcompact the JSON, LangChain the JSON and
-    then the messages; once without that, and once with it."""
+    Both have the summary already. Both read their input first: tcompact the JSON, LangChain the JSON and then the
+    messages. There are figures without the reading and with it."""
     work, peer, program = "decide and rewrite", "LangChain, warm", bench.decider()
     if program is None or not bench.has("langchain.agents.middleware"):
         return [missing(work, peer, "100x")]
@@ -29,17 +29,17 @@ def decide(bench):
             jobs[count, name] = (file, keep)
     arguments = [argument for job in jobs.values() for argument in job]
     commands = [program, str(bench.runs), *arguments], bench.peer("langchain_middleware.py", "warm", 1, *arguments)
-    # In turns, since a machine may be slower for a while.
-    turns = [[output(commands[0]), bench.said(commands[1])] for _ in range(3)]
+    # In turns, since a machine can be slower for a while.
+    turns = [[output(commands[0]), bench.peer_output(commands[1])] for _ in range(3)]
     if any(theirs is None for _, theirs in turns):
         return [missing(work, peer, "100x", installed=True)]
-    turns = [[map(json.loads, said.splitlines()) for said in both] for both in turns]
+    turns = [[map(json.loads, text.splitlines()) for text in both] for both in turns]
     ours, theirs = ([least_parts(job) for job in zip(*runs)] for runs in zip(*turns))
     return list(decided(work, peer, dict(zip(jobs, zip(ours, theirs)))))
 
 
 def least_parts(runs):
-    """Of runs of one thing the least that each of its parts took."""
+    """Returns the least time of each part over several runs."""
     seconds = [{part: took for part, took in run.items() if isinstance(took, float)} for run in runs]
     return {part: min(run[part] for run in seconds) for part in seconds[0]}
 
@@ -59,9 +59,9 @@ def decided(work, peer, took):
 
 
 def summary(bench):
-    """Summary of a session, the process, beside sumy's summarizers without their process.
+    """Summary of a session as a process, beside sumy's summarizers without their start.
 
-    sumy is given the texts of the messages alone, as lines."""
+    sumy gets the texts of the messages alone, as lines."""
     fixture = os.path.join(os.path.dirname(__file__), "..", "..", "fixtures", "agent-session.json")
     longer = bench.data("conversation", 46), bench.data("text", 46)
     yield from summarized(bench, *longer, {"lexrank": "100x"})
@@ -84,8 +84,8 @@ def summarized(bench, session, text, goals):
 
 
 def sumy(bench, name, text):
-    said = bench.said(bench.peer("sumy_summary.py", name, text))
-    if said is None:
+    output = bench.peer_output(bench.peer("sumy_summary.py", name, text))
+    if output is None:
         return None
-    took = json.loads(said)["seconds"]
+    took = json.loads(output)["seconds"]
     return Took(took, took, 0)

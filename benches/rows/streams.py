@@ -1,11 +1,11 @@
-"""Much at once: streams of conversations, a long conversation, and the memory that they take."""
+"""Large inputs: streams of conversations, a long conversation, and their memory."""
 import os
 import shutil
 
 from measure import peak, race, run
 from rows.row import Row, against, mebibytes, missing, seconds
 
-ALLOWED = 10 * 2**20  # bytes, beside what grows with the input
+ALLOWED = 10 * 2**20  # bytes, besides those that grow with the input
 
 
 def stream(bench):

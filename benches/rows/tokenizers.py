@@ -9,24 +9,24 @@ TIKTOKEN = "tiktoken, without its start"
 
 
 def counted(bench, encoding, file):
-    """What tiktoken takes for the texts of a conversation, and how many tokens they have; None where it fails."""
-    said = bench.said(bench.peer("tiktoken_count.py", encoding, file))
-    if said is None:
+    """Returns the time that tiktoken takes for the texts of a conversation, and their tokens; None if it fails."""
+    output = bench.peer_output(bench.peer("tiktoken_count.py", encoding, file))
+    if output is None:
         return None, None
-    said = json.loads(said)
-    return Took(said["seconds"], said["seconds"], 0), said["tokens"]
+    output = json.loads(output)
+    return Took(output["seconds"], output["seconds"], 0), output["tokens"]
 
 
 def ours(bench, encoding, file):
-    """A dry run that says how many tokens there are, and so counts all of them."""
+    """Returns a dry run that prints the tokens, and so counts all of them."""
     return bench.tcompact("-n", "--json", "-j", "1", "--counter", encoding, file)
 
 
 def check(bench, encoding, file, tokens):
-    """Both must have counted the same: tcompact has 4 more for each message."""
-    said = json.loads(subprocess.run(ours(bench, encoding, file), stdout=subprocess.PIPE).stdout)
-    if said["tokens"] - 4 * said["messages"] != tokens:
-        raise SystemExit(f"{file} has {tokens} tokens for tiktoken, and tcompact says {said}")
+    """Checks that both counted the same: tcompact adds 4 for each message."""
+    output = json.loads(subprocess.run(ours(bench, encoding, file), stdout=subprocess.PIPE).stdout)
+    if output["tokens"] - 4 * output["messages"] != tokens:
+        raise SystemExit(f"{file} has {tokens} tokens for tiktoken, and tcompact says {output}")
 
 
 def tokens(bench):
@@ -45,7 +45,7 @@ def tokens(bench):
 
 
 def worst(bench):
-    """Exact count of a megabyte that is hard on a tokenizer, beside tiktoken where that survives it."""
+    """Exact count of a megabyte that is hard on a tokenizer, beside tiktoken if that survives it."""
     installed, goal = bench.has("tiktoken"), "3x, at most 0.5 s"
     for encoding in ("o200k_base", "cl100k_base"):
         for name, file in bench.data("worst").items():

@@ -1,7 +1,6 @@
-//! Inputs for the laws of `tcompact::laws`: mutated ones, and what mutation begins with.
+//! Inputs for the laws of `tcompact::laws`: seeds and their mutations.
 //!
-//! libFuzzer drives the targets (`cargo +nightly fuzz run TARGET`), and so does `drive`, which needs nothing but a stable
-//! toolchain.
+//! libFuzzer drives the targets (`cargo +nightly fuzz run TARGET`). So does `drive`, which needs only a stable toolchain.
 
 mod mutate;
 mod seeds;
@@ -10,18 +9,18 @@ pub use mutate::Mutator;
 pub use seeds::seeds_of;
 pub use tcompact::laws::{TARGETS, Target};
 
-/// The target called so.
+/// Returns the target with this name.
 ///
 /// # Panics
-/// There is none.
+/// There is no such target.
 pub fn target(name: &str) -> &'static Target {
     TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| panic!("there is no target {name}"))
 }
 
-/// Gives a target some bytes.
+/// Runs a target on some bytes.
 ///
 /// # Panics
-/// A promise is broken.
+/// The bytes break a law.
 pub fn run(name: &str, bytes: &[u8]) {
     (target(name).run)(bytes);
 }

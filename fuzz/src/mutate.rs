@@ -1,6 +1,6 @@
-//! Mutation without a guide, for where there is no libFuzzer: the same inputs for the same number.
+//! Mutation without feedback, for systems without libFuzzer. The same seed gives the same inputs.
 
-/// What the readers look for.
+/// Words that the readers look for.
 const WORDS: &[&str] = &[
     "null",
     "\"\"",
@@ -66,14 +66,14 @@ const WORDS: &[&str] = &[
     "\t",
 ];
 
-/// A stream of mutated inputs.
+/// A generator of mutated inputs.
 pub struct Mutator {
     seeds: Vec<Vec<u8>>,
     state: u64,
 }
 
 impl Mutator {
-    /// One that mutates some seeds.
+    /// Returns a generator that mutates `seeds`.
     pub fn new(seeds: Vec<Vec<u8>>, seed: u64) -> Self {
         Mutator { seeds, state: seed ^ 0x9e37_79b9_7f4a_7c15 }
     }
@@ -91,14 +91,14 @@ impl Mutator {
         usize::try_from(self.random() % all.max(1) as u64).unwrap_or_default()
     }
 
-    /// The next input.
+    /// Returns the next input.
     pub fn next_input(&mut self) -> Vec<u8> {
         let seed = self.below(self.seeds.len());
         let mut input = self.seeds[seed].clone();
         for _ in 0..self.below(6) {
             self.change(&mut input);
         }
-        // Choices of its own, more often than not.
+        // Two of three inputs get bytes for the choices of the target.
         if self.below(3) > 0 {
             input.push(0);
             input.extend((0..10).map(|_| self.random() as u8));
@@ -128,7 +128,7 @@ impl Mutator {
                 input.splice(range, piece);
             }
             3 => {
-                if let Some(at) = self.below(input.len()).checked_sub(0).filter(|at| *at < input.len()) {
+                if let Some(at) = Some(self.below(input.len())).filter(|at| *at < input.len()) {
                     input[at] = self.random() as u8;
                 }
             }

@@ -1,14 +1,14 @@
-//! What mutation begins with: the fixtures, and what lies in `seeds`.
+//! The seeds of mutation: the fixtures, and the files in `seeds`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tcompact::laws::FIXTURES;
 
-/// Larger ones are cut off after so many bytes at the end of a line: mutation has no use for more.
+/// The most bytes of a fixture, which is cut at the end of a line: mutation has no use for more.
 const MOST: usize = 1 << 15;
 
-/// All files below a folder, in order.
+/// Returns all files below a folder, in order.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
@@ -32,7 +32,7 @@ fn fixtures(endings: &[&str]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What mutation of a target begins with: its own files, and the fixtures it can make something of.
+/// Returns the seeds of a target: its own files, and the fixtures that it can parse.
 pub fn seeds_of(target: &str) -> Vec<Vec<u8>> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     let own = if own.is_dir() { files(&own) } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! `-h`: what most people need, on one screen. `--help` has all of it.
+//! `-h`: the usual flags on one screen. `--help` has all of them.
 
 /// At most 24 lines of 80 columns; a test counts them.
 pub(crate) const BRIEF: &str = "\

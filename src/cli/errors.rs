@@ -1,5 +1,5 @@
-//! What is said of a command line that is not understood: the flag, the text with carets under what is wrong, what was
-//! probably meant, and what to try next.
+//! The messages about a command line with an error: the flag, the text with carets under the error, what was probably
+//! meant, and what to try next.
 
 use std::error::Error;
 
@@ -11,9 +11,9 @@ use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::plan::size::whole;
 use crate::tokens::models;
 
-/// What to try where nothing better is known.
+/// What to try if nothing better is known.
 const HELP: &str = "try: tcompact --help";
-/// Values for flags that have no default and take no listed value.
+/// Values to try for flags without a default and without listed values.
 const EXAMPLES: [(&str, &str); 27] = [
     ("--prune", "results:5"),
     ("--prune-except", "Read"),
@@ -43,33 +43,33 @@ const EXAMPLES: [(&str, &str); 27] = [
     ("--api-key-env", "OPENAI_API_KEY"),
     ("--summarizer-cmd", "llm"),
 ];
-/// What flags must stand beside.
-const BESIDE: [(&str, &str); 5] = [
+/// The flags that a flag needs beside it.
+const NEEDED: [(&str, &str); 5] = [
     ("--json", "--dry-run"),
     ("--resume", "--output-dir compacted"),
     ("--base-url", "--model openai:gpt-4o-mini"),
     ("--api-key-env", "--model openai:gpt-4o-mini"),
     ("--request-json", "--model openai:gpt-4o-mini"),
 ];
-/// How many mistakes in one value are mended.
+/// The most errors in one value that are corrected.
 const MOST_MISTAKES: usize = 8;
 
-/// An error of clap's in lines, the first to follow the name of the program; `words` are what was typed.
+/// Describes an error of clap in lines. The first follows the name of the program. `words` is the command line.
 pub(crate) fn describe(error: &clap::Error, words: &[String]) -> String {
     let lines = match error.kind() {
-        ErrorKind::InvalidValue | ErrorKind::ValueValidation => of_value(error, words),
-        ErrorKind::UnknownArgument => of_flag(error, words),
-        ErrorKind::ArgumentConflict => of_conflict(error),
-        ErrorKind::MissingRequiredArgument => of_missing(error, words),
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => invalid_value(error, words),
+        ErrorKind::UnknownArgument => unknown_flag(error, words),
+        ErrorKind::ArgumentConflict => conflict(error),
+        ErrorKind::MissingRequiredArgument => missing_flag(error, words),
         _ => None,
     };
-    let lines = lines.unwrap_or_else(|| otherwise(error, words));
+    let lines = lines.unwrap_or_else(|| other_error(error, words));
     let wrong = text(error, ContextKind::InvalidArg);
     let wrong = wrong.as_deref().map(name).unwrap_or_default();
     lines.iter().map(|line| retry(line, wrong, words)).collect::<Vec<_>>().join("\n")
 }
 
-/// What is wrong with a value, where a part of it is known to be.
+/// Returns what is wrong with a value, and with which part of it if that is known.
 pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
     let source = error.source();
     match source.and_then(|source| source.downcast_ref::<Diagnostic>()) {
@@ -80,16 +80,16 @@ pub(crate) fn diagnostic(error: &clap::Error) -> Diagnostic {
     }
 }
 
-/// A text as a flag takes it, `flag` with its hyphens, where what was meant by it is known.
-pub(crate) fn mended(flag: &str, text: &str) -> Option<String> {
+/// Returns a text that the flag accepts, if it is known what was meant. `flag` has its hyphens.
+pub(crate) fn corrected(flag: &str, text: &str) -> Option<String> {
     let mut command = command();
     let mut text = text.to_owned();
-    // What was meant by one part may show that another is wrong too.
+    // Correcting one part can show that another is wrong too.
     for _ in 0..MOST_MISTAKES {
         match command.try_get_matches_from_mut(["tcompact".to_owned(), format!("{flag}={text}")]) {
             Ok(_) => return Some(text),
             Err(error) if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) => {
-                text = diagnostic(&error).mended(&text)?;
+                text = diagnostic(&error).corrected(&text)?;
             }
             Err(_) => return None,
         }
@@ -97,7 +97,7 @@ pub(crate) fn mended(flag: &str, text: &str) -> Option<String> {
     None
 }
 
-fn of_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+fn invalid_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     let (flag, value) = (text(error, ContextKind::InvalidArg)?, text(error, ContextKind::InvalidValue)?);
     let name = name(&flag);
     if value.is_empty() {
@@ -112,27 +112,27 @@ fn of_value(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
         return Some(vec![format!("{name} needs a value{valid}"), attempt(name, None, words)]);
     }
     let diagnostic = diagnostic(error);
-    let [shown, carets] = diagnostic.drawn(&value);
+    let [shown, carets] = diagnostic.draw(&value);
     let first = format!("invalid value '{value}' for '{flag}': {diagnostic}");
     Some(vec![first, shown, carets, attempt(name, Some(&value), words)])
 }
 
-fn of_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+fn unknown_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     let mut flag = text(error, ContextKind::InvalidArg)?;
     let mut meant = text(error, ContextKind::SuggestedArg).map(|meant| name(&meant).to_owned());
     if let Some((word, long)) = with_one_hyphen(&flag, words) {
         (flag, meant) = (word, Some(long));
     }
-    let [shown, carets] = Diagnostic::new("").meant(meant.clone()).drawn(&flag);
+    let [shown, carets] = Diagnostic::new("").meant(meant.clone()).draw(&flag);
     let next = meant.map_or(HELP.to_owned(), |name| {
-        // Where anything is taken, what was given may be wrong in another way.
-        let value = value_of(&flag, words).filter(|_| mended(&name, "?").is_none());
+        // A flag that accepts any text could reject the value for another reason.
+        let value = value_of(&flag, words).filter(|_| corrected(&name, "?").is_none());
         attempt(&name, value, words)
     });
     Some(vec![format!("there is no flag '{flag}'"), shown, carets, next])
 }
 
-/// The word in which clap found no short flag, and the long one that it is with one hyphen, as `-keep` is.
+/// Returns a word like `-keep`, in which clap found no short flag, and the long flag that it means.
 fn with_one_hyphen(flag: &str, words: &[String]) -> Option<(String, String)> {
     let short = flag.strip_prefix('-').filter(|short| !short.starts_with('-'))?;
     let word = words.iter().skip(1).find(|word| {
@@ -145,15 +145,15 @@ fn with_one_hyphen(flag: &str, words: &[String]) -> Option<(String, String)> {
     Some((word.to_owned(), format!("--{long}")))
 }
 
-/// What was typed as the value of a flag.
+/// Returns the value of a flag on the command line.
 fn value_of<'w>(flag: &str, words: &'w [String]) -> Option<&'w str> {
     let joined = |word: &'w String| word.strip_prefix(flag).and_then(|rest| rest.strip_prefix('='));
     let at = words.iter().position(|word| word == flag || joined(word).is_some())?;
     joined(&words[at]).or_else(|| words.get(at + 1).map(String::as_str).filter(|next| !next.starts_with('-')))
 }
 
-/// That flags exclude each other, and which to leave out.
-fn of_conflict(error: &clap::Error) -> Option<Vec<String>> {
+/// Describes flags that exclude each other, and which to leave out.
+fn conflict(error: &clap::Error) -> Option<Vec<String>> {
     let flag = text(error, ContextKind::InvalidArg)?;
     let others = match error.get(ContextKind::PriorArg) {
         Some(ContextValue::String(other)) => vec![other.clone()],
@@ -173,20 +173,20 @@ fn of_conflict(error: &clap::Error) -> Option<Vec<String>> {
     Some(vec![format!("the argument '{flag}' cannot be used {what}")])
 }
 
-/// That a flag lacks the one that it must stand beside.
-fn of_missing(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
+/// Describes a flag that needs another flag beside it.
+fn missing_flag(error: &clap::Error, words: &[String]) -> Option<Vec<String>> {
     let missing = text(error, ContextKind::InvalidArg)?;
     let lacks = |(flag, beside): &&(&str, &str)| *beside == missing && words.iter().any(|word| word == flag);
-    let (flag, beside) = BESIDE.iter().find(lacks)?;
+    let (flag, beside) = NEEDED.iter().find(lacks)?;
     Some(vec![format!("{flag}: it goes with {beside}; give both"), attempt(flag, None, words)])
 }
 
-/// The flag with a value that it takes: the given one, mended where that can be.
+/// Returns a command with the flag and a value that it accepts: the corrected value if possible.
 fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let command = command();
     let arg = command.get_arguments().find(|arg| arg.get_long().is_some_and(|long| flag == format!("--{long}")));
     let Some(arg) = arg else { return HELP.to_owned() };
-    let beside = BESIDE.iter().find(|(name, _)| *name == flag).map(|(_, beside)| format!("{beside} "));
+    let beside = NEEDED.iter().find(|(name, _)| *name == flag).map(|(_, beside)| format!("{beside} "));
     let beside = beside.unwrap_or_default();
     if !arg.get_action().takes_values() {
         return format!("try: tcompact {beside}{flag}");
@@ -194,16 +194,16 @@ fn attempt(flag: &str, value: Option<&str>, words: &[String]) -> String {
     let default = || arg.get_default_values().first().map(|value| value.to_string_lossy().into_owned());
     let listed = || arg.get_possible_values().first().map(|value| value.get_name().to_owned());
     let example = || EXAMPLES.iter().find(|(name, _)| *name == flag).map(|(_, value)| (*value).to_owned());
-    let value = value.and_then(|value| mended(flag, value)).or_else(default).or_else(listed).or_else(example);
+    let value = value.and_then(|value| corrected(flag, value)).or_else(default).or_else(listed).or_else(example);
     let Some(value) = value else { return HELP.to_owned() };
     let between = if arg.is_require_equals_set() { '=' } else { ' ' };
     let is_fraction = matches!(flag, "--keep" | "--trigger" | "--fit") && value.contains("fraction:");
-    let window = if is_fraction { of_window(words) } else { String::new() };
+    let window = if is_fraction { context_window(words) } else { String::new() };
     format!("try: tcompact {beside}{flag}{between}{}{window}", quoted(&value))
 }
 
-/// What a fraction is of: what was typed, or an example.
-fn of_window(words: &[String]) -> String {
+/// Returns the flag for the context window of a fraction: from the command line, or an example.
+fn context_window(words: &[String]) -> String {
     let of_model = value_of("--for", words).filter(|name| models::find(name).is_some());
     match value_of("--context-window", words).filter(|tokens| whole(tokens).is_ok()) {
         Some(tokens) => format!(" --context-window {tokens}"),
@@ -211,16 +211,16 @@ fn of_window(words: &[String]) -> String {
     }
 }
 
-/// What clap says of everything else, with one way of naming what to try.
-fn otherwise(error: &clap::Error, words: &[String]) -> Vec<String> {
+/// Returns the message of clap for all other errors, with what to try.
+fn other_error(error: &clap::Error, words: &[String]) -> Vec<String> {
     let rendered = error.render().to_string();
     let rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
     let hints = ["Usage: ", "For more information"];
-    let said =
+    let lines_of_clap =
         rendered.lines().filter(|line| !line.trim().is_empty() && !hints.iter().any(|hint| line.starts_with(hint)));
-    let mut lines: Vec<String> = said.map(str::to_owned).collect();
+    let mut lines: Vec<String> = lines_of_clap.map(str::to_owned).collect();
     let flag = text(error, ContextKind::InvalidArg).filter(|_| {
-        // It lacks its value, or has one that it does not take.
+        // The flag lacks its value, or has one although it takes none.
         use ErrorKind::{NoEquals, TooFewValues, TooManyValues, WrongNumberOfValues};
         matches!(error.kind(), NoEquals | TooFewValues | TooManyValues | WrongNumberOfValues)
     });
@@ -228,12 +228,12 @@ fn otherwise(error: &clap::Error, words: &[String]) -> Vec<String> {
     lines
 }
 
-/// The flag alone, of one that clap or a command line shows with its value.
+/// Returns the name of a flag without the value that clap or a command line shows.
 fn name(flag: &str) -> &str {
     flag.split([' ', '[', '=']).next().unwrap_or(flag)
 }
 
-/// Words as a sentence lists them.
+/// Joins words for a sentence.
 fn listed(words: &[String], and: &str) -> String {
     match words {
         [words @ .., last] if !words.is_empty() => format!("{} {and} {last}", words.join(", ")),
@@ -272,7 +272,7 @@ mod tests {
             ("--keep", "bogus:3", None),
             ("--rate", "x", None),
         ] {
-            assert_eq!(mended(flag, text).as_deref(), meant, "{flag} {text}");
+            assert_eq!(corrected(flag, text).as_deref(), meant, "{flag} {text}");
         }
     }
 

@@ -1,20 +1,20 @@
-//! The command to try after a mistake: the one that was typed, with its file and its other flags, and the mended flag in
-//! the place of the wrong one.
+//! The command to try after an error: the command line with its files and other flags, and with the wrong flag
+//! corrected.
 
 use std::path::Path;
 
-use clap::{ArgAction, Command, ValueHint};
+use clap::{Arg, ArgAction, Command, ValueHint};
 
 use crate::cli::command;
 use crate::diagnostic::quoted;
 use crate::sanitize::is_control;
 
-/// What a line begins with that names a command to try; only flags and a comma with prose may follow.
+/// The start of a line with a command to try. Only flags may follow, and prose after a comma.
 const TRY: &str = "try: ";
 const PROGRAM: &str = "tcompact";
 
-/// Such a line with the rest of the command that was typed, `words`, of which `wrong` is the flag that was not understood.
-/// Any other line stays as it is.
+/// Completes the command in such a line with the rest of the command line, `words`, in which the flag `wrong` is wrong.
+/// Other lines stay unchanged.
 pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
     let whole = || {
         let (before, next) = line.strip_prefix(TRY)?.split_once(PROGRAM)?;
@@ -25,21 +25,20 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
         if !is_assignment || has_own_files || flags.iter().any(is_alone) {
             return None;
         }
-        // What a terminal would obey is not shown again.
+        // A terminal could obey a control character.
         if words.iter().any(|word| word.chars().any(is_control)) {
             return None;
         }
         let typed = without(&flags, wrong, words.get(1..)?);
         let typed = Some(typed).filter(|typed| !typed.iter().any(|word| may_hold_a_secret(word)));
-        let files = words[1..].iter().filter(|word| !word.starts_with('-') && Path::new(word).exists());
-        let files = files.filter(|file| !flags.contains(file)).cloned().collect::<Vec<_>>();
+        let files = files(words).filter(|file| !flags.contains(file)).cloned().collect::<Vec<_>>();
         let mut candidates = typed.into_iter().chain([files]).map(|rest| [flags.clone(), rest].concat());
         let words = candidates.find(|words| is_understood(words))?;
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         Some(format!("{TRY}{before}{PROGRAM} {}{prose}", words.join(" ")))
     };
     let line = whole().unwrap_or_else(|| line.to_owned());
-    // What is said of a command must not be pasted with it.
+    // Prose on the line would be pasted with the command.
     match line.strip_prefix(TRY).map(split) {
         Some((_, prose)) if !prose.is_empty() => {
             format!("{}\n  {}", line.strip_suffix(prose).unwrap_or(&line), prose.trim_start_matches(", "))
@@ -48,10 +47,18 @@ pub(crate) fn retry(line: &str, wrong: &str, words: &[String]) -> String {
     }
 }
 
-/// Whether a word is free text that a key can stand in, or a flag that takes such a text.
+/// Whether a word is free text that can hold a key, or a flag that takes such a text.
 fn may_hold_a_secret(word: &str) -> bool {
     word.contains("://") && word.contains('@')
         || ["--request-json", "--summarizer-cmd"].iter().any(|flag| word.starts_with(flag))
+}
+
+/// Returns the existing files among the words of a command line that are no values of flags for files.
+fn files(words: &[String]) -> impl Iterator<Item = &String> {
+    let command = command();
+    let follows_flag = move |flag: &str| !flag.contains('=') && takes_file(&command, flag);
+    let is_file = |word: &str| !word.starts_with('-') && Path::new(word).exists();
+    words.windows(2).filter(move |pair| is_file(&pair[1]) && !follows_flag(&pair[0])).map(|pair| &pair[1])
 }
 
 fn is_understood(words: &[String]) -> bool {
@@ -59,7 +66,7 @@ fn is_understood(words: &[String]) -> bool {
     command().try_get_matches_from(words).is_ok()
 }
 
-/// The words of a command as a shell splits them, up to a comma, and what stands from there on.
+/// Splits a command into words, as a shell does, up to a comma. Returns the words, and the text from the comma on.
 fn split(text: &str) -> (Vec<String>, &str) {
     let (mut words, mut word, mut is_quoted, mut is_escaped) = (Vec::new(), None::<String>, false, false);
     for (at, c) in text.char_indices() {
@@ -82,7 +89,7 @@ fn split(text: &str) -> (Vec<String>, &str) {
     (words, "")
 }
 
-/// Words that were typed, without the flags that others name, or that are wrong, and their values.
+/// Returns the words of a command line, without `flags`, the flag `wrong`, and their values.
 fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
     let command = command();
     let mut left = Vec::new();
@@ -99,7 +106,7 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
         }
         let is_given = flags.iter().map(String::as_str).chain([wrong]).any(|flag| takes_value(&command, flag));
         let takes_value = is_given && !word.contains('=');
-        // A value that begins as a flag does, as `-5`, is one of these too; and a file is one where a file is wanted.
+        // A value may begin like a short flag, as in `-5`. An existing file is a value only if the flag takes a file.
         let is_file = |next: &str| Path::new(next).exists() && !takes_file(&command, name);
         let is_value = |next: &&String| !next.starts_with("--") && !is_file(next);
         if takes_value {
@@ -109,26 +116,28 @@ fn without(flags: &[String], wrong: &str, typed: &[String]) -> Vec<String> {
     left
 }
 
-/// Whether a word is a flag, in its long or its short form.
+/// Whether two words name the same flag, in its long or its short form.
 fn is_same(command: &Command, word: &str, flag: &str) -> bool {
-    let is = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag == format!("--{long}"));
-    let short = command.get_arguments().find(is).and_then(clap::Arg::get_short);
-    word == flag || short.is_some_and(|short| word == format!("-{short}"))
+    let id = |word| arg(command, word).map(Arg::get_id);
+    word == flag || id(word).is_some_and(|id_of_word| Some(id_of_word) == id(flag))
 }
 
 fn takes_file(command: &Command, word: &str) -> bool {
-    let is = |arg: &&clap::Arg| {
-        let long = arg.get_long().is_some_and(|long| word == format!("--{long}"));
-        long || arg.get_short().is_some_and(|short| word == format!("-{short}"))
-    };
-    let hint = command.get_arguments().find(is).map(clap::Arg::get_value_hint);
+    let hint = arg(command, word).map(Arg::get_value_hint);
     matches!(hint, Some(ValueHint::FilePath | ValueHint::DirPath))
 }
 
-fn takes_value(command: &Command, flag: &str) -> bool {
-    let is = |arg: &&clap::Arg| arg.get_long().is_some_and(|long| flag == format!("--{long}"));
-    let takes = |arg: &clap::Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
-    command.get_arguments().find(is).is_some_and(takes)
+fn takes_value(command: &Command, word: &str) -> bool {
+    arg(command, word).is_some_and(|arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append))
+}
+
+/// Returns the argument that a word like `--keep` or `-k` names.
+fn arg<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
+    let is_named = |arg: &&Arg| match word.strip_prefix("--") {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.to_string().as_str())),
+    };
+    command.get_arguments().find(is_named)
 }
 
 #[cfg(test)]
@@ -186,6 +195,12 @@ mod tests {
                 "try: TCOMPACT_KEEP=messages:3 tcompact a.json",
             ),
             ("try: tcompact --timeout 9", "", "tcompact --request-json '{}' a.json", "try: tcompact --timeout 9"),
+            (
+                "try: tcompact --timeout 9",
+                "",
+                "tcompact --archive README.md --request-json '{}' Cargo.toml",
+                "try: tcompact --timeout 9 Cargo.toml",
+            ),
             (
                 "try: tcompact --timeout 9",
                 "--timeout",

@@ -1,4 +1,4 @@
-//! What flags take, and how that is understood.
+//! The types of flag values, and their parsers.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -31,7 +31,7 @@ impl std::str::FromStr for Clause {
     }
 }
 
-/// How much of the history the summarizer is sent.
+/// How many tokens of the history the summarizer is sent; nothing means all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TrimTokens(pub(crate) Option<u64>);
 
@@ -43,7 +43,7 @@ impl std::str::FromStr for TrimTokens {
     }
 }
 
-/// What is changed in the body of each request: a JSON merge patch that is an object.
+/// The JSON merge patch for the body of each request, which is an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RequestJson(pub(crate) Map<String, Value>);
 
@@ -66,14 +66,14 @@ impl std::str::FromStr for RequestJson {
     }
 }
 
-/// Whether facts that a summary lacks are appended to it.
+/// Whether the facts that a summary lacks are appended to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Facts {
-    /// As many as fit in half of what a summary may have.
+    /// As many as fit in half of the summary size.
     On,
     /// None.
     Off,
-    /// As many as fit in so many tokens.
+    /// As many as fit in this many tokens.
     Within(u64),
 }
 
@@ -91,12 +91,12 @@ impl std::str::FromStr for Facts {
     }
 }
 
-/// How much of the end stays: a size, or nothing.
+/// Parses `--keep`: a size, or `none`.
 pub(super) fn keep_size(text: &str) -> Result<Size, Diagnostic> {
     if text == "none" { Ok(Size::Nothing) } else { text.parse() }
 }
 
-/// A size that is one in tokens: a number of them, or a part of the context window.
+/// Parses a size in tokens: a number of them, or a fraction of the context window.
 pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
     match text.parse::<Size>()? {
         size @ (Size::Tokens(_) | Size::Fraction(_)) => Ok(size),
@@ -108,12 +108,12 @@ pub(super) fn size_in_tokens(text: &str) -> Result<Size, Diagnostic> {
     }
 }
 
-/// The rule that removes the results older than a size.
+/// Parses `--clear-tool-results`: the size for the rule `results`.
 pub(super) fn results_rule(text: &str) -> Result<Choice, Diagnostic> {
     const RULE: &str = "results:";
     let rule = format!("{RULE}{text}");
-    rule.parse::<Choice>().map_err(|diagnostic| match diagnostic.mended(&rule).as_deref() {
-        Some(mended) => Diagnostic::new(diagnostic.to_string()).meant(mended.strip_prefix(RULE)),
+    rule.parse::<Choice>().map_err(|diagnostic| match diagnostic.corrected(&rule).as_deref() {
+        Some(corrected) => Diagnostic::new(diagnostic.to_string()).meant(corrected.strip_prefix(RULE)),
         None => Diagnostic::new(diagnostic.to_string()),
     })
 }
@@ -122,7 +122,7 @@ pub(super) fn whole_or_none(text: &str) -> Result<u64, String> {
     if text == "0" { Ok(0) } else { whole(text).map_err(|why| why.replace("from 1 up", "from 0 up")) }
 }
 
-/// A number in a range.
+/// Parses a number in a range.
 pub(super) fn number<const LEAST: u32, const MOST: u32>(text: &str) -> Result<u32, String> {
     let number = text.parse::<u64>().ok().filter(|number| *number >= LEAST.into());
     match (number, u32::try_from(number.unwrap_or_default())) {
@@ -149,7 +149,7 @@ pub(super) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// When something is done that depends on a terminal.
+/// When to do something that depends on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
     /// Where it suits: on a terminal.
@@ -197,7 +197,7 @@ pub(crate) enum Generated {
 }
 
 impl Generated {
-    /// The committed file, which is what is printed.
+    /// Returns the name and the content of the committed file.
     pub(crate) fn file(self) -> (&'static str, &'static str) {
         match self {
             Generated::Bash => ("tcompact.bash", include_str!("../../completions/tcompact.bash")),
@@ -210,7 +210,7 @@ impl Generated {
     }
 }
 
-/// The values of a flag for a type of the rooms that know no flags: each with its name and its help.
+/// Implements `ValueEnum` for a type of a module that knows no flags: each value with its name and its help.
 macro_rules! values_of {
     ($type:ty: $($value:path => $name:literal, $help:literal;)+) => {
         impl ValueEnum for $type {

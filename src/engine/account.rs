@@ -1,4 +1,4 @@
-//! What became of a conversation, drawn from its compaction, as it is reported.
+//! The report row of a conversation.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::events::{Conversation, Status};
 use crate::report::json::DryRun;
 use crate::settings::Settings;
 
-/// The report on a compaction that took so long.
-pub(super) fn reported(
+/// Returns the report row of a compaction that took `elapsed`.
+pub(super) fn report_row(
     settings: &Settings,
     policy: &CompactionPolicy,
     source: &str,
-    done: &Compaction<'_>,
+    compaction: &Compaction<'_>,
     elapsed: Duration,
 ) -> Conversation {
-    let Compaction { account, summary, failure, .. } = done;
+    let Compaction { account, summary, failure, .. } = compaction;
     let (bill, has_failed) = (&account.bill, failure.is_some());
     let asked = bill.requests > 0 || bill.cached > 0;
     let name = policy.summary.name.as_str();
@@ -30,11 +30,11 @@ pub(super) fn reported(
     let status = match (has_failed, by) {
         (true, _) => Status::Failed,
         (false, Some(_)) => Status::Compacted,
-        (false, None) if done.is_pruned() => Status::Compacted,
+        (false, None) if compaction.is_pruned() => Status::Compacted,
         (false, None) => Status::Unchanged,
     };
     let plan = match settings.output.has_report() {
-        true => DryRun::new(source, &done.fitted, policy).to_value(),
+        true => DryRun::new(source, &compaction.fitted, policy).to_value(),
         false => Value::Null,
     };
     Conversation {
@@ -50,7 +50,7 @@ pub(super) fn reported(
         redacted: account.redacted.clone(),
         elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         error: account.error.clone(),
-        saved: summary.as_ref().map_or(0, |summary| summary.saved) + done.pruned_tokens(),
+        saved: summary.as_ref().map_or(0, |summary| summary.saved) + compaction.pruned_tokens(),
         saving: None,
         page: None,
         plan,

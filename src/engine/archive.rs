@@ -1,4 +1,4 @@
-//! Where what is cut away is kept: whether it can be written there, and writing it.
+//! Checks and writes the archive, which keeps what a compaction cuts away.
 
 use std::path::Path;
 
@@ -11,35 +11,35 @@ use crate::settings::Settings;
 /// Refuses an archive that cannot be written, or that is one of `others`, before anything is done or paid for.
 ///
 /// # Errors
-/// Which of these, and what to do.
+/// Which of the two, and what to do.
 pub(super) fn check(settings: &Settings, policy: &CompactionPolicy, others: &[Option<&Path>]) -> Result<()> {
     let is_written = policy.disabled.is_none() || settings.repair.is_some();
     match &policy.archive {
-        Some(file) if !settings.action.only_looks() && is_written => append::check(file, others),
+        Some(file) if !settings.action.is_read_only() && is_written => append::check(file, others),
         _ => Ok(()),
     }
 }
 
-/// Refuses links in the folders of an archive that nobody named: these are tcompact's own.
+/// Refuses links in the path of an archive that a preset chose: its folders are tcompact's own.
 ///
 /// # Errors
-/// There is one.
+/// A part of the path is a link.
 pub(super) fn refuse_links(settings: &Settings, policy: &CompactionPolicy) -> Result<()> {
     let Some(archive) = policy.archive.as_deref().filter(|_| !settings.output.archive_chosen) else { return Ok(()) };
     Ok(links::refuse(Path::new(""), archive).map_err(|error| output::unwritable(archive, &error))?)
 }
 
-/// Writes what is to be kept elsewhere, as private as the input, the files before the histories that name them.
+/// Writes archived files, then the archived messages that name them, no more readable than the input.
 ///
 /// # Errors
-/// It cannot be written.
+/// They cannot be written.
 pub(super) fn write(
     settings: &Settings,
     policy: &CompactionPolicy,
     archived: &Archived,
     input: Option<&Path>,
 ) -> Result<()> {
-    if settings.action.only_looks() {
+    if settings.action.is_read_only() {
         return Ok(());
     }
     if !archived.sections.is_empty() || !archived.files.is_empty() {

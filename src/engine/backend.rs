@@ -1,5 +1,4 @@
-//! The summarizer of a run: no core is held while it is waited for, and what it has written is kept where the user wants
-//! that.
+//! The summarizer of a run: it releases its core while it waits, and caches the answers.
 
 use crate::events::{Event, Listener};
 use crate::llm::Summarizer;
@@ -7,16 +6,16 @@ use crate::llm::cache::{Cache, Kept};
 use crate::summary::exchange::{Bill, FailureKind, NoAnswer, Remembered, Reply, Request, SummaryBackend};
 use crate::wording::reason;
 
-use crate::engine::listeners::tell;
+use crate::engine::listeners::notify;
 use crate::engine::ordered_output::Semaphore;
 
-/// A summarizer as the workers of a run ask it.
+/// A summarizer that the workers of a run share.
 pub(super) struct RunBackend<'a> {
-    /// Whoever answers.
+    /// Answers the requests.
     pub(super) summarizer: &'a Summarizer,
-    /// The cores, of which the caller holds one.
+    /// The cores, one of which the caller holds.
     pub(super) cores: &'a Semaphore,
-    /// Where answers are kept.
+    /// The cache of the answers.
     pub(super) cache: Option<&'a Cache>,
     pub(super) listener: &'a dyn Listener,
 }
@@ -52,7 +51,7 @@ impl SummaryBackend for RunBackend<'_> {
                 return Err(NoAnswer::new(FailureKind::Setup, message));
             }
             Err(error) => {
-                tell(self.listener, Event::NotCached(&error));
+                notify(self.listener, Event::NotCached(&error));
                 None
             }
         };
@@ -63,7 +62,7 @@ impl SummaryBackend for RunBackend<'_> {
             _ => None,
         };
         if let Some(Err(error)) = room.zip(kept).map(|(room, kept)| room.keep(&kept)) {
-            tell(self.listener, Event::NotCached(&error));
+            notify(self.listener, Event::NotCached(&error));
         }
         answer.map(asked)
     }

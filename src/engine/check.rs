@@ -1,4 +1,4 @@
-//! Looking for breaches of the provider's rules, and mending them before anything else is done.
+//! `--check` and `--repair`: violations of the provider's rules.
 
 use anyhow::Result;
 
@@ -17,11 +17,11 @@ use crate::wording::readable_source;
 use crate::engine::read::{json, read, source_name};
 use crate::engine::task::InputTask;
 
-/// Rounds of mending after which what is left cannot be mended. Each kind of breach takes one or two, and a chain in which
-/// one makes the next as many as it is long.
+/// Rounds of repair after which the rest counts as impossible to repair. Each kind of violation takes one or two
+/// rounds; a chain in which each repair makes the next violation takes as many as it is long.
 const ROUNDS: usize = 256;
 
-/// Says every breach of an input, and whether there is any.
+/// Reports every violation in an input, and returns whether there is any.
 ///
 /// # Errors
 /// The input cannot be read.
@@ -36,14 +36,14 @@ pub(super) fn check(task: &InputTask<'_>) -> Result<bool> {
         let mut breaches: Vec<Breach> = breaches(transcript).into_iter().chain(thinking).collect();
         breaches.sort_by_key(|breach| breach.message);
         for breach in &breaches {
-            task.tell(Event::Breach { source: &source_name(input, transcript), breach });
+            task.notify(Event::Breach { source: &source_name(input, transcript), breach });
             found = true;
         }
     }
     Ok(found)
 }
 
-/// The thinking behind what a compaction left, and behind the message of that index, which is another now.
+/// Returns the thinking to remove: after the summary of an earlier compaction, and from the message `changed` on.
 fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, changed: Option<usize>) -> Removal {
     let compacted = thinking::compacted(transcript, &policy.cut.summary_prefix);
     let changed = [changed, compacted.map(|compacted| compacted + 1)].into_iter().flatten().min();
@@ -51,80 +51,96 @@ fn stale_thinking(policy: &CompactionPolicy, transcript: &Transcript<'_>, change
     thinking::removal(transcript, changed.unwrap_or(messages)..messages, policy.thinking, policy.reader_name())
 }
 
-/// Mends every breach of an input: its text is then the mended one. Gives what is to be kept of the one before.
+/// Repairs every violation in an input, and replaces its text. Returns the removed messages, for the archive.
 ///
 /// # Errors
-/// The input cannot be read; or a breach is left, since the format has no way to mend it.
+/// The input cannot be read; or a violation remains because the format has no way to repair it.
 pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Result<Archived> {
     let InputTask { settings, policy, .. } = *task;
-    let mut archived = Archived::default();
-    let breaches_in = |document: &Document<'_>| document.transcripts.iter().map(|one| breaches(one).len()).sum();
-    let mut rounds = 0;
-    // For each conversation, the first message that was mended.
-    let mut first_mended: Vec<Option<usize>> = Vec::new();
-    let mut thinking_looked_at = false;
-    let left: usize = loop {
+    let (mut archived, mut progress) = (Archived::default(), Progress::default());
+    for round in 0.. {
         let source = json(input)?;
         let document = match read(&settings.input, policy, input, &source) {
-            // What was read before and is none now has lost all its messages.
-            Err(_) if rounds > 0 => {
+            // The repair has removed all messages of a transcript.
+            Err(_) if round > 0 => {
                 let source = readable_source(&input.name);
                 let message = format!("{source}: --repair would leave nothing: there are only results without calls");
                 return Err(Failure::unreadable(message).into());
             }
             read => read?,
         };
-        if rounds == 0 {
+        let found = document.transcripts.iter().map(|one| breaches(one).len()).sum();
+        if round == 0 {
             let source = &input.name;
-            task.tell(Event::Repairing { source, found: breaches_in(&document) });
+            task.notify(Event::Repairing { source, found });
             let calls = document.transcripts.iter().map(without_way).sum();
             if how == Repair::Synthesize && calls > 0 {
-                task.tell(Event::CallsRemoved { source, calls });
+                task.notify(Event::CallsRemoved { source, calls });
             }
         }
-        let found = breaches_in(&document);
-        let of_one = |(transcript, edits)| ChangedConversation {
+        let edits = progress.next_edits(task, &document, how);
+        let changed = |(transcript, edits)| ChangedConversation {
             transcript,
             source: source_name(input, transcript),
             edits,
             removed: Vec::new(),
             archived: Archived::default(),
         };
-        let mut edits: Vec<Vec<Edit>> = document.transcripts.iter().map(|one| mended(one, how)).collect();
-        first_mended.resize(edits.len(), None);
-        for ((transcript, edits), first) in document.transcripts.iter().zip(&edits).zip(&mut first_mended) {
-            let mended = edits.first().map(|edit| thinking::message_at(transcript, edit));
-            *first = [*first, mended].into_iter().flatten().min();
-        }
-        if edits.iter().all(Vec::is_empty) && !thinking_looked_at {
-            // What was signed for the messages before it is refused once these are mended.
-            thinking_looked_at = true;
-            let of_one = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
-                let removal = stale_thinking(policy, transcript, *first);
-                let (source, what) = (source_name(input, transcript), Happening::Thinking(&removal));
-                task.tell(Event::Compacting { source: &source, what, reader: None });
-                removal.all_edits(transcript)
-            };
-            edits = document.transcripts.iter().zip(&first_mended).map(of_one).collect();
-        }
         let mut changed: Vec<ChangedConversation<'_, '_>> =
-            document.transcripts.iter().zip(edits).map(of_one).collect();
+            document.transcripts.iter().zip(edits).map(changed).collect();
         changed.retain(|one| !one.edits.is_empty());
-        if changed.is_empty() || rounds == ROUNDS {
-            break found;
+        if changed.is_empty() || round == ROUNDS {
+            if found > 0 {
+                return Err(irreparable(input, found).into());
+            }
+            break;
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
         archived.extend(kept(policy.has_records(), document.source, &edits, changed));
         input.text = text;
-        rounds += 1;
-    };
-    if left > 0 {
-        let message = format!(
-            "{}: --repair cannot mend {left} of the breaches that --check prints; without it the transcript is read as it is",
-            readable_source(&input.name)
-        );
-        return Err(Failure::unreadable(message).into());
     }
     Ok(archived)
+}
+
+fn irreparable(input: &Input, violations: usize) -> Failure {
+    Failure::unreadable(format!(
+        "{}: --repair cannot repair {violations} of the violations that --check prints; without it the transcript is read \
+         as it is",
+        readable_source(&input.name)
+    ))
+}
+
+/// What the rounds of a repair have done so far.
+#[derive(Default)]
+struct Progress {
+    /// The first repaired message of each conversation.
+    first_repaired: Vec<Option<usize>>,
+    /// Whether stale thinking is removed, which comes after all repairs.
+    has_removed_thinking: bool,
+}
+
+impl Progress {
+    /// Returns the edits of the next round, for each conversation of a document.
+    fn next_edits(&mut self, task: &InputTask<'_>, document: &Document<'_>, how: Repair) -> Vec<Vec<Edit>> {
+        let transcripts = &document.transcripts;
+        let edits: Vec<Vec<Edit>> = transcripts.iter().map(|one| mended(one, how)).collect();
+        self.first_repaired.resize(edits.len(), None);
+        for ((transcript, edits), first) in transcripts.iter().zip(&edits).zip(&mut self.first_repaired) {
+            let repaired = edits.first().map(|edit| thinking::message_at(transcript, edit));
+            *first = [*first, repaired].into_iter().flatten().min();
+        }
+        if self.has_removed_thinking || !edits.iter().all(Vec::is_empty) {
+            return edits;
+        }
+        // Thinking was signed for the messages before it, and providers refuse it once these changed.
+        self.has_removed_thinking = true;
+        let removal_of = |(transcript, first): (&Transcript<'_>, &Option<usize>)| {
+            let removal = stale_thinking(task.policy, transcript, *first);
+            let (source, what) = (source_name(task.input, transcript), Happening::Thinking(&removal));
+            task.notify(Event::Compacting { source: &source, what, reader: None });
+            removal.all_edits(transcript)
+        };
+        transcripts.iter().zip(&self.first_repaired).map(removal_of).collect()
+    }
 }

@@ -1,4 +1,4 @@
-//! Which files are read and where what becomes of each goes, found and checked before anything is done.
+//! The files that a run reads and the files that it writes, found and checked before anything is done.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -15,50 +15,51 @@ use crate::wording::reason;
 use crate::files::atomic::{folder, is_unfinished, tidy};
 use crate::files::input::is_json_by_name;
 use crate::files::links;
+use crate::files::output::same_place;
 
-/// The folder in an output directory that holds what a run remembers.
+/// The folder in an output directory that holds the journal and the summaries.
 pub(crate) const OWN_FOLDER: &str = ".tcompact";
-/// A file to be read.
+/// A file to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its path; standard input if nothing.
+    /// Its path; nothing for standard input.
     pub(crate) path: Option<PathBuf>,
-    /// The file that its result goes to; standard output if nothing.
+    /// The file of its result; nothing for standard output.
     pub(crate) output: Option<PathBuf>,
-    /// Whether the user named it, and it was not found in a directory.
+    /// Whether the user named it, rather than a directory that has it.
     pub(crate) named: bool,
 }
 
-/// What a run reads.
+/// The inputs of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Inputs {
-    /// The files, those of a directory by name.
+    /// The files; those of a directory are sorted by name.
     pub(crate) entries: Vec<Entry>,
     /// Whether there is or could be more than one.
     pub(crate) many: bool,
-    /// What was found and is no file: links, which could lead out of the directory, and the like.
+    /// Paths in a directory that are skipped: links, which could lead out of it, and what else is no file.
     pub(crate) passed_over: Vec<PathBuf>,
-    /// What could not be searched, and why.
+    /// Paths that could not be searched, and why.
     pub(crate) unsearched: Vec<(String, String)>,
-    /// The directory that results go to, or that has the first file that is replaced.
+    /// The directory of the results, or of the first file that is replaced.
     pub(crate) home: Option<PathBuf>,
-    /// Whether there is anything to remember there: a single file is finished when the run is.
-    pub(crate) remembers: bool,
+    /// Whether the run keeps a journal there. A single file needs none: it is finished when the run is.
+    pub(crate) keeps_journal: bool,
 }
 
-/// Finds what the settings name.
+/// Finds the inputs that the settings name.
 ///
 /// # Errors
-/// A path is not there; results have no place of their own or would fall on an input. Nothing has been touched then.
+/// A path does not exist; or the results have no place, or would replace an input. Nothing has been changed then.
 pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
-    let looks = settings.action.only_looks();
+    let looks = settings.action.is_read_only();
     let in_files = matches!(settings.output.destination, Destination::Folder(_) | Destination::InPlace(_)) && !looks;
     let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
     let directory = settings.input.paths.iter().find(|path| path.is_dir());
     let mut inputs =
         Inputs { many: settings.input.paths.len() > 1 || directory.is_some() || in_files, ..Inputs::default() };
     if inputs.many && (settings.input.paths.is_empty() || settings.input.paths.iter().any(is_stdin)) {
-        return wrong("standard input stands alone, and its result goes to standard output or to --output FILE");
+        return usage_error("standard input stands alone, and its result goes to standard output or to --output FILE");
     }
     if let Some(missing) = settings.input.paths.iter().find(|path| inputs.many && !is_stdin(path) && !path.exists()) {
         return Err(missing_file(missing, settings).into());
@@ -69,7 +70,7 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
         return Err(Failure::usage(message).try_next("tcompact --output-dir compacted").into());
     }
     if let Some(odd) = settings.input.paths.iter().find(|path| in_files && !path.is_dir() && !path.is_file()) {
-        return wrong(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
+        return usage_error(&format!("{} is no regular file; send it to standard input, alone", odd.display()));
     }
     for path in &settings.input.paths {
         if path.is_dir() {
@@ -85,12 +86,12 @@ pub(crate) fn find(settings: &Settings) -> Result<Inputs> {
     if in_files {
         check_places(settings, &inputs)?;
         inputs.home = home(settings);
-        inputs.remembers = directory.is_some() || settings.input.paths.len() > 1;
+        inputs.keeps_journal = directory.is_some() || settings.input.paths.len() > 1;
     }
     Ok(inputs)
 }
 
-/// That one of several inputs is not there, and what was meant by it, if that is known.
+/// Returns the error that one of several inputs does not exist, with what the user probably meant.
 fn missing_file(missing: &Path, settings: &Settings) -> Failure {
     let name = missing.display().to_string();
     let others: Vec<&PathBuf> = settings.input.paths.iter().filter(|path| *path != missing).collect();
@@ -130,8 +131,8 @@ fn search(root: &Path, settings: &Settings, inputs: &mut Inputs) {
     }
 }
 
-/// Whether a file is called like another beside it with something behind, as the copies are that earlier runs have made
-/// of their inputs: the only originals there are.
+/// Whether a file has the name of another one beside it and a suffix. Earlier runs made such copies of their inputs;
+/// they are the only originals.
 fn is_copy(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_there = |end: usize| is_json_by_name(&name[..end]) && path.with_file_name(&name[..end]).is_file();
@@ -139,7 +140,7 @@ fn is_copy(path: &Path) -> bool {
 }
 
 impl Inputs {
-    /// Adds a file that is called so `below` the directory it was found in.
+    /// Adds a file whose path `below` its directory, or whose name, is that of its result in another directory.
     fn add(&mut self, path: &Path, below: &Path, named: bool, settings: &Settings) {
         let output = match &settings.output.destination {
             Destination::Folder(folder) => Some(folder.join(below)),
@@ -158,7 +159,7 @@ fn file(destination: &Destination) -> Option<PathBuf> {
     }
 }
 
-/// Refuses outputs that would take the place of an input or of each other.
+/// Refuses results that would replace an input or each other.
 fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     let roots: Vec<(&PathBuf, PathBuf)> =
         settings.input.paths.iter().filter(|path| path.is_dir()).map(|path| (path, real(path))).collect();
@@ -168,10 +169,10 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     };
     let within = |place: &Path| roots.iter().find(|(_, real)| place.starts_with(real)).map(|(root, _)| *root);
     if let Some((folder, root)) = folder.and_then(|folder| Some((folder, within(&real(folder))?))) {
-        return inside(&format!("--output-dir {}", folder.display()), root);
+        return inside_input(&format!("--output-dir {}", folder.display()), root);
     }
     if let Some(file) = folder.filter(|folder| folder.exists() && !folder.is_dir()) {
-        return wrong(&format!("--output-dir {} is a file; name a directory", file.display()));
+        return usage_error(&format!("--output-dir {} is a file; name a directory", file.display()));
     }
     let mut taken: HashMap<&Path, &Path> = HashMap::new();
     let mut paths = RealPaths::default();
@@ -179,22 +180,22 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
         inputs.places().map(|(path, output)| (path, output, paths.of(output))).collect();
     for (path, output, place) in &places {
         if let Some(root) = within(place).filter(|_| folder.is_some()) {
-            return inside(&output.display().to_string(), root);
+            return inside_input(&output.display().to_string(), root);
         }
         if let Some(other) = taken.insert(place, path) {
-            return both(path, other, output, folder.is_some());
+            return same_output(path, other, output);
         }
     }
     for (path, output, place) in places.iter().filter(|_| folder.is_some()) {
         if let Some(other) = place.ancestors().skip(1).find_map(|above| taken.get(above)) {
-            return both(path, other, output, true);
+            return same_output(path, other, output);
         }
     }
     if folder.is_some() {
         let read: HashSet<PathBuf> = inputs.places().map(|(path, _)| paths.of(path)).collect();
         if let Some(output) = taken.keys().find(|place| read.contains(**place)) {
             let output = output.display();
-            return wrong(&format!(
+            return usage_error(&format!(
                 "{output} is an input, and would be written over; name another --output-dir, or use --in-place"
             ));
         }
@@ -202,24 +203,25 @@ fn check_places(settings: &Settings, inputs: &Inputs) -> Result<()> {
     Ok(())
 }
 
-fn inside(output: &str, root: &Path) -> Result<()> {
+fn inside_input(output: &str, root: &Path) -> Result<()> {
     let root = root.display();
-    wrong(&format!(
+    usage_error(&format!(
         "{output} is inside the input {root}; name a directory elsewhere, or replace the files with --in-place"
     ))
 }
 
-fn both(path: &Path, other: &Path, output: &Path, in_folder: bool) -> Result<()> {
+fn same_output(path: &Path, other: &Path, output: &Path) -> Result<()> {
+    let is_one_file = same_place(path, other);
     let (path, other, output) = (path.display(), other.display(), output.display());
-    wrong(&match in_folder {
-        true => {
+    usage_error(&match is_one_file {
+        true => format!("{path} and {other} are the same file; name it once"),
+        false => {
             format!("{other} and {path} would both be written to {output}; compact them into different directories")
         }
-        false => format!("{path} and {other} are the same file; name it once"),
     })
 }
 
-/// Where a copy goes that is made of a file before it is replaced.
+/// Returns the path of the copy that is made of a file before it is replaced.
 pub(crate) fn copy_of(file: &Path, suffix: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(suffix);
@@ -227,26 +229,25 @@ pub(crate) fn copy_of(file: &Path, suffix: &str) -> PathBuf {
 }
 
 impl Inputs {
-    /// Takes away what runs that were killed left behind.
+    /// Removes the unfinished files of runs that were killed.
     pub(crate) fn tidy(&self) {
         let folders: HashSet<&Path> = self.places().filter_map(|(_, output)| output.parent()).collect();
         let home = self.home.as_deref().unwrap_or(Path::new(""));
         folders.into_iter().filter(|folder| links::refuse(home, folder).is_ok()).for_each(tidy);
     }
 
-    /// The files that are read.
+    /// Returns the files that are read.
     pub(crate) fn files(&self) -> impl Iterator<Item = &Path> {
         self.entries.iter().filter_map(|entry| entry.path.as_deref())
     }
 
-    /// The files that are read, and those that are written for them.
+    /// Returns the files that are read, each with the file of its result.
     fn places(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.entries.iter().filter_map(|entry| Some((entry.path.as_deref()?, entry.output.as_deref()?)))
     }
 }
 
-/// Where a run remembers what is finished, if it does: in the directory that it writes to, or beside the first file that
-/// it replaces.
+/// Returns the directory of the journal: the output directory, or that of the first file that is replaced.
 fn home(settings: &Settings) -> Option<PathBuf> {
     match &settings.output.destination {
         Destination::Folder(folder) => Some(folder.clone()),
@@ -258,16 +259,16 @@ fn home(settings: &Settings) -> Option<PathBuf> {
     }
 }
 
-/// Real paths of many files in few folders: each folder is looked up once.
+/// Resolves the paths of many files in few folders: each folder is looked up once.
 #[derive(Debug, Default)]
 pub(crate) struct RealPaths {
     folders: HashMap<PathBuf, PathBuf>,
 }
 
 impl RealPaths {
-    /// As [`real`].
+    /// Returns the same as [`real`].
     pub(crate) fn of(&mut self, path: &Path) -> PathBuf {
-        // Where letters are the same in either case, only the system knows how a name is spelled.
+        // On systems that ignore case, only a lookup shows how a name is spelled.
         let spells_freely = cfg!(any(target_os = "macos", windows));
         let is_link = || fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
         let Some(name) = path.file_name().filter(|_| !spells_freely && !is_link()) else { return real(path) };
@@ -281,7 +282,7 @@ impl RealPaths {
     }
 }
 
-/// A path without links, as far as it is there, and without `..` behind that.
+/// Resolves the links of a path, as far as it exists, and `..` behind that part.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = whole.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
@@ -295,6 +296,6 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     real
 }
 
-fn wrong<T>(message: &str) -> Result<T> {
+fn usage_error<T>(message: &str) -> Result<T> {
     Err(Failure::usage(message).into())
 }

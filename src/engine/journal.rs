@@ -1,6 +1,6 @@
-//! What a run has finished, a line each, so that a later one need not do it again.
+//! The journal of a directory: a line for each file that a run has finished, so that a later run can skip it.
 //!
-//! A line is believed only where the file that it tells of still holds what was written then.
+//! A line only counts while the file still holds what the run wrote.
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exit::Failure;
 use crate::files::hash::hash_of;
+use crate::files::identity::FileId;
 use crate::hash::sha256;
 use crate::sync::lock;
 use crate::wording::reason;
@@ -23,29 +24,30 @@ use crate::wording::reason;
 use crate::engine::inputs::{OWN_FOLDER, RealPaths, real};
 use crate::files::links;
 
-/// The file in [`OWN_FOLDER`].
+/// The name of the journal in [`OWN_FOLDER`].
 const NAME: &str = "journal.jsonl";
-/// The folder beside it that holds summaries which were paid for.
+/// The folder beside the journal that caches paid summaries.
 pub(super) const SUMMARIES: &str = "summaries";
 
-/// How often and how long another run is waited for.
-const PATIENCE: u32 = 10;
-const MOMENT: Duration = Duration::from_millis(50);
+/// How often a lock is tried, and the pause after each attempt. A command that an ended run was just starting can hold
+/// the lock for a moment.
+const ATTEMPTS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(50);
 
-/// A file that is finished, or whose replacement is just about to happen.
+/// A file that is finished, or that is replaced right after the note.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Finished {
-    /// The file that was written, seen from the directory of the journal where it lies in that.
+    /// The file that was written; relative to the directory of the journal if it lies there.
     pub(crate) path: String,
-    /// Hash of the input, as it was read.
+    /// Hash of the input as read.
     pub(crate) input: String,
     /// Hash of the rules.
     pub(crate) rules: String,
-    /// Hash of what was written.
+    /// Hash of the result.
     pub(crate) output: String,
 }
 
-/// The journal of a directory that results go to. Only one run at a time writes there.
+/// The journal of an output directory. Only one run at a time can hold it.
 #[derive(Debug)]
 pub(crate) struct Journal {
     home: PathBuf,
@@ -53,41 +55,23 @@ pub(crate) struct Journal {
     paths: Mutex<RealPaths>,
     file: Mutex<File>,
     finished: HashMap<String, Finished>,
-    /// Whether a file was replaced, which nothing else tells afterwards.
+    /// Whether this run replaced a file: nothing but the journal shows that afterwards.
     has_replaced: AtomicBool,
 }
 
 impl Journal {
-    /// Opens the journal of a directory, which is made if it is not there, for a run with these rules.
+    /// Opens the journal of a directory for a run with these rules. Creates both if they do not exist.
     ///
     /// # Errors
-    /// It cannot be written; or another run writes there.
+    /// They cannot be written; or another run holds the journal.
     pub(crate) fn open(home: &Path, rules: &str) -> Result<Self> {
         let unusable = |error: io::Error| {
             Failure::unreadable(format!("{} cannot be written to: {}", home.display(), reason(&error)))
         };
-        let folder = home.join(OWN_FOLDER);
-        links::refuse(home, &folder.join(NAME)).map_err(unusable)?;
-        fs::create_dir_all(home).and_then(|()| make_own(&folder)).map_err(unusable)?;
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(folder.join(NAME)).map_err(unusable)?;
-        // A command that a run was just starting when it was ended can hold its lock for a moment.
-        let is_held = || matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
-        let waited_in_vain = (0..PATIENCE).all(|_| {
-            let held = is_held();
-            if held {
-                thread::sleep(MOMENT);
-            }
-            held
-        });
-        if waited_in_vain {
+        let Some(mut file) = open_locked(home).map_err(unusable)? else {
             let message = format!("another run of tcompact is writing to {}; let it end first", home.display());
             return Err(Failure::unreadable(message).into());
-        }
-        if !folder.join(NAME).is_file() {
-            // The run that was waited for has removed it.
-            return Journal::open(home, rules);
-        }
+        };
         let finished = read(&mut file).map_err(unusable)?;
         Ok(Journal {
             home: real(home),
@@ -99,7 +83,7 @@ impl Journal {
         })
     }
 
-    /// Whether `output`, which may be `input` itself, is what the rules make of `input`.
+    /// Whether `output`, which may be `input` itself, already is the result of `input` by these rules.
     pub(crate) fn has(&self, input: &Path, output: &Path) -> bool {
         let Some(line) = self.finished.get(&self.name(output)).filter(|line| line.rules == self.rules) else {
             return false;
@@ -108,10 +92,10 @@ impl Journal {
         is(output, &line.output) && (input == output || is(input, &line.input))
     }
 
-    /// Notes that `output` is written, or for certain to be written at once.
+    /// Notes that `output` is written; with `certain`, that it is about to be replaced.
     ///
     /// # Errors
-    /// It cannot be noted.
+    /// The note cannot be written.
     pub(crate) fn note(&self, output: &Path, hashes: (&str, &str), certain: bool) -> io::Result<()> {
         let line = Finished {
             path: self.name(output),
@@ -126,14 +110,14 @@ impl Journal {
         if certain { file.sync_data() } else { Ok(()) }
     }
 
-    /// Removes the journal at the end of a run that has paid for nothing, unless it tells of an earlier run or of files
-    /// that were replaced: what cost nothing is done again as fast as it is looked up.
+    /// Removes the journal after a run that paid for nothing: its work is repeated as fast as it is looked up. A
+    /// journal stays if it has notes of an earlier run or of replaced files.
     pub(crate) fn remove_if_free(self) {
         if !self.finished.is_empty() || self.has_replaced.into_inner() {
             return;
         }
         let folder = self.home.join(OWN_FOLDER);
-        // Summaries of another run stay, and so do these notes with them.
+        // The journal stays beside summaries of another run.
         let _ = fs::remove_dir(folder.join(SUMMARIES));
         if !folder.join(SUMMARIES).exists() {
             let _ = fs::remove_file(folder.join(NAME)).and_then(|()| fs::remove_dir(&folder));
@@ -146,7 +130,50 @@ impl Journal {
     }
 }
 
-/// Makes a folder that nobody else looks into, if it is not there: what it remembers may be of files that nobody else reads.
+/// Opens the file of a journal and locks it; returns nothing if another run keeps the lock.
+fn open_locked(home: &Path) -> io::Result<Option<File>> {
+    let folder = home.join(OWN_FOLDER);
+    let path = folder.join(NAME);
+    let open = || {
+        links::refuse(home, &path)?;
+        fs::create_dir_all(home)?;
+        make_own(&folder)?;
+        OpenOptions::new().read(true).append(true).create(true).open(&path)
+    };
+    loop {
+        let file = match open() {
+            // A run that ends can remove the folder between the two steps.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => open()?,
+            opened => opened?,
+        };
+        if !lock_soon(&file) {
+            return Ok(None);
+        }
+        // A run that ends can remove the file while others wait for its lock; a third run may then have made another.
+        if is_at(&file, &path)? {
+            return Ok(Some(file));
+        }
+    }
+}
+
+/// Locks a file, and returns whether that succeeded soon. A system without locks counts as success.
+fn lock_soon(file: &File) -> bool {
+    (0..ATTEMPTS).any(|_| {
+        let is_held = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+        if is_held {
+            thread::sleep(PAUSE);
+        }
+        !is_held
+    })
+}
+
+/// Whether a path still leads to an open file.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let Ok(there) = fs::metadata(path) else { return Ok(false) };
+    Ok(FileId::of(&there) == FileId::of(&file.metadata()?))
+}
+
+/// Makes a private folder if it does not exist: it can hold summaries of files that only their owner may read.
 fn make_own(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -157,7 +184,7 @@ fn make_own(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The last line of each file. One that a run did not come to finish is passed over.
+/// Returns the last note on each file. Skips lines that an interrupted run did not finish.
 fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
     let mut finished = HashMap::new();
     let mut ends = true;
@@ -178,4 +205,40 @@ fn read(file: &mut File) -> io::Result<HashMap<String, Finished>> {
         file.write_all(b"\n")?;
     }
     Ok(finished)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second run waits for a journal that the first one removes, while a third run makes a new one.
+    #[cfg(unix)]
+    #[test]
+    fn two_runs_never_hold_one_journal() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join(OWN_FOLDER).join(NAME);
+        let first = Journal::open(home.path(), "rules").expect("a journal");
+        thread::scope(|scope| {
+            let second = scope.spawn(|| Journal::open(home.path(), "rules"));
+            // The second run has opened the first file by then.
+            thread::sleep(2 * PAUSE);
+            fs::remove_file(&path).expect("removed");
+            let third = Journal::open(home.path(), "rules").expect("a new journal");
+            drop(first);
+            let refused = second.join().expect("no panic").expect_err("the third run holds the journal");
+            assert!(refused.to_string().contains("another run"), "{refused}");
+            drop(third);
+        });
+        assert!(Journal::open(home.path(), "rules").is_ok());
+    }
+
+    #[test]
+    fn a_removed_file_is_at_no_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        let file = File::create(&path).expect("made");
+        assert!(is_at(&file, &path).expect("metadata"));
+        fs::rename(&path, folder.path().join("moved")).expect("moved");
+        assert!(!is_at(&file, &path).expect("metadata"));
+    }
 }

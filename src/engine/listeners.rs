@@ -1,4 +1,4 @@
-//! Who listens to a run: lines on standard error, the report, the page and the progress bar.
+//! The listeners of a run: lines on standard error, the report, the page and the progress bar.
 
 use anyhow::Result;
 
@@ -11,28 +11,28 @@ use crate::settings::{Action, Destination, Settings};
 
 use crate::engine::page;
 
-/// All who listen to a run.
+/// The listeners of a run.
 pub(super) struct Listeners {
     pub(super) reporter: Reporter,
     pub(super) report: Report,
-    /// The page that shows what was done, where there is to be one.
+    /// The page of `--html`.
     pub(super) page: Option<PageInTheMaking>,
     pub(super) progress: Progress,
 }
 
 impl Listeners {
-    /// Those that the settings want, for a run over so many inputs.
+    /// Returns the listeners that the settings ask for, in a run with this many inputs.
     pub(super) fn new(settings: &Settings, inputs: usize) -> Self {
         Listeners {
-            reporter: Reporter::new(settings.voice.volume),
+            reporter: Reporter::new(settings.stderr.volume),
             report: Report::new(settings.output.report.as_deref()),
-            page: page::begun(settings),
-            progress: Progress::new(&settings.voice, results(settings), inputs),
+            page: page::new_page(settings),
+            progress: Progress::new(&settings.stderr, results(settings), inputs),
         }
     }
 }
 
-/// Where results go.
+/// Returns where results go, which decides how progress is drawn.
 fn results(settings: &Settings) -> Results {
     match (settings.action, &settings.output.destination) {
         (Action::DryRun { .. } | Action::Count { .. } | Action::Diff, _) => Results::Shown,
@@ -45,14 +45,14 @@ impl Listener for Listeners {
     fn hear(&self, event: &Event<'_>) -> Result<()> {
         let others: [Option<&dyn Listener>; 3] =
             [Some(&self.reporter), Some(&self.progress), self.page.as_ref().map(|page| page as &dyn Listener)];
-        // A report that cannot be written keeps nobody else from what happens.
+        // A report that cannot be written must not keep the event from the others.
         let reported = self.report.hear(event);
         others.into_iter().flatten().try_for_each(|listener| listener.hear(event)).and(reported)
     }
 }
 
-/// Tells what happens, where nobody can fail to take notice.
-pub(super) fn tell(listener: &dyn Listener, event: Event<'_>) {
-    // Only what is done is written to where that can fail.
+/// Reports an event that no listener can fail to take.
+pub(super) fn notify(listener: &dyn Listener, event: Event<'_>) {
+    // Only [`Event::Done`] is written to a file, where an error matters.
     let _ = listener.hear(&event);
 }

@@ -1,4 +1,4 @@
-//! Who works when: a core for each that computes, and results in the order of what they are made of.
+//! The order of work: one core for each worker that computes, and results in the order of their inputs.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,10 +6,10 @@ use std::sync::{Condvar, Mutex};
 
 use crate::sync::{cores_of_machine, lock, unpoisoned};
 
-/// Cores of the machine, of which each that computes holds one.
+/// The cores of the machine. Each worker that computes holds one.
 #[derive(Debug)]
 pub(crate) struct Semaphore {
-    /// How many there are.
+    /// Returns the number of cores.
     most: fn() -> usize,
     state: Mutex<Taken>,
     freed: Condvar,
@@ -18,17 +18,17 @@ pub(crate) struct Semaphore {
 #[derive(Debug, Default)]
 struct Taken {
     cores: usize,
-    /// How many wait for one.
+    /// The number of workers that wait for a core.
     waiting: usize,
 }
 
 impl Semaphore {
-    /// Those of the machine, all free.
+    /// Returns a semaphore with a permit for each core.
     pub(crate) fn of_machine() -> Self {
         Semaphore { most: cores_of_machine, state: Mutex::default(), freed: Condvar::new() }
     }
 
-    /// Waits for something without the core that the caller holds.
+    /// Runs `wait` without the core that the caller holds.
     pub(crate) fn without<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.give();
         let done = wait();
@@ -36,7 +36,7 @@ impl Semaphore {
         done
     }
 
-    /// Does something while holding a core.
+    /// Runs `work` while holding a core.
     pub(crate) fn with<T>(&self, work: impl FnOnce() -> T) -> T {
         let _core = Core::of(self);
         work()
@@ -55,14 +55,14 @@ impl Semaphore {
     fn give(&self) {
         let mut state = lock(&self.state);
         state.cores -= 1;
-        // To wake nobody takes the system's time as well.
+        // Notifying costs a system call even if no worker waits.
         if state.waiting > 0 {
             self.freed.notify_one();
         }
     }
 }
 
-/// A core that is given back, also where the work panics.
+/// A held core, which is released also if the work panics.
 struct Core<'c>(&'c Semaphore);
 
 impl<'c> Core<'c> {
@@ -78,10 +78,10 @@ impl Drop for Core<'_> {
     }
 }
 
-/// The place of a piece among all: its input, and its place in that.
+/// The order of a piece: the index of its input, then its index in that input.
 pub(crate) type PiecePlace = (usize, usize);
 
-/// What pieces come to, dealt with one after the other in the order of the pieces.
+/// Runs a function on the results of pieces, one after the other, in the order of the pieces.
 #[derive(Debug)]
 pub(crate) struct OrderedOutput<T> {
     order: Mutex<Order<T>>,
@@ -90,45 +90,45 @@ pub(crate) struct OrderedOutput<T> {
 
 #[derive(Debug)]
 struct Order<T> {
-    /// Whose turn it is.
+    /// The piece whose turn it is.
     now: PiecePlace,
-    /// What was left before its turn, with the place whose turn is next.
-    left: BTreeMap<PiecePlace, (PiecePlace, T)>,
-    /// How many wait.
+    /// Results that wait for their turn, each with the piece whose turn is after it.
+    waiting_results: BTreeMap<PiecePlace, (PiecePlace, T)>,
+    /// The number of workers that wait.
     waiting: usize,
 }
 
-/// How many pieces are left at most: they are held in memory.
-const MOST_LEFT: usize = 16;
+/// The most results that wait in memory.
+const MOST_WAITING: usize = 16;
 
 impl<T> OrderedOutput<T> {
-    /// Beginning with the first piece of an input.
+    /// Returns an empty queue that starts with the first piece of an input.
     pub(crate) fn from(input: usize) -> Self {
-        let order = Order { now: (input, 0), left: BTreeMap::new(), waiting: 0 };
+        let order = Order { now: (input, 0), waiting_results: BTreeMap::new(), waiting: 0 };
         OrderedOutput { order: Mutex::new(order), changed: Condvar::new() }
     }
 
-    /// Brings what a piece came to. In its turn `deal` is called with it, and then with what others have left whose turns
-    /// follow. Before its turn it is left for those to deal with who have the turns before it, where it `can_be_left`, and
-    /// else waited for. `last` says that no other piece of the input follows. Should `deal` panic, what is left stays until
-    /// somebody brings more or waits.
-    pub(crate) fn submit(&self, place: PiecePlace, last: bool, what: T, can_be_left: bool, deal: impl Fn(T)) {
+    /// Submits the result of a piece. When its turn comes, `write` is called with it, and then with the waiting results
+    /// that follow. Before its turn, a result that `may_wait` is left to the worker that has the turn before it; the
+    /// caller waits with any other. `last` says that no piece of the input follows. If `write` panics, waiting results
+    /// stay until the next call.
+    pub(crate) fn submit(&self, place: PiecePlace, last: bool, result: T, may_wait: bool, write: impl Fn(T)) {
         let next = if last { (place.0 + 1, 0) } else { (place.0, place.1 + 1) };
         let mut order = lock(&self.order);
-        if can_be_left && order.now != place && order.left.len() < MOST_LEFT {
-            order.left.insert(place, (next, what));
+        if may_wait && order.now != place && order.waiting_results.len() < MOST_WAITING {
+            order.waiting_results.insert(place, (next, result));
             return;
         }
-        let mut own = Some((next, what));
+        let mut own = Some((next, result));
         loop {
             let now = order.now;
-            let turn = if now == place { own.take() } else { order.left.remove(&now) };
+            let turn = if now == place { own.take() } else { order.waiting_results.remove(&now) };
             order = match turn {
-                Some((next, what)) => {
+                Some((next, result)) => {
                     drop(order);
-                    let passed_on = Passed { turns: self, next };
-                    deal(what);
-                    drop(passed_on);
+                    let pass_turn = PassTurn { output: self, next };
+                    write(result);
+                    drop(pass_turn);
                     lock(&self.order)
                 }
                 None if own.is_none() => return,
@@ -143,7 +143,7 @@ impl<T> OrderedOutput<T> {
     }
 }
 
-/// The first piece of an input that failed. What stands before it is worked on all the same, whoever was faster.
+/// The first piece of an input that failed. Pieces before it are still worked on, whichever worker was faster.
 #[derive(Debug)]
 pub(crate) struct FirstFailed(AtomicUsize);
 
@@ -159,25 +159,25 @@ impl FirstFailed {
         self.0.fetch_min(piece, Ordering::Relaxed);
     }
 
-    /// Whether a piece failed that stands before this one.
+    /// Whether an earlier piece failed.
     pub(crate) fn is_before(&self, piece: usize) -> bool {
         self.0.load(Ordering::Relaxed) < piece
     }
 }
 
-/// A turn that is passed on, also where the work panics.
-struct Passed<'t, T> {
-    turns: &'t OrderedOutput<T>,
+/// Passes the turn on when dropped, also if the work panics.
+struct PassTurn<'t, T> {
+    output: &'t OrderedOutput<T>,
     next: PiecePlace,
 }
 
-impl<T> Drop for Passed<'_, T> {
+impl<T> Drop for PassTurn<'_, T> {
     fn drop(&mut self) {
-        let mut order = lock(&self.turns.order);
+        let mut order = lock(&self.output.order);
         order.now = self.next;
-        // To wake nobody takes the system's time as well.
+        // Notifying costs a system call even if no worker waits.
         if order.waiting > 0 {
-            self.turns.changed.notify_all();
+            self.output.changed.notify_all();
         }
     }
 }
@@ -192,54 +192,54 @@ mod tests {
     fn pieces_come_in_order_whoever_has_them() {
         const PLACES: [(usize, usize); 5] = [(1, 0), (0, 2), (0, 0), (1, 1), (0, 1)];
         const IN_ORDER: [(usize, usize); 5] = [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)];
-        for can_be_left in [false, true] {
-            let turns = OrderedOutput::from(0);
-            let told = Mutex::new(Vec::new());
+        for may_wait in [false, true] {
+            let output = OrderedOutput::from(0);
+            let written = Mutex::new(Vec::new());
             thread::scope(|scope| {
                 for place in PLACES {
-                    let (turns, told) = (&turns, &told);
+                    let (output, written) = (&output, &written);
                     let last = place.1 == 2 || place == (1, 1);
                     scope.spawn(move || {
-                        turns.submit(place, last, place, can_be_left, |place| lock(told).push(place));
+                        output.submit(place, last, place, may_wait, |place| lock(written).push(place));
                     });
                 }
             });
-            assert_eq!(*lock(&told), IN_ORDER);
+            assert_eq!(*lock(&written), IN_ORDER);
         }
     }
 
     #[test]
     fn what_is_left_is_dealt_with_by_others_and_is_not_much() {
-        let turns = OrderedOutput::from(0);
-        let told = Mutex::new(Vec::new());
-        let bring = |piece: usize| turns.submit((0, piece), false, piece, true, |piece| lock(&told).push(piece));
-        (1..=MOST_LEFT).rev().for_each(bring);
-        assert!(lock(&told).is_empty());
+        let output = OrderedOutput::from(0);
+        let written = Mutex::new(Vec::new());
+        let submit = |piece: usize| output.submit((0, piece), false, piece, true, |piece| lock(&written).push(piece));
+        (1..=MOST_WAITING).rev().for_each(submit);
+        assert!(lock(&written).is_empty());
         thread::scope(|scope| {
-            let one_too_many = scope.spawn(|| bring(MOST_LEFT + 1));
-            while lock(&turns.order).waiting == 0 && !one_too_many.is_finished() {
+            let one_too_many = scope.spawn(|| submit(MOST_WAITING + 1));
+            while lock(&output.order).waiting == 0 && !one_too_many.is_finished() {
                 thread::yield_now();
             }
-            // A test that fails here must not wait for ever.
-            let waits = !one_too_many.is_finished() && lock(&told).is_empty();
-            bring(0);
+            // If this fails, the test must not wait forever.
+            let waits = !one_too_many.is_finished() && lock(&written).is_empty();
+            submit(0);
             assert!(waits);
         });
-        assert_eq!(*lock(&told), (0..=MOST_LEFT + 1).collect::<Vec<_>>());
+        assert_eq!(*lock(&written), (0..=MOST_WAITING + 1).collect::<Vec<_>>());
     }
 
-    /// Nobody waits for ever for a turn that nobody has any longer.
+    /// No worker waits forever for the turn of one that panicked.
     #[test]
-    fn a_turn_is_passed_on_by_one_that_panics() {
-        let turns = OrderedOutput::from(0);
-        let told = Mutex::new(Vec::new());
-        let deal = |piece: usize| if piece == 0 { panic!("on purpose") } else { lock(&told).push(piece) };
-        turns.submit((0, 1), false, 1, true, deal);
+    fn a_turn_is_pass_turn_by_one_that_panics() {
+        let output = OrderedOutput::from(0);
+        let written = Mutex::new(Vec::new());
+        let write = |piece: usize| if piece == 0 { panic!("on purpose") } else { lock(&written).push(piece) };
+        output.submit((0, 1), false, 1, true, write);
         thread::scope(|scope| {
-            scope.spawn(|| turns.submit((0, 2), false, 2, false, deal));
-            assert!(scope.spawn(|| turns.submit((0, 0), false, 0, true, deal)).join().is_err());
+            scope.spawn(|| output.submit((0, 2), false, 2, false, write));
+            assert!(scope.spawn(|| output.submit((0, 0), false, 0, true, write)).join().is_err());
         });
-        assert_eq!(*lock(&told), [1, 2]);
+        assert_eq!(*lock(&written), [1, 2]);
     }
 
     #[test]

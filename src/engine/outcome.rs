@@ -1,80 +1,112 @@
-//! What is made of an input, before it is written.
+//! The outcome of an input, or of lines of one, before anything is written.
+
+use anyhow::Result;
 
 use crate::compact::Archived;
+use crate::engine::file_status::FileStatus;
 use crate::events::{Conversation, Idle};
 use crate::rewrite::{self, Edit};
 
-/// What is made of an input.
+/// The outcome of an input, before anything is written.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// What is to be written.
-    pub(crate) made: Rewritten,
+    /// The bytes to write.
+    pub(crate) content: Content,
     /// Whether any conversation was compacted, or would be.
     pub(crate) compacted: bool,
-    /// Whether it is another text than the input.
+    /// Whether the content differs from the input.
     pub(crate) changed: bool,
-    /// Whether a breach of a provider's rules was found, where that is looked for.
+    /// Whether `--check` found a violation of a provider's rules.
     pub(crate) breaches: bool,
-    /// What is to be kept elsewhere.
+    /// The messages to append to the archive, and files to write beside it.
     pub(crate) archived: Archived,
-    /// Conversations that stay as they are, and why.
+    /// The conversations that stay unchanged, and why.
     pub(crate) idle: Idle,
-    /// What became of each conversation.
+    /// The report rows of the conversations.
     pub(crate) conversations: Vec<Conversation>,
 }
 
-/// What is to be written.
+/// The bytes to write.
 #[derive(Debug)]
-pub(crate) enum Rewritten {
-    /// The input with these edits made, in order.
+pub(crate) enum Content {
+    /// The input with these edits, in order.
     Edited(Vec<Edit>),
-    /// A text of its own: where the cuts would fall, a diff, an update, a result that stands alone.
+    /// A text of its own: cutoffs, a diff, an update, a complete result.
     Text(String),
-    /// What was read, as it is, since nothing could be made of it.
+    /// The bytes of a line that could not be read.
     Bytes(Vec<u8>),
 }
 
-impl Default for Rewritten {
+impl Default for Content {
     fn default() -> Self {
-        Rewritten::Text(String::new())
+        Content::Text(String::new())
     }
 }
 
-impl Rewritten {
-    /// All of it, piece by piece. `input` is the text that is edited.
+impl Content {
+    /// Returns all bytes, piece by piece. `input` is the text that the edits apply to.
     pub(crate) fn pieces<'m>(&'m self, input: &'m str) -> impl Iterator<Item = &'m [u8]> {
         let (edited, whole) = match self {
-            Rewritten::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
-            Rewritten::Text(text) => (None, Some(text.as_bytes())),
-            Rewritten::Bytes(bytes) => (None, Some(bytes.as_slice())),
+            Content::Edited(edits) => (Some(rewrite::pieces(input, edits).map(str::as_bytes)), None),
+            Content::Text(text) => (None, Some(text.as_bytes())),
+            Content::Bytes(bytes) => (None, Some(bytes.as_slice())),
         };
         edited.into_iter().flatten().chain(whole)
     }
 
-    /// Whether it is another text than `input`, which is the one that is edited.
+    /// Whether the result differs from `input`, which is the text that the edits apply to.
     pub(crate) fn changes(&self, input: &str) -> bool {
         match self {
-            Rewritten::Edited(edits) => rewrite::changes(input, edits),
-            Rewritten::Text(text) => text != input,
-            Rewritten::Bytes(bytes) => bytes != input.as_bytes(),
+            Content::Edited(edits) => rewrite::changes(input, edits),
+            Content::Text(text) => text != input,
+            Content::Bytes(bytes) => bytes != input.as_bytes(),
         }
     }
 
-    /// Bytes that it holds.
+    /// Returns the bytes that this holds in memory.
     pub(crate) fn length(&self) -> usize {
         match self {
-            Rewritten::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
-            Rewritten::Text(text) => text.len(),
-            Rewritten::Bytes(bytes) => bytes.len(),
+            Content::Edited(edits) => edits.iter().map(|edit| edit.text.len()).sum(),
+            Content::Text(text) => text.len(),
+            Content::Bytes(bytes) => bytes.len(),
         }
     }
 
-    /// All of it as a text. `input` is the text that is edited.
+    /// Returns the result as one text. `input` is the text that the edits apply to.
     pub(crate) fn text(self, input: &str) -> String {
         match self {
-            Rewritten::Edited(edits) => rewrite::apply(input, &edits),
-            Rewritten::Text(text) => text,
-            Rewritten::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Content::Edited(edits) => rewrite::apply(input, &edits),
+            Content::Text(text) => text,
+            Content::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         }
+    }
+}
+
+/// The outcome of one piece of an input.
+pub(super) enum WorkOutcome {
+    /// The outcome of an input that is one document, and its text if the outcome is edits of it.
+    Whole(Result<Outcome>, String),
+    /// The outcomes of some lines, none of which need the text, and whether these lines are the last.
+    Lines(Vec<Result<Outcome>>, bool),
+    /// The input ended without an outcome.
+    Ended(FileStatus),
+}
+
+impl WorkOutcome {
+    /// Whether it takes so little memory that it can wait for its turn.
+    pub(super) fn is_small(&self) -> bool {
+        const SMALL: usize = 1 << 16;
+        let (outcomes, input) = match self {
+            WorkOutcome::Whole(outcome, input) => (std::slice::from_ref(outcome), input.len()),
+            WorkOutcome::Lines(outcomes, _) => (outcomes.as_slice(), 0),
+            WorkOutcome::Ended(_) => return true,
+        };
+        let outcomes = || outcomes.iter().flatten();
+        let length = |one: &Outcome| one.content.length();
+        let has_more = |one: &Outcome| {
+            let Archived { sections, files } = &one.archived;
+            !sections.is_empty() || !files.is_empty() || one.conversations.iter().any(|one| one.page.is_some())
+        };
+        input + outcomes().map(length).sum::<usize>() <= SMALL && !outcomes().any(has_more)
     }
 }

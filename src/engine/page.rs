@@ -1,6 +1,6 @@
-//! What a page shows of a conversation, gathered while the conversation is there; and where the page goes.
+//! Gathers what a page shows of a conversation while the conversation is in memory, and writes the page.
 //!
-//! How it looks is [`crate::report::html`]'s. Secrets are masked here, before anything is drawn, where they are to be.
+//! [`crate::report::html`] lays the page out. Secrets are masked here, before anything is drawn.
 
 use std::collections::HashSet;
 use std::fs;
@@ -28,23 +28,23 @@ use crate::transcript::{Message, Transcript};
 
 use crate::engine::inputs::Inputs;
 
-/// Draws a conversation and what was done to it, by the plan and the counts that it was done by; nothing where it cannot
-/// be shown.
-pub(super) fn drawn(policy: &CompactionPolicy, source: &str, done: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
-    let transcript = done.fitted.transcript;
-    let mut masks = done.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
-    let facts = done.facts.take();
+/// Draws a conversation and its compaction, by the plan and the counts of the compaction; nothing if it cannot be read
+/// again with its secrets masked.
+pub(super) fn draw(policy: &CompactionPolicy, source: &str, compaction: &mut Compaction<'_>) -> Option<Arc<Drawn>> {
+    let transcript = compaction.fitted.transcript;
+    let mut masks = compaction.redactor.take().or_else(|| policy.redact.then(|| redactor(transcript)));
+    let facts = compaction.facts.take();
     let arena = Arena::default();
-    let both = before_and_after(transcript, &done.edits, masks.as_mut(), &arena).ok()?;
-    Some(Arc::new(of_what_was_done(policy, source, done, both, facts)))
+    let both = before_and_after(transcript, &compaction.edits, masks.as_mut(), &arena).ok()?;
+    Some(Arc::new(draw_compaction(policy, source, compaction, both, facts)))
 }
 
-/// A conversation before and after some edits, with its secrets masked in both: as `redactor` masked those of its
-/// history, where it did.
+/// Returns a conversation before and after some edits, with the secrets masked in both. `masks` has the placeholders
+/// that the history got.
 ///
 /// # Errors
 /// It cannot be read again with its secrets masked.
-pub(super) fn both_masked<'t>(
+pub(super) fn mask_both<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],
     masks: Option<Redactor>,
@@ -54,7 +54,7 @@ pub(super) fn both_masked<'t>(
     before_and_after(transcript, edits, Some(&mut masks), arena)
 }
 
-/// The same, with its secrets masked where there is something to mask them.
+/// Returns a conversation before and after some edits, masked if there are `masks`.
 fn before_and_after<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],
@@ -64,15 +64,15 @@ fn before_and_after<'t>(
     let before = masked(transcript, &[], masks.as_deref_mut(), arena)?;
     let after = if edits.is_empty() { before } else { masked(transcript, edits, masks, arena)? };
     let all = transcript.messages.len();
-    // Whatever could not be read again like this is not shown as something else.
+    // Messages that cannot be told apart any more are not shown as others.
     if (before.messages.len(), after.messages.len()) != (all, all) {
         return Err(Failure::unreadable("its messages cannot be told apart with their secrets masked").into());
     }
     Ok((before, after))
 }
 
-/// The plan of a conversation whose history is there as it was, whatever was planned.
-fn left(planned: &Plan, error: Option<&str>) -> Plan {
+/// Returns the plan of a conversation whose history stayed, with the reason.
+fn plan_without_summary(planned: &Plan, error: Option<&str>) -> Plan {
     let why = || error.unwrap_or("no summary took the place of anything").to_owned();
     let reason = planned.reason.clone().unwrap_or_else(why);
     Plan {
@@ -83,39 +83,39 @@ fn left(planned: &Plan, error: Option<&str>) -> Plan {
     }
 }
 
-fn of_what_was_done(
+fn draw_compaction(
     policy: &CompactionPolicy,
     source: &str,
-    done: &Compaction<'_>,
+    compaction: &Compaction<'_>,
     (before, after): (&Transcript<'_>, &Transcript<'_>),
     facts: Option<Record>,
 ) -> Drawn {
-    let FittedPlan { transcript, tally, .. } = &done.fitted;
-    let plan = match done.summary {
-        Some(_) => done.plan.clone(),
-        None => left(&done.fitted.plan, done.account.error.as_deref()),
+    let FittedPlan { transcript, tally, .. } = &compaction.fitted;
+    let plan = match compaction.summary {
+        Some(_) => compaction.plan.clone(),
+        None => plan_without_summary(&compaction.fitted.plan, compaction.account.error.as_deref()),
     };
-    let summary = done.summary.as_ref().map(|summary| &summary.placed);
-    let archive = policy.archive.as_deref().filter(|_| !done.archived.sections.is_empty());
+    let summary = compaction.summary.as_ref().map(|summary| &summary.placed);
+    let archive = policy.archive.as_deref().filter(|_| !compaction.archived.sections.is_empty());
     let no_edits = &[][..];
-    let pruned = done.fitted.pruned_sizes();
-    let picture_of =
+    let pruned = compaction.fitted.pruned_sizes();
+    let of_plan =
         Picture { source, transcript: before, tally, plan: &plan, pruned, policy: &policy.cut, archive, economy: None };
-    let decision = picture_of.decision();
+    let decision = of_plan.decision();
     Drawn {
         messages: remaining(transcript, &plan, summary, no_edits).len(),
         decision,
         spent: Categories::of(before, tally, plan.start).rows(),
-        picture: picture(&Shown { picture: picture_of, after, anchor: source }),
-        summary: summary.map(|summary| put_in(transcript, policy, summary)).unwrap_or_default(),
-        facts: summary.map(|summary| facts_of(policy, before, &plan, summary, facts)).unwrap_or_default(),
+        picture: picture(&Shown { picture: of_plan, after, anchor: source }),
+        summary: summary.map(|summary| summary_messages(transcript, policy, summary)).unwrap_or_default(),
+        facts: summary.map(|summary| summary_facts(policy, before, &plan, summary, facts)).unwrap_or_default(),
         archive: archive.map(|archive| archive.display().to_string()),
-        files: done.archived.files.len(),
+        files: compaction.archived.files.len(),
     }
 }
 
-/// The messages of a summary; what else it takes is for the program that a session is of.
-fn put_in(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Placed) -> Vec<(String, String)> {
+/// Returns the messages of a summary, without the fields that only the program of the session reads.
+fn summary_messages(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Placed) -> Vec<(String, String)> {
     match summary {
         Placed::Beside(text) => vec![("beside the messages".to_owned(), text.clone())],
         Placed::Messages(entries) => {
@@ -128,9 +128,9 @@ fn put_in(transcript: &Transcript<'_>, policy: &CompactionPolicy, summary: &Plac
     }
 }
 
-/// The facts in what went, the most important first, and which of them the summary has. They are collected where that was
-/// not done.
-fn facts_of(
+/// Returns the facts in the removed messages, the most important first, and where each is now. Collects them if there
+/// is no `ledger`.
+fn summary_facts(
     policy: &CompactionPolicy,
     before: &Transcript<'_>,
     plan: &Plan,
@@ -143,10 +143,10 @@ fn facts_of(
         record::collect(&messages, &indices, &policy.cut.summary_prefix)
     };
     let ledger = ledger.unwrap_or_else(collected);
-    let texts = put_in(before, policy, summary).into_iter().map(|(_, text)| text);
+    let texts = summary_messages(before, policy, summary).into_iter().map(|(_, text)| text);
     let summary = texts.collect::<Vec<_>>().join("\n");
     let key = |entry: &record::Entry| (entry.kind, entry.about.clone(), entry.text.clone(), entry.index);
-    // What is no longer there without the appended facts was one of these.
+    // Facts that are missing without the appended ones were appended.
     let not_in_words: HashSet<_> = ledger.lacking(&own_words(policy, &summary)).into_iter().map(key).collect();
     let lacking: HashSet<_> = ledger.lacking(&summary).into_iter().map(key).collect();
     let mut entries: Vec<&record::Entry> = ledger.entries.iter().collect();
@@ -167,25 +167,26 @@ fn facts_of(
     entries.into_iter().map(fact).collect()
 }
 
-/// A summary without the facts that were appended to it. The embedded summarizer writes from the facts, and is lent none.
+/// Returns a summary without the facts appended to it. The embedded summarizer writes from the facts, so it has none
+/// appended.
 fn own_words(policy: &CompactionPolicy, summary: &str) -> String {
     if policy.summary.is_embedded() { summary.to_owned() } else { record::without(summary) }
 }
 
-/// The page of a run that begins.
-pub(super) fn begun(settings: &Settings) -> Option<PageInTheMaking> {
+/// Returns an empty page for a run with `--html`.
+pub(super) fn new_page(settings: &Settings) -> Option<PageInTheMaking> {
     settings.output.html.as_ref()?;
     let reader = settings.policy.reader.and_then(|model| {
         let price = model.input_price?;
         Some(Reader { name: format!("{}:{}", model.provider, model.name), price })
     });
-    Some(PageInTheMaking::new(Page::new(reader, settings.action.only_looks())))
+    Some(PageInTheMaking::new(Page::new(reader, settings.action.is_read_only())))
 }
 
 /// Refuses a page that is one of `others`, or that cannot be written, before anything is done or paid for.
 ///
 /// # Errors
-/// Which of these, and what to do.
+/// Which of the two, and what to do.
 pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     let name = file.display();
     if file.as_os_str() == "-" {
@@ -198,13 +199,13 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     output::check(None, Some(file))
 }
 
-/// Writes the page: whole or not at all, and as private as the most private of the inputs.
+/// Writes the page, whole or not at all. It is as private as the most private of the inputs.
 ///
 /// # Errors
-/// It cannot be written; what was there is as it was.
+/// It cannot be written; an earlier page stays unchanged.
 pub(super) fn write(page: PageInTheMaking, file: &Path, inputs: &Inputs) -> Result<()> {
     let files: Vec<&Path> = inputs.files().collect();
-    // Until it is done it is its owner's alone, or whose the first of them is.
+    // While it is written, it is as private as the first input.
     let first = files.first().and_then(|first| fs::metadata(first).ok());
     let mut written = Output::begin(Some(file), None, first.as_ref())?;
     written.write(page.finish().as_bytes())?;

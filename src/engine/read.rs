@@ -1,4 +1,4 @@
-//! The conversations of an input, and why there are none.
+//! Reads the conversations of an input, or explains why there are none.
 
 use anyhow::Result;
 
@@ -11,12 +11,12 @@ use crate::transcript::framing::{Document, Lines, ReadError};
 use crate::transcript::source::Source;
 use crate::wording::readable_source;
 
-/// The JSON that an input is.
+/// Parses the JSON of an input.
 pub(super) fn json(input: &Input) -> Result<Source<'_>> {
     Ok(Source::of(&input.text).map_err(|error| unreadable(input, error.into()))?)
 }
 
-/// The conversations in the JSON of an input.
+/// Reads the conversations in the JSON of an input.
 pub(super) fn read<'a>(
     settings: &InputSettings,
     policy: &CompactionPolicy,
@@ -51,7 +51,7 @@ fn unreadable(input: &Input, error: ReadError) -> Failure {
     next.into_iter().fold(failure, Failure::try_next)
 }
 
-/// The name of a conversation: its source, and its line where the source holds one a line.
+/// Returns the name of a conversation: its input, with the line if the input has one conversation a line.
 pub(super) fn source_name(input: &Input, transcript: &Transcript<'_>) -> String {
     match transcript.line {
         Some(line) => format!("{}:{line}", input.name),

@@ -1,4 +1,4 @@
-//! Putting back what an archive holds: it is read line by line, and of its records only those that are needed.
+//! `--restore`: puts back what an archive holds. The archive is read line by line, and only the needed records in full.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -18,12 +18,12 @@ use crate::rewrite::restoring::{self, Record, Refused, without_end};
 use crate::settings::{RestoreSettings, Volume};
 use crate::wording::{readable_source, reason};
 
-use crate::engine::listeners::tell;
+use crate::engine::listeners::notify;
 
-/// Puts back what an archive holds of a text, as often as it was cut, and writes it.
+/// Restores a text by its archive, as often as it was compacted, and writes it.
 ///
 /// # Errors
-/// The archive has nothing of the text, or what it has does not fit. Nothing is written then.
+/// The archive has no record of the text, or one that does not fit. Nothing is written then.
 pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
     let RestoreSettings { archive, paths, .. } = settings;
     let shown = archive.display();
@@ -39,18 +39,22 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
             format!("--restore {shown}: only an archive whose name ends in .jsonl holds what can be put back");
         return Err(Failure::usage(message).into());
     }
-    output::check(path, output)?;
+    output::check(None, output)?;
+    if let Some((_, output)) = path.zip(output).filter(|(path, output)| output::same_place(path, output)) {
+        let message = format!("--output {} is the input itself; write to another file", output.display());
+        return Err(Failure::usage(message).into());
+    }
     if output.is_some_and(|output| output::same_place(archive, output)) {
         return Err(Failure::usage(format!("--output {shown} is the archive; write to another file")).into());
     }
     let mut archive = Archive::open(archive)?;
     let input = input::read(path)?;
     let name = readable_source(&input.name);
-    let mut put_back = PutBack { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
-    let text = put_back.whole_and_lines(input.text.clone())?;
-    let lines = put_back.lines.len();
+    let mut restorer = Restorer { archive: &mut archive, file: &input.name, name: &name, lines: HashSet::new() };
+    let text = restorer.restore_all(input.text.clone())?;
+    let lines = restorer.lines.len();
     if text == input.text {
-        return Err(Failure::unreadable(archive.has_nothing_of(&name)).into());
+        return Err(Failure::unreadable(archive.no_record_message(&name)).into());
     }
     output::write(&text, output)?;
     if settings.volume > Volume::Quiet {
@@ -58,24 +62,24 @@ pub(crate) fn restore(settings: &RestoreSettings) -> Result<Exit> {
         let damaged = archive.damaged();
         let lines = (lines > 0).then_some((lines, all));
         let restored = Event::Restored { archive: archive.path, lines, damaged: damaged.as_deref() };
-        tell(&Reporter::new(settings.volume), restored);
+        notify(&Reporter::new(settings.volume), restored);
     }
     Ok(Exit::Success)
 }
 
-/// An archive, and where in it the records are that a text can be put back by.
+/// An archive, and where its records are.
 struct Archive<'p> {
     path: &'p Path,
     file: BufReader<File>,
-    /// By the hash of the text that was left, the places of the records.
+    /// The offsets of the records, by the hash of the text that the compaction left.
     records: HashMap<String, Vec<u64>>,
-    /// Records that nothing can be put back by.
-    without_way: usize,
-    /// Lines that are no records: how many, and the first.
-    no_records: (usize, usize),
+    /// The number of records that nothing can be restored by.
+    irreversible: usize,
+    /// Lines that are no records: their number, and the first line.
+    unreadable_lines: (usize, usize),
 }
 
-/// The part of a record by which it is found.
+/// The fields by which a record is found.
 #[derive(Deserialize)]
 struct Head {
     #[serde(rename = "source")]
@@ -89,8 +93,13 @@ impl<'p> Archive<'p> {
         if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
             return Err(unreadable(path, "it is no file").into());
         }
-        let mut archive =
-            Archive { path, file: BufReader::new(file), records: HashMap::new(), without_way: 0, no_records: (0, 0) };
+        let mut archive = Archive {
+            path,
+            file: BufReader::new(file),
+            records: HashMap::new(),
+            irreversible: 0,
+            unreadable_lines: (0, 0),
+        };
         let (mut at, mut number, mut line) = (0, 0, Vec::new());
         loop {
             line.clear();
@@ -101,19 +110,20 @@ impl<'p> Archive<'p> {
                 _ if length == 0 => return Ok(archive),
                 _ if line.trim_ascii().is_empty() => {}
                 Ok(Head { result_sha256: Some(hash), .. }) => archive.records.entry(hash).or_default().push(at),
-                Ok(_) => archive.without_way += 1,
-                // Half a record, of a run that was ended by force; the others are whole.
+                Ok(_) => archive.irreversible += 1,
+                // Half a record, of a run that was killed; the others are whole.
                 Err(_) => {
-                    archive.no_records.0 += 1;
-                    archive.no_records.1 = if archive.no_records.0 == 1 { number } else { archive.no_records.1 };
+                    archive.unreadable_lines.0 += 1;
+                    archive.unreadable_lines.1 =
+                        if archive.unreadable_lines.0 == 1 { number } else { archive.unreadable_lines.1 };
                 }
             }
             at += length as u64;
         }
     }
 
-    /// The records of how a text was made that has some hash: a line, or the whole of a file. One that is its own original
-    /// was left as it was.
+    /// Returns the records of compactions that left a text with this hash: of a line, or of a whole file. A record
+    /// whose original is the same text changed nothing.
     fn records_of(&mut self, hash: &str, is_line: bool) -> Result<Vec<Record>> {
         let places = self.records.get(hash).cloned().unwrap_or_default();
         let mut records = Vec::new();
@@ -127,7 +137,7 @@ impl<'p> Archive<'p> {
                 self.unreadable(&format!("the record at byte {place} is not as tcompact writes them ({error})"))
             })?);
         }
-        // A whole that became one line is another thing than that line: to put it back would make more lines for ever.
+        // A whole file that became one line differs from that line: restoring it there would add lines forever.
         records.retain(|record: &Record| record.original_sha256 != hash && record.line.is_some() == is_line);
         Ok(records)
     }
@@ -136,23 +146,23 @@ impl<'p> Archive<'p> {
         unreadable(self.path, what)
     }
 
-    /// What in the archive cannot be read.
+    /// Describes the lines of the archive that cannot be read.
     fn damaged(&self) -> Option<String> {
-        let (lines, first) = self.no_records;
+        let (lines, first) = self.unreadable_lines;
         (lines > 0)
             .then(|| format!("{}: {lines} of its lines are no records, the first is line {first}", self.path.display()))
     }
 
-    /// Why nothing can be put back.
-    fn has_nothing_of(&self, name: &str) -> String {
+    /// Returns the message that the archive has no record of a text.
+    fn no_record_message(&self, name: &str) -> String {
         let mut message = format!(
             "{name}: {} has nothing that was cut from this text; name the archive that was written with it, and the file as it was written",
             self.path.display()
         );
-        if self.without_way > 0 {
+        if self.irreversible > 0 {
             message += &format!(
                 "; {} of its records are of --emit update, and there is no way back from that",
-                self.without_way
+                self.irreversible
             );
         }
         if let Some(damaged) = self.damaged() {
@@ -166,14 +176,14 @@ fn unreadable(path: &Path, what: &str) -> Failure {
     Failure::unreadable(format!("--restore {} cannot be read: {what}", path.display()))
 }
 
-/// The work on one text.
-struct PutBack<'p, 'a> {
+/// The restoration of one text.
+struct Restorer<'p, 'a> {
     archive: &'p mut Archive<'a>,
-    /// The file that the text is of.
+    /// The file of the text.
     file: &'p str,
-    /// The name of the text, for a sentence.
+    /// The name of the text, for messages.
     name: &'p str,
-    /// The numbers of the lines that were put back.
+    /// The numbers of the restored lines.
     lines: HashSet<usize>,
 }
 
@@ -187,25 +197,25 @@ struct Line<'t> {
 }
 
 impl Line<'_> {
-    /// Whether a record of some line can be of this one: it is, or the line that it names is no longer what it says.
-    fn can_be(&self, record: &Record, hash: &str) -> bool {
+    /// Whether a record can be of this line: it names this line, or a line that has changed since.
+    fn can_match(&self, record: &Record, hash: &str) -> bool {
         let named =
             record.line.filter(|line| *line != self.number).and_then(|line| self.hashes.get(line.checked_sub(1)?));
         named.is_none_or(|named| named != hash)
     }
 
-    /// What tells it from others: a line that stands alone was taken out of some file, or is the only one of its own.
-    fn told(&self) -> Option<usize> {
+    /// Returns the number that tells it from other lines; none for a single line, which can come from any file.
+    fn own_number(&self) -> Option<usize> {
         (self.hashes.len() > 1).then_some(self.number)
     }
 }
 
-impl PutBack<'_, '_> {
-    /// The text as it was before all, as a whole and line by line. That ends: a line stays one, and what it was before all
-    /// has no record; each further round needs a step of the whole, and no step is taken twice.
-    fn whole_and_lines(&mut self, text: String) -> Result<String> {
+impl Restorer<'_, '_> {
+    /// Restores the whole text and its lines, in turns, until neither changes. That ends: a line stays one line, and
+    /// its original has no record; each further round needs a step of the whole text, and no step is taken twice.
+    fn restore_all(&mut self, text: String) -> Result<String> {
         let mut seen = HashSet::new();
-        let mut text = self.all_the_way(text, None, &mut seen)?;
+        let mut text = self.restore_text(text, None, &mut seen)?;
         loop {
             let hashes: Vec<String> =
                 text.split_inclusive('\n').map(|line| sha256(without_end(line).as_bytes())).collect();
@@ -213,26 +223,27 @@ impl PutBack<'_, '_> {
             for (index, line) in text.split_inclusive('\n').enumerate() {
                 let content = without_end(line);
                 let place = Line { number: index + 1, hashes: &hashes };
-                let original = self.all_the_way(content.to_owned(), Some(place), &mut HashSet::new())?;
+                let original = self.restore_text(content.to_owned(), Some(place), &mut HashSet::new())?;
                 if original != content {
                     self.lines.insert(index + 1);
                 }
                 lines.push_str(&original);
                 lines.push_str(&line[content.len()..]);
             }
-            text = self.all_the_way(lines.clone(), None, &mut seen)?;
+            text = self.restore_text(lines.clone(), None, &mut seen)?;
             if lines == text {
                 return Ok(text);
             }
         }
     }
 
-    /// A text as it was before all, or a line of one. What was `seen` before leads back to itself.
-    fn all_the_way(&mut self, mut text: String, line: Option<Line<'_>>, seen: &mut HashSet<String>) -> Result<String> {
+    /// Restores a text, or a line of one, until no record is left. A hash in `seen` means that the records form a
+    /// circle.
+    fn restore_text(&mut self, mut text: String, line: Option<Line<'_>>, seen: &mut HashSet<String>) -> Result<String> {
         loop {
             let hash = sha256(text.as_bytes());
             let mut records = self.archive.records_of(&hash, line.is_some())?;
-            records.retain(|record| line.is_none_or(|line| line.can_be(record, &hash)));
+            records.retain(|record| line.is_none_or(|line| line.can_match(record, &hash)));
             if records.is_empty() {
                 return Ok(text);
             }
@@ -243,7 +254,7 @@ impl PutBack<'_, '_> {
             if !seen.insert(hash) {
                 return Err(refused("its records lead back to themselves").into());
             }
-            let back = restoring::put_back(&text, self.file, line.and_then(|line| line.told()), records);
+            let back = restoring::put_back(&text, self.file, line.and_then(|line| line.own_number()), records);
             text = match back {
                 Ok(back) if line.is_some() && back.contains('\n') => Err(Refused::DoesNotFit),
                 back => back,

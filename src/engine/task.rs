@@ -1,4 +1,4 @@
-//! An input to be worked on, and all that decides what is made of it.
+//! One input, with all that determines its outcome.
 
 use crate::compact::CompactionPolicy;
 use crate::events::{Event, Listener};
@@ -7,27 +7,27 @@ use crate::report::html::PageInTheMaking;
 use crate::settings::Settings;
 use crate::summary::exchange::SummaryBackend;
 
-use crate::engine::listeners::tell;
+use crate::engine::listeners::notify;
 
-/// An input to be worked on, and all that decides what is made of it.
+/// One input, with all that determines its outcome.
 #[derive(Clone, Copy)]
 pub(super) struct InputTask<'r> {
     pub(super) input: &'r Input,
     pub(super) settings: &'r Settings,
-    /// What is to become of its conversations.
+    /// The policy of this input, which can name an archive of its own.
     pub(super) policy: &'r CompactionPolicy,
-    /// Who writes summaries, unless the policy names the embedded summarizer.
+    /// Writes the summaries, unless the policy names the embedded summarizer.
     pub(super) backend: &'r dyn SummaryBackend,
     pub(super) listener: &'r dyn Listener,
-    /// The page that shows what was done, where there is to be one.
+    /// The page of `--html`.
     pub(super) page: Option<&'r PageInTheMaking>,
-    /// Whether there is or could be more than one input, so that each is named.
+    /// Whether there is or could be more than one input, so that each line of output names its input.
     pub(super) many: bool,
 }
 
 impl InputTask<'_> {
-    /// Tells what happens.
-    pub(super) fn tell(&self, event: Event<'_>) {
-        tell(self.listener, event);
+    /// Reports an event to the listener.
+    pub(super) fn notify(&self, event: Event<'_>) {
+        notify(self.listener, event);
     }
 }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::engine::{Outcome, made};
+use crate::engine::{Outcome, run_alone};
 use crate::events::Status;
 use crate::exit::{Exit, Failure};
 use crate::fault::Part;
@@ -41,8 +41,8 @@ fn compacted(arguments: &[&str], answers: &dyn SummaryBackend) -> (Result<String
     let settings = Settings::new(resolved, |_| None).expect("settings");
     let input = Input { name: "-".to_owned(), text: SOURCE.to_owned(), ..Input::default() };
     let mut conversations = Vec::new();
-    let outcome = made(&settings, &input, answers, &mut conversations);
-    let text = outcome.map(|Outcome { made, .. }: Outcome| made.text(SOURCE));
+    let outcome = run_alone(&settings, &input, answers, &mut conversations);
+    let text = outcome.map(|Outcome { content, .. }: Outcome| content.text(SOURCE));
     (text, conversations.first().map(|conversation| conversation.status))
 }
 

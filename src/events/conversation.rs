@@ -1,4 +1,5 @@
-//! What became of a conversation, as plain data: it is known where the conversation is at hand, and told in its turn.
+//! The report row of a conversation, as plain data. It is made while the conversation is in memory, and reported in its
+//! turn.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,76 +10,76 @@ use serde_json::{Value, json};
 use crate::plan::economy::{Billed, Economy};
 use crate::summary::record::Kind;
 
-/// What became of a conversation.
+/// The status of a conversation at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// A summary took the place of its history.
+    /// A summary or pruning changed its history.
     Compacted,
-    /// Its history is there as it was.
+    /// Its history stays as it was.
     Unchanged,
-    /// There is no result.
+    /// It has no result.
     Failed,
-    /// It was not looked at: it is finished already, or no transcript.
+    /// It was not read: an earlier run finished it, or it is no transcript.
     Skipped,
 }
 
-/// A conversation as `--report` tells it: the keys of the dry run, and what came of it.
+/// The report row of a conversation, as `--report` writes it: the keys of the dry run, and the outcome.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Conversation {
     /// The object of the dry run.
     #[serde(flatten)]
     pub(crate) plan: Value,
-    /// What became of it.
+    /// The status at the end.
     pub(crate) status: Status,
     /// Tokens of the summary message.
     pub(crate) summary_tokens: Option<u64>,
-    /// Tokens of the conversation afterwards, counted as `tokens` are.
+    /// Tokens of the result, counted as `tokens` are.
     pub(crate) tokens_after: Option<u64>,
-    /// Who wrote the summary, or was asked to.
+    /// The summarizer that wrote the summary, or that failed to.
     pub(crate) provider: Option<String>,
-    /// What the provider counts.
+    /// The tokens that the provider counted, and their cost.
     pub(crate) usage: Option<Billed>,
-    /// Requests that were sent.
+    /// The number of requests.
     pub(crate) requests: u64,
-    /// How many of them repeated one that failed.
+    /// The number of requests that repeated one that failed.
     pub(crate) retries: u64,
-    /// Answers from the cache.
+    /// The number of answers from the cache.
     pub(crate) cached: u64,
-    /// What is saved and what it cost, where a summary took the place of the history.
+    /// The savings and costs; only if a summary replaced the history.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) economy: Option<Economy>,
-    /// Places where secrets were masked, by what stood there; only with `--redact`.
+    /// The number of masked secrets, by their kind; only with `--redact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
-    /// Milliseconds from the reading of it to the end.
+    /// Milliseconds from reading the conversation to the end.
     pub(crate) elapsed_ms: u64,
-    /// What went wrong.
+    /// The error.
     pub(crate) error: Option<String>,
-    /// Tokens that it has less now.
+    /// Tokens saved.
     #[serde(skip)]
     pub(crate) saved: u64,
-    /// What it loses, where a table is to tell.
+    /// The row in the table of savings.
     #[serde(skip)]
     pub(crate) saving: Option<Saving>,
-    /// What a page shows of it, where one is to.
+    /// The drawing for the page.
     #[serde(skip)]
     pub(crate) page: Option<Arc<Drawn>>,
 }
 
 impl Conversation {
-    /// Tokens before and after, where there is a result and both are known.
+    /// Returns the tokens before and after, if there is a result and both are known.
     pub(crate) fn sizes(&self) -> Option<(u64, u64)> {
         let after = self.tokens_after.filter(|_| self.status != Status::Failed);
         self.plan.get("tokens").and_then(Value::as_u64).zip(after)
     }
 
-    /// How many tokens less that is.
+    /// Returns the difference of these.
     pub(crate) fn lost(&self) -> u64 {
         self.sizes().map_or(0, |(before, after)| before.saturating_sub(after))
     }
 
-    /// An input that no conversation of became anything.
+    /// Returns the row of an input, or of a conversation without a plan.
     pub(crate) fn without_plan(source: &str, status: Status, error: Option<String>) -> Self {
         Conversation {
             plan: json!({"source": source}),
@@ -100,7 +101,7 @@ impl Conversation {
         }
     }
 
-    /// The same, if its file could not be written.
+    /// Returns the row of a conversation whose result could not be written.
     #[must_use]
     pub(crate) fn not_written(self, why: &str) -> Self {
         match self.status {
@@ -113,48 +114,48 @@ impl Conversation {
     }
 }
 
-/// What a conversation loses.
+/// The savings of a conversation: a row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Saving {
     /// Its name.
     pub(crate) source: String,
-    /// Its messages.
+    /// Its number of messages.
     pub(crate) messages: usize,
     /// Its tokens.
     pub(crate) tokens: u64,
-    /// Tokens that it has less, or those that would be summarized.
+    /// Tokens saved, or those that would be summarized.
     pub(crate) saved: u64,
 }
 
-/// What a page shows of a conversation beside its row. It is made while the conversation is there, and goes with its report.
+/// The drawing of a conversation for the page, made while the conversation is in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Drawn {
-    /// Messages afterwards.
+    /// The number of messages of the result.
     pub(crate) messages: usize,
-    /// What was decided, and why.
+    /// The decision, and why.
     pub(crate) decision: String,
-    /// What its tokens were spent on: the name of each category and its tokens.
+    /// The tokens of each category, with its name.
     pub(crate) spent: Vec<(String, u64)>,
     /// The picture, as markup.
     pub(crate) picture: String,
-    /// What was put in: who speaks, and what is said. Empty where nothing was.
+    /// The messages of the summary: the role, and the text. Empty if there is none.
     pub(crate) summary: Vec<(String, String)>,
-    /// The facts in what went, the most important first.
+    /// The facts in the removed messages, the most important first.
     pub(crate) facts: Vec<Fact>,
-    /// Where what was cut away went.
+    /// The archive that has the removed messages.
     pub(crate) archive: Option<String>,
-    /// Files that were written beside an archive.
+    /// The number of files that were written beside the archive.
     pub(crate) files: usize,
 }
 
 /// A fact of the ledger, and whether it was kept.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fact {
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: Kind,
-    /// What it is about, and the fact itself.
+    /// Its subject, and the fact itself.
     pub(crate) text: String,
-    /// The index of its message, unless an earlier summary carried it on.
+    /// The index of its message; none if an earlier summary carried it.
     pub(crate) message: Option<usize>,
     /// Where it is now.
     pub(crate) place: FactPlace,

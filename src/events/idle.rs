@@ -1,30 +1,30 @@
-//! Why conversations stayed as they were.
+//! Why conversations stayed unchanged.
 
 use std::collections::BTreeMap;
 
 use crate::wording::{counted, readable_source};
 
-/// Different reasons that are told apart; a reason can hold numbers that are another conversation's own.
+/// The most reasons that are counted: a reason can hold numbers that only one conversation has.
 const MOST: usize = 16;
 
-/// The conversations of a run that stayed as they were for a reason that nobody was told yet.
+/// The unchanged conversations of a run whose reason no event has reported.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Idle {
     conversations: u64,
-    /// The name of the only one, and what to try.
+    /// The name of a single conversation, and what to try.
     only: Option<(String, Option<String>)>,
     reasons: BTreeMap<String, u64>,
 }
 
 impl Idle {
-    /// Adds a conversation, where the reason was not told otherwise.
+    /// Adds a conversation.
     pub(crate) fn add(&mut self, source: &str, reason: &str, advice: Option<String>) {
         self.only = (self.conversations == 0).then(|| (source.to_owned(), advice));
         self.conversations += 1;
         self.count(reason, 1);
     }
 
-    /// Adds those of another part of the run.
+    /// Adds the conversations of another part of the run.
     pub(crate) fn join(&mut self, other: &Idle) {
         if other.conversations > 0 {
             self.only = other.only.clone().filter(|_| self.conversations == 0);
@@ -39,7 +39,7 @@ impl Idle {
         }
     }
 
-    /// The reason of the only conversation, or the most frequent one; nothing where there is none.
+    /// Returns the reason of a single conversation, or the most frequent reason; nothing if there is none.
     pub(crate) fn sentence(&self) -> Option<String> {
         let (reason, count) = self.reasons.iter().rev().max_by_key(|(_, count)| **count)?;
         Some(match &self.only {

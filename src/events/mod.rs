@@ -1,5 +1,5 @@
-//! What happens in a run, as types. Whoever does something tells it; lines on standard error, the report, the page and the
-//! progress bar are drawn by listeners.
+//! The events of a run, as types. Listeners turn them into lines on standard error, the report, the page and the
+//! progress bar.
 
 mod conversation;
 mod idle;
@@ -21,71 +21,72 @@ pub(crate) use conversation::{Conversation, Drawn, Fact, FactPlace, Saving, Stat
 pub(crate) use idle::Idle;
 pub(crate) use totals::{Largest, Totals};
 
-/// What happens. `source` is the name of a conversation or of an input.
+/// An event of a run. `source` is the name of a conversation or of an input.
 #[derive(Clone, Copy)]
-#[allow(missing_docs, reason = "what the members of an event are, its name says")]
+#[allow(missing_docs, reason = "the name of an event explains its members")]
 pub(crate) enum Event<'e> {
-    /// What the user should know of the settings.
+    /// A note on the settings.
     Notice(&'e str),
-    /// The config file has nothing done, for this reason.
+    /// The config file disables compaction, for this reason.
     Disabled(&'e str),
-    /// A breach of the provider's rules, which is looked for.
+    /// `--check` found a violation of the provider's rules.
     Breach { source: &'e str, breach: &'e Breach },
-    /// So many breaches are to be repaired.
+    /// `--repair` found this many violations.
     Repairing { source: &'e str, found: usize },
-    /// Calls are removed though they were to be given a result.
+    /// `--repair synthesize` removes calls whose results the format cannot hold.
     CallsRemoved { source: &'e str, calls: usize },
-    /// The last line is only the beginning of one.
+    /// The last line is incomplete.
     BrokenOff { source: &'e str, line: usize },
-    /// What was decided on a conversation.
+    /// The decision on a conversation.
     Planned { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy },
-    /// A transcript stays unchanged that could have been cut by the rules.
+    /// The rules asked for a cut, and the transcript stays unchanged.
     Refused { source: &'e str, reason: &'e str },
-    /// What a compaction would save and cost.
+    /// The estimated savings and costs of a compaction.
     Estimated { source: &'e str, economy: &'e Economy, reader: Option<&'e str> },
-    /// A conversation is to be drawn.
+    /// `--explain` draws a conversation.
     Explained { source: &'e str, plan: &'e FittedPlan<'e>, policy: &'e CompactionPolicy, economy: Option<&'e Economy> },
-    /// The cut splits a call from its result, which the rule for pairs does not prevent.
+    /// The cut splits a call from its result, which `--pairs` allows.
     Split { source: &'e str, plan: &'e Plan, pairs: Pairs },
-    /// A tool is to stay that no call is of.
+    /// `--prune-except` names a tool that has no calls.
     NoSuchTool { source: &'e str, name: &'e str },
-    /// What happens while a conversation is compacted.
+    /// A step of the compaction of a conversation.
     Compacting { source: &'e str, what: Happening<'e>, reader: Option<&'e str> },
-    /// The summary that a real run with the same flags puts in the place of the history.
+    /// The summary that a real run with the same flags would use.
     Previewed { source: &'e str, summary: &'e str },
-    /// A summary could not be kept for another time.
+    /// The cache could not keep a summary.
     NotCached(&'e io::Error),
-    /// A page goes without a conversation.
+    /// The page lacks a conversation.
     NotDrawn { source: &'e str, fault: &'e Fault },
-    /// What became of one of several inputs.
+    /// The status of one of several inputs.
     Became { source: &'e str, what: &'e str },
     /// One of several inputs has no result.
     InputFailed(&'e str),
-    /// What became of conversations, whose result went to a place.
+    /// The rows of conversations whose result went to the place `to`.
     Done { conversations: &'e [Conversation], to: &'e str },
-    /// Bytes of the only input are done, of as many as it has, where that is known.
+    /// More bytes of the only input are done, out of `all` if that is known.
     BytesDone { bytes: usize, all: Option<u64> },
-    /// One more input is done, and all so far are these.
+    /// One more input is done; the totals so far.
     InputDone(&'e Totals),
-    /// Nobody named a summarizer, so the embedded one was used.
+    /// The embedded summarizer was used because no summarizer was named.
     DefaultSummarizer,
-    /// The embedded summarizer takes no prompt, and this gave one.
+    /// The embedded summarizer takes no prompt; this named one.
     PromptNotUsed(&'e str),
     /// Nothing was changed, or would be.
     NothingDone(&'e Idle),
     /// All inputs are done.
     AllDone(&'e Totals),
-    /// The conversations that lose most, in a run that may have done nothing.
+    /// The conversations that lose most; `looked` if the run wrote nothing.
     LoseMost { largest: &'e Largest, looked: bool },
-    /// An archive put back so many of the lines of a text, where it was lines; and what in the archive cannot be read.
+    /// An archive restored a text: the number of restored lines and of all lines, if it has conversations on lines; and
+    /// the damage of the archive.
     Restored { archive: &'e Path, lines: Option<(usize, usize)>, damaged: Option<&'e str> },
 }
 
-/// Who is told what happens.
+/// A listener to the events of a run.
 pub(crate) trait Listener {
-    /// Takes notice of what happens.
+    /// Takes an event.
     ///
     /// # Errors
-    /// What the user asked to be told cannot be written.
+    /// A file that the user asked for cannot be written.
     fn hear(&self, event: &Event<'_>) -> Result<()>;
 }

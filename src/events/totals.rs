@@ -1,45 +1,45 @@
-//! What came of the inputs of a run together.
+//! The totals of a run.
 
 use crate::wording::counted;
 
 use crate::events::{Conversation, Idle, Saving, Status};
 
-/// Conversations that are told of by themselves.
+/// The most conversations in the table of savings.
 const MOST: usize = 10;
 
-/// What came of the inputs of a run.
+/// The totals of a run.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Totals {
-    /// Files in which something was compacted.
+    /// Files with a compacted conversation.
     pub(crate) compacted: u64,
-    /// Summaries that were written.
+    /// Summaries written.
     pub(crate) summaries: u64,
-    /// Files that are as they were.
+    /// Unchanged files.
     pub(crate) unchanged: u64,
     /// Files without a result.
     pub(crate) failed: u64,
-    /// Files that an earlier run has finished.
+    /// Files that an earlier run finished.
     pub(crate) finished: u64,
-    /// Files that are as they were since their summarizer failed.
+    /// Files unchanged because their summarizer failed.
     pub(crate) passed_through: u64,
-    /// What was found and is no transcript.
+    /// Files that are no transcripts, links and copies.
     pub(crate) left_out: u64,
-    /// Tokens that are no longer there.
+    /// Tokens saved.
     pub(crate) saved: u64,
-    /// Requests that were sent.
+    /// Requests sent.
     pub(crate) requests: u64,
     /// Answers from the cache.
     pub(crate) cached: u64,
-    /// US dollars, as far as they are known.
+    /// US dollars, as far as prices are known.
     pub(crate) cost: f64,
-    /// The conversations that lose most, where that is to be told.
+    /// The conversations that lose most, for `--explain`.
     pub(crate) largest: Largest,
-    /// Conversations that stayed as they were, and why.
+    /// The conversations that stayed unchanged, and why.
     pub(crate) idle: Idle,
 }
 
 impl Totals {
-    /// Adds what conversations took and saved.
+    /// Adds the costs and savings of conversations.
     pub(crate) fn add(&mut self, conversations: &[Conversation]) {
         for conversation in conversations {
             self.summaries += u64::from(conversation.summary_tokens.is_some());
@@ -55,7 +55,7 @@ impl Totals {
         }
     }
 
-    /// Adds what another has.
+    /// Adds the costs and savings of other totals. The counts of files stay.
     pub(crate) fn join(&mut self, other: &Totals) {
         self.summaries += other.summaries;
         self.saved += other.saved;
@@ -66,7 +66,7 @@ impl Totals {
         self.idle.join(&other.idle);
     }
 
-    /// What was saved and what it cost.
+    /// Returns the savings and costs for a sentence.
     pub(crate) fn gain(&self) -> String {
         let mut gain = format!("{} tokens saved", self.saved);
         if self.requests > 0 || self.cached > 0 {
@@ -81,7 +81,7 @@ impl Totals {
         gain
     }
 
-    /// All of it in a sentence.
+    /// Returns the totals as a sentence.
     pub(crate) fn sentence(&self) -> String {
         let counts = [
             (self.compacted, "compacted"),
@@ -91,25 +91,25 @@ impl Totals {
             (self.failed, "failed"),
             (self.left_out, "left out (no transcripts, links or copies)"),
         ];
-        let told: Vec<String> =
+        let counts: Vec<String> =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
         let files = self.compacted + self.unchanged + self.passed_through + self.finished + self.failed;
         let files = counted(files, "file");
-        let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
+        let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
         let why = if self.compacted == 0 { self.idle.sentence() } else { None };
         let why = why.map(|why| format!("; {why}")).unwrap_or_default();
-        format!("{files}{told}; {}{why}", self.gain())
+        format!("{files}{counts}; {}{why}", self.gain())
     }
 }
 
-/// The conversations of a batch that lose most, the most first.
+/// The conversations that lose most, the largest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Largest {
-    /// Of these, a few.
+    /// The first rows.
     pub(crate) rows: Vec<Saving>,
-    /// How many there are.
+    /// The number of conversations.
     pub(crate) conversations: u64,
-    /// How many lose anything.
+    /// The number of those that lose anything.
     pub(crate) smaller: u64,
     /// Tokens that all of them lose.
     pub(crate) saved: u64,
@@ -127,7 +127,7 @@ impl Largest {
         self.put(saving);
     }
 
-    /// Adds the conversations of another batch.
+    /// Adds the conversations of other totals.
     pub(crate) fn join(&mut self, other: &Largest) {
         self.conversations += other.conversations;
         self.smaller += other.smaller;
@@ -136,7 +136,7 @@ impl Largest {
     }
 
     fn put(&mut self, saving: &Saving) {
-        // Which comes first among equals must not depend on which was done first.
+        // The order among equals must not depend on the order in which they were done.
         let before = |row: &Saving| (saving.saved, &row.source) < (row.saved, &saving.source);
         let place = self.rows.partition_point(before);
         self.rows.insert(place, saving.clone());

@@ -1,4 +1,4 @@
-//! Writing to the end of an archive, whole sections at a time, and whole files beside it.
+//! Appends whole sections to an archive, and writes whole files beside it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -14,10 +14,10 @@ use crate::files::output;
 
 pub(crate) use crate::compact::{Section, is_lines};
 
-/// Why a file cannot be made where another is.
+/// Why a file cannot take the place of another.
 const TAKEN: &str = "it is there already and holds something else; move it away";
 
-/// Refuses an archive whose name does not say what it holds, that is one of `others`, or that cannot be written.
+/// Refuses an archive with an unknown extension, one that is one of `others`, and one that cannot be written.
 ///
 /// # Errors
 /// Which of these, and what to do.
@@ -42,11 +42,10 @@ pub(crate) fn check(file: &Path, others: &[Option<&Path>]) -> Result<()> {
     Ok(writable.map_err(|error| unwritable(file, &error))?)
 }
 
-/// Appends sections to an archive that is made if it is not there, as private as `like`: all of them, or none. Each says
-/// when it was cut away.
+/// Appends sections, all or none, each with the time. Creates the archive, as private as `like`, if it does not exist.
 ///
 /// # Errors
-/// They cannot be written; the archive is as it was.
+/// They cannot be written; the archive stays unchanged.
 pub(crate) fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -> Result<()> {
     let now = now();
     let written = |section: &Section| match section {
@@ -61,7 +60,8 @@ pub(crate) fn sections(file: &Path, sections: &[Section], like: Option<&Path>) -
     Ok(append(file, text.as_bytes(), like).map_err(|error| unwritable(file, &error))?)
 }
 
-/// The time as UTC, to the microsecond; where a clock stands outside the years 1970 to 9999, the nearest time within.
+/// Returns the time in UTC, to the microsecond. A clock outside the years 1970 to 9999 counts as the nearest time
+/// within.
 fn now() -> String {
     let last = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     let now = SystemTime::now().clamp(SystemTime::UNIX_EPOCH, last);
@@ -72,7 +72,7 @@ fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     make_folder_of(file)?;
     let is_new = !file.exists();
     let mut archive = OpenOptions::new().read(true).append(true).create(true).open(file)?;
-    // Whoever else appends waits, so that what is taken back below is only what was written here.
+    // Others that append wait, so the truncation below only removes what was written here.
     archive.lock()?;
     if is_new {
         as_private_as(&archive, like)?;
@@ -81,13 +81,13 @@ fn append(file: &Path, bytes: &[u8], like: Option<&Path>) -> io::Result<()> {
     let begin: &[u8] = if ends_a_line(&mut archive, before)? { b"" } else { b"\n" };
     let written = archive.write_all(&[begin, bytes].concat()).and_then(|()| archive.sync_all());
     if written.is_err() {
-        // What was written of it would be half a section.
+        // Half a section would make the archive unreadable.
         let _ = archive.set_len(before);
     }
     written
 }
 
-/// Whether a file of so many bytes is empty or ends in a line end.
+/// Whether a file of `length` bytes is empty or ends with a line end.
 fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
     if length == 0 {
         return Ok(true);
@@ -98,11 +98,11 @@ fn ends_a_line(file: &mut File, length: u64) -> io::Result<bool> {
     Ok(last == *b"\n")
 }
 
-/// Writes whole new files, as private as `like`. One that is there already is never touched: with the same in it nothing
-/// is to be done.
+/// Writes whole new files, as private as `like`. A file that exists is never changed; the same content needs no
+/// writing.
 ///
 /// # Errors
-/// One cannot be written, or is there and holds something else.
+/// One cannot be written, or exists with other content.
 pub(crate) fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result<()> {
     for (file, bytes) in files {
         write_new(file, bytes, like).map_err(|error| unwritable(file, &error))?;
@@ -110,7 +110,7 @@ pub(crate) fn files(files: &[(PathBuf, Vec<u8>)], like: Option<&Path>) -> Result
     Ok(())
 }
 
-/// Refuses whole files that are there already and hold something else.
+/// Refuses files that exist with other content.
 ///
 /// # Errors
 /// The first of these.

@@ -1,7 +1,6 @@
-//! Files that are written beside their place and take it when they are whole.
+//! Files that are written beside their place, and take it once they are whole.
 //!
-//! They go with the program if that is interrupted. A program that is killed leaves them behind, and a later run takes them
-//! away: nobody holds the lock on them any longer.
+//! An interrupt removes them. If the program is killed they stay, without a lock, and a later run removes them.
 
 use std::fs::{self, File, FileTimes, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -11,50 +10,49 @@ use tempfile::NamedTempFile;
 
 use crate::interrupt::Temporary;
 
-/// What the name of such a file begins and ends with.
+/// The first and last characters of the names of unfinished files.
 const NAME: (&str, &str) = (".tcompact-", ".part");
 
 /// A new file that is not in its place yet.
 pub(crate) struct AtomicFile {
-    /// The file.
+    /// The unfinished file, which is locked.
     pub(crate) file: NamedTempFile,
     place: PathBuf,
-    _goes: Temporary,
+    _registered: Temporary,
 }
 
 impl AtomicFile {
-    /// A file in the same folder, which is made if it is not there, so that it can take its place in one step. Nobody can
-    /// read it who cannot read `like`.
+    /// Creates a file in the folder of `place`, so that it can take the place in one step. Creates the folder if it
+    /// does not exist. Only users who can read `like` can read the file.
     ///
     /// # Errors
-    /// No file can be made there.
+    /// The file cannot be created.
     pub(crate) fn beside(place: &Path, like: Option<&Metadata>) -> io::Result<Self> {
-        let make = || Temporary::of(|| builder(place, like).tempfile_in(folder(place)));
-        let (file, goes) = match make() {
+        let make = || Temporary::create(|| builder(place, like).tempfile_in(folder(place)));
+        let (file, registered) = match make() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 fs::create_dir_all(folder(place))?;
                 make()?
             }
             made => made?,
         };
-        // Where there are no locks, nobody takes it for left behind either.
+        // On a system without locks, `tidy` removes no file of a running program either: its own lock fails.
         let _ = file.as_file().lock();
         if !file.path().exists() {
             return AtomicFile::beside(place, like);
         }
-        Ok(AtomicFile { file, place: place.to_owned(), _goes: goes })
+        Ok(AtomicFile { file, place: place.to_owned(), _registered: registered })
     }
 
-    /// The place that it is to take.
+    /// Returns the place that it will take.
     pub(crate) fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Gives it the mode, owner and times of `like`, or else the mode of what it takes the place of, and has the disk hold
-    /// it.
+    /// Sets the mode, owner and times of `like`, or else the mode of the file in its place, and syncs the file.
     ///
     /// # Errors
-    /// The disk cannot.
+    /// The system refuses one of these.
     pub(crate) fn finish(&self, like: Option<&Metadata>) -> io::Result<()> {
         let file = self.file.as_file();
         if let Some(metadata) = like.cloned().or_else(|| fs::metadata(&self.place).ok()) {
@@ -64,7 +62,7 @@ impl AtomicFile {
                 use std::os::unix::fs::MetadataExt;
                 let owner = |of: &Metadata| (of.uid(), of.gid());
                 if owner(&own) != owner(&metadata) {
-                    // Only the owner of the machine can give files away.
+                    // Only root can change the owner.
                     let _ = std::os::unix::fs::fchown(file, Some(metadata.uid()), Some(metadata.gid()));
                 }
             }
@@ -78,26 +76,26 @@ impl AtomicFile {
         file.sync_all()
     }
 
-    /// Has it take its place, after `then` has seen it under the name that it has until then.
+    /// Takes its place. Calls `then` before, with the path that the file has until then.
     ///
     /// # Errors
-    /// It cannot; what was there is as it was.
+    /// It cannot take its place, or `then` failed; the file there stays unchanged.
     pub(crate) fn replace(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         self.finish(like)?;
         then(self.file.path())?;
         self.file.persist(&self.place).map(drop).map_err(|error| error.error)
     }
 
-    /// Has it take a place where nothing is.
+    /// Takes a place where no file is.
     ///
     /// # Errors
-    /// Something is there, or it cannot be put there.
+    /// A file exists there, or it cannot be created.
     pub(crate) fn persist_new(self) -> io::Result<()> {
         self.file.persist_noclobber(&self.place).map(drop).map_err(|error| error.error)
     }
 }
 
-/// Takes from a new file the rights that nobody has on `like`.
+/// Removes the permissions from a new file that `like` does not have.
 pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(like) = like.and_then(|like| fs::metadata(like).ok()) {
@@ -108,12 +106,12 @@ pub(super) fn as_private_as(file: &File, like: Option<&Path>) -> io::Result<()> 
     Ok(())
 }
 
-/// Whether a file is one that is not finished, or was never.
+/// Whether a file name is one of an unfinished file.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     name.starts_with(NAME.0) && name.ends_with(NAME.1)
 }
 
-/// Takes away what runs that were killed left behind in a folder.
+/// Removes the unfinished files in a folder that no running program holds.
 pub(crate) fn tidy(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(is_unfinished);
@@ -127,7 +125,7 @@ pub(crate) fn tidy(folder: &Path) {
     }
 }
 
-/// A file with the mode of any new file, but no more than `like`, or what it takes the place of, has.
+/// Returns a builder of files with the usual mode, restricted to that of `like` or of the file at `place`.
 fn builder<'n>(place: &Path, like: Option<&Metadata>) -> tempfile::Builder<'n, 'n> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(NAME.0).suffix(NAME.1);
@@ -143,7 +141,7 @@ fn builder<'n>(place: &Path, like: Option<&Metadata>) -> tempfile::Builder<'n, '
     builder
 }
 
-/// The folder that a path is in.
+/// Returns the folder of a path; `.` for a plain name.
 pub(crate) fn folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,6 +1,6 @@
-//! Compressed files: told by their first bytes where they are read, by their name where they are written.
+//! Compressed files, recognized by their first bytes when read and by their name when written.
 //!
-//! A small file can unpack to more than any memory holds. What does so is given up while it is read.
+//! A small file can unpack to more than fits in memory. Reading such a file fails.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::path::Path;
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// Bytes that anything may unpack to.
+/// The length that any file may unpack to.
 const MUCH: u64 = 256 << 20;
-/// How many times its own size anything may unpack to beyond that. No text comes near it, and gzip itself cannot do much more.
+/// The ratio that a file may unpack to beyond that. No text comes near it, and gzip itself cannot do much more.
 const MOST_TIMES: u64 = 1000;
 
-/// Something that compresses what is written to it, and is told where that ends.
+/// A writer that compresses, and must be ended.
 pub(super) trait Compressor: Write + Send {
-    /// Writes what is left.
+    /// Writes what is buffered.
     fn end(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -33,7 +33,7 @@ impl<W: Write + Send> Compressor for zstd::Encoder<'_, W> {
     }
 }
 
-/// A way of compressing.
+/// A compression format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
     /// `.gz`
@@ -43,7 +43,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// How bytes are compressed, if they are.
+    /// Returns the format that bytes begin with, if any.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(&[0x1f, 0x8b]) {
             Some(Compression::Gzip)
@@ -52,7 +52,7 @@ impl Compression {
         }
     }
 
-    /// How a file of this name is compressed, if it is.
+    /// Returns the format that a file name ends with, if any.
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "gz" => Some(Compression::Gzip),
@@ -61,7 +61,7 @@ impl Compression {
         }
     }
 
-    /// The name for a sentence.
+    /// Returns the name for messages.
     pub(super) fn name(self) -> &'static str {
         match self {
             Compression::Gzip => "gzip",
@@ -69,10 +69,10 @@ impl Compression {
         }
     }
 
-    /// What was compressed, as it is read, and how far it unpacks.
+    /// Returns a reader of the unpacked bytes, and a count of them.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// There is not enough memory.
     pub(super) fn reader(self, from: impl BufRead + Send + 'static) -> io::Result<(Box<dyn Read + Send>, Unpacked)> {
         let unpacked = Unpacked::default();
         let from = Packed { from, unpacked: unpacked.clone() };
@@ -83,10 +83,10 @@ impl Compression {
         Ok((Box::new(Bounded { reader, unpacked: unpacked.clone(), much: MUCH }), unpacked))
     }
 
-    /// Compresses what is written: the same for the same bytes, with no time in it.
+    /// Returns a writer that compresses. The same bytes give the same result: it has no time in it.
     ///
     /// # Errors
-    /// There is no memory for it.
+    /// There is not enough memory.
     pub(super) fn writer<'w>(self, to: impl Write + Send + 'w) -> io::Result<Box<dyn Compressor + 'w>> {
         Ok(match self {
             Compression::Gzip => Box::new(GzEncoder::new(to, flate2::Compression::default())),
@@ -95,19 +95,19 @@ impl Compression {
     }
 }
 
-/// How many bytes were unpacked, and of how many, since it was last asked to begin again.
+/// The number of unpacked bytes, and of the compressed bytes that they came from.
 #[derive(Clone, Default)]
 pub(super) struct Unpacked(Arc<(AtomicU64, AtomicU64)>);
 
 impl Unpacked {
-    /// Forgets what was unpacked: nobody holds it any longer.
-    pub(super) fn begin_again(&self) {
+    /// Resets the count: the bytes so far are no longer in memory.
+    pub(super) fn reset(&self) {
         self.0.0.store(0, Ordering::Relaxed);
         self.0.1.store(0, Ordering::Relaxed);
     }
 }
 
-/// What is compressed, counted as it is taken.
+/// A reader of compressed bytes that counts them.
 struct Packed<R> {
     from: R,
     unpacked: Unpacked,
@@ -132,7 +132,7 @@ impl<R: BufRead> BufRead for Packed<R> {
     }
 }
 
-/// What was compressed, until it is more than can be meant.
+/// A reader of unpacked bytes that fails once there are too many.
 struct Bounded<R> {
     reader: R,
     unpacked: Unpacked,
@@ -182,7 +182,7 @@ mod tests {
     fn what_unpacks_without_end_is_given_up() {
         let unpacked = Unpacked::default();
         let mut bounded = Bounded { reader: io::repeat(b' '), unpacked: unpacked.clone(), much: 1 << 20 };
-        // Of so many bytes, a thousand times as many are let through.
+        // A thousand times as many bytes may be unpacked.
         unpacked.0.0.store(2 << 10, Ordering::Relaxed);
         let mut read = 0;
         let error = loop {
@@ -192,7 +192,7 @@ mod tests {
             }
         };
         assert_eq!((error.kind(), read), (ErrorKind::FileTooLarge, 2_000 << 10));
-        unpacked.begin_again();
+        unpacked.reset();
         assert!(bounded.read(&mut [0; 1 << 10]).is_ok(), "of the next line nothing is held yet");
     }
 }

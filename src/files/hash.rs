@@ -1,4 +1,4 @@
-//! The hash of a file, read piece by piece.
+//! The hash of a file, read in pieces.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::hash::Hasher;
 
-/// The hash of a file.
+/// Returns the hash of a file.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(crate) fn hash_of(path: &Path) -> io::Result<String> {
     const AT_ONCE: usize = 1 << 16;
     let mut file = BufReader::with_capacity(AT_ONCE, File::open(path)?);

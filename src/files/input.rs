@@ -1,4 +1,4 @@
-//! Reading a transcript's text: whole, or line by line where each line is a conversation.
+//! Reads the text of a transcript: whole, or line by line if each line is a conversation.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
@@ -15,79 +15,79 @@ use crate::wording::{readable_source, reason};
 
 use crate::files::compression::{Compression, Unpacked};
 
-/// A text and where it comes from.
+/// A text and its origin.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Input {
-    /// The name that reports give: the path, or `-`.
+    /// The name for reports: the path, or `-`.
     pub(crate) name: String,
-    /// The text, to the byte, unpacked if it was compressed.
+    /// The text, byte for byte, unpacked if it was compressed.
     pub(crate) text: String,
     /// Whether each line is a conversation.
     pub(crate) as_lines: bool,
-    /// Lines of the same file that stand before it.
+    /// The number of lines before it in the same file.
     pub(crate) lines_before: usize,
-    /// How the file is compressed.
+    /// The compression of the file.
     pub(crate) compression: Option<Compression>,
 }
 
-/// An input that has been opened, and is read whole or line by line.
+/// An input that has been opened.
 pub(crate) enum Opened {
-    /// One document.
+    /// One document, read as a whole.
     Whole(Input),
-    /// One conversation a line.
+    /// One conversation a line, to be read line by line.
     Lines(Lines),
-    /// It does not begin as JSON does.
+    /// No transcript: it does not begin as JSON does.
     Other,
 }
 
-/// How an input is to be read.
+/// How to read an input.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
-    /// What the user said of its lines.
+    /// The value of `--lines`.
     pub(crate) lines: Option<framing::Lines>,
-    /// Whether it may turn out to be something else than a transcript, which its first bytes tell.
+    /// Whether the file may be something other than a transcript, by its first bytes.
     pub(crate) may_be_other: bool,
-    /// Whether the hash of it is wanted.
+    /// Whether to hash the bytes.
     pub(crate) hashed: bool,
 }
 
-/// The hash of what was read of a file, of all of it at its end.
+/// The running hash of the bytes that were read of a file.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<Hasher>>);
+pub(crate) struct ReadHash(Arc<Mutex<Hasher>>);
 
-impl Seen {
-    /// The hash, in hexadecimal digits.
+impl ReadHash {
+    /// Returns the hash so far, in hexadecimal digits.
     pub(crate) fn hash(&self) -> String {
         lock(&self.0).clone().end()
     }
 }
 
-/// A file that is hashed while it is read.
+/// A reader that hashes the bytes it reads.
 struct Hashed<R> {
     file: R,
-    seen: Seen,
+    hash: ReadHash,
 }
 
 impl<R: Read> Read for Hashed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        lock(&self.seen.0).add(&buffer[..read]);
+        lock(&self.hash.0).add(&buffer[..read]);
         Ok(read)
     }
 }
 
-/// Opens a file, or standard input where there is no path, compressed or not.
+/// Opens a file, or standard input if there is no path, compressed or not.
 ///
 /// # Errors
-/// It cannot be read, is damaged or is not UTF-8; or nobody would type into it: standard input is a terminal.
-pub(crate) fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<Seen>)> {
-    let seen = reading.hashed.then(Seen::default);
-    Ok((opened(path, reading, seen.clone())?, seen))
+/// It cannot be read, is damaged or is not UTF-8; or it is a terminal, where no user would type a transcript.
+pub(crate) fn open(path: Option<&Path>, reading: Reading) -> Result<(Opened, Option<ReadHash>)> {
+    let hash = reading.hashed.then(ReadHash::default);
+    Ok((opened(path, reading, hash.clone())?, hash))
 }
 
-fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<Opened> {
+fn opened(path: Option<&Path>, reading: Reading, hash: Option<ReadHash>) -> Result<Opened> {
     let name = path.map_or("-".to_owned(), |path| path.display().to_string());
-    let (mut reader, compression, unpacked) = unpacking(path, &name, seen)?;
+    let (mut reader, compression, unpacked) = unpacking(path, &name, hash)?;
     let damaged = |error: io::Error| unreadable(&name, &damage(&error, compression));
     let first = reader.fill_buf().map_err(damaged)?;
     if reading.may_be_other && !begins_as_json(first) {
@@ -106,7 +106,7 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
             break;
         }
         lines += 1;
-        // One line alone is a document like any other.
+        // A single line is a document.
         let mut is_last = || {
             if !more {
                 return Ok(true);
@@ -115,11 +115,11 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
             more &= !next.is_empty();
             Ok::<_, io::Error>(next.iter().all(u8::is_ascii_whitespace))
         };
-        let told = match &head[start..] {
+        let detected = match &head[start..] {
             line if line.trim_ascii().is_empty() || lines == 1 && is_last().map_err(damaged)? => None,
             line => str::from_utf8(line).map_or(Some(framing::Lines::Messages), framing::detect_lines),
         };
-        match told {
+        match detected {
             None => {}
             Some(framing::Lines::Messages) => break,
             Some(framing::Lines::Conversations) => {
@@ -129,7 +129,7 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
     }
     if more {
         if let Some(length) = path.filter(|_| compression.is_none()).and_then(|path| fs::metadata(path).ok()) {
-            // Grown step by step, the text would be there twice for a while.
+            // Growing step by step would need twice the memory.
             head.reserve_exact((usize::try_from(length.len()).unwrap_or(0) + 1).saturating_sub(head.len()));
         }
         reader.read_to_end(&mut head).map_err(damaged)?;
@@ -141,26 +141,30 @@ fn opened(path: Option<&Path>, reading: Reading, seen: Option<Seen>) -> Result<O
     Ok(Opened::Whole(Input { name, text, as_lines: false, lines_before: 0, compression }))
 }
 
-/// Reads a file, or standard input where there is no path, as one text, whatever is in it.
+/// Reads a file, or standard input if there is no path, as one text of any content.
 ///
 /// # Errors
-/// As [`open`] has them.
+/// As for [`open`].
 pub(crate) fn read(path: Option<&Path>) -> Result<Input> {
     let reading = Reading { lines: Some(framing::Lines::Messages), may_be_other: false, hashed: false };
     match open(path, reading)? {
         (Opened::Whole(input), _) => Ok(input),
-        // It was not asked for.
+        // The reading above asks for neither.
         (Opened::Lines(_) | Opened::Other, _) => Ok(Input::default()),
     }
 }
 
-/// A reader of what a file holds, unpacked.
-fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Reader, Option<Compression>, Unpacked)> {
+/// Returns a reader of the unpacked bytes of a file.
+fn unpacking(
+    path: Option<&Path>,
+    name: &str,
+    hash: Option<ReadHash>,
+) -> Result<(Reader, Option<Compression>, Unpacked)> {
     let raw: Box<dyn Read + Send> = match path {
         Some(path) => {
             let file = File::open(path).map_err(|error| unreadable(name, &reason(&error)))?;
-            match seen {
-                Some(seen) => Box::new(Hashed { file, seen }),
+            match hash {
+                Some(hash) => Box::new(Hashed { file, hash }),
                 None => Box::new(file),
             }
         }
@@ -179,10 +183,11 @@ fn unpacking(path: Option<&Path>, name: &str, seen: Option<Seen>) -> Result<(Rea
 
 type Reader = BufReader<Box<dyn Read + Send>>;
 
-/// Bytes that are read at once, and that short lines are handed on in.
+/// The bytes that are read at once, and the length up to which short lines are passed on together.
 const AT_ONCE: usize = 1 << 16;
 
-/// Reads on to the end of a line or, with `several`, to the last that has been read already; whether it was there.
+/// Reads up to the end of a line or, with `several`, of the last line in the buffer. Returns whether the line end was
+/// there.
 fn read_lines(reader: &mut Reader, several: bool, bytes: &mut Vec<u8>) -> io::Result<bool> {
     loop {
         let read = match reader.fill_buf() {
@@ -208,33 +213,33 @@ fn begins_as_json(bytes: &[u8]) -> bool {
 
 /// Lines of an input.
 pub(crate) enum Piece {
-    /// Lines that are text.
+    /// Lines that are UTF-8.
     Lines(Input),
-    /// A line that is none, and what is wrong with it.
+    /// A line that is not, and the error.
     Bad(Vec<u8>, Failure),
 }
 
-/// An input that holds one conversation a line, as it is read.
+/// An input with one conversation a line, while it is read.
 pub(crate) struct Lines {
     /// The name of the input.
     pub(crate) name: String,
-    /// How it is compressed.
+    /// The compression of the file.
     pub(crate) compression: Option<Compression>,
     reader: Reader,
-    /// How far it unpacks.
+    /// The count of unpacked bytes.
     unpacked: Unpacked,
-    /// What was read to tell what it is.
+    /// The bytes that were read to detect the kind of input.
     head: Vec<u8>,
-    /// Lines that were handed on.
+    /// The number of lines that were passed on.
     done: usize,
 }
 
 impl Lines {
-    /// The next line, or with `several` as many as have been read already and are short; nothing at the end. They are
-    /// read into `buffer`, whatever was in it.
+    /// Returns the next line, or with `several` as many short lines as the buffer holds; nothing at the end. Reads into
+    /// `buffer`, whose content is dropped.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged.
+    /// The file cannot be read, or is damaged.
     pub(crate) fn next(&mut self, several: bool, mut buffer: Vec<u8>) -> Result<Option<Piece>> {
         let damaged = |error: io::Error| unreadable(&self.name, &damage(&error, self.compression));
         buffer.clear();
@@ -242,8 +247,8 @@ impl Lines {
         if bytes.last() != Some(&b'\n') {
             read_lines(&mut self.reader, several, &mut bytes).map_err(damaged)?;
         }
-        // A line is as much as is held of it at once.
-        self.unpacked.begin_again();
+        // Only one line is in memory at a time.
+        self.unpacked.reset();
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -255,7 +260,7 @@ impl Lines {
         let valid = wrong.utf8_error().valid_up_to();
         let mut bytes = wrong.into_bytes();
         let failure = unreadable(&self.name, &not_utf8(&bytes, valid, lines_before));
-        // What stands before the bad line goes first, and what stands behind it next.
+        // The lines before the bad one come first, and those after it next.
         let start = memchr::memrchr(b'\n', &bytes[..valid]).map_or(0, |at| at + 1);
         if start > 0 {
             self.head = bytes.split_off(start);
@@ -274,7 +279,7 @@ impl Lines {
     }
 }
 
-/// Whether a file says by its name that it holds JSON.
+/// Whether a file name is one of a JSON file.
 pub(crate) fn is_json_by_name(name: &str) -> bool {
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end))
@@ -292,7 +297,7 @@ fn damage(error: &io::Error, compression: Option<Compression>) -> String {
     }
 }
 
-/// What is wrong with bytes of which only so many are UTF-8, after so many lines of the same file.
+/// Describes bytes of which only `valid` are UTF-8, after `lines_before` lines of the same file.
 fn not_utf8(bytes: &[u8], valid: usize, lines_before: usize) -> String {
     let before = &bytes[..valid];
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {

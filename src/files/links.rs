@@ -1,12 +1,12 @@
-//! Links inside a folder that tcompact fills. Nothing is written through one: it can lead anywhere.
+//! Links inside a folder that tcompact fills. tcompact writes through none of them: a link can lead anywhere.
 //!
-//! The folder itself may be a link, since somebody named it. What is looked at here can change before it is written to;
-//! then a link that takes the place of a file is replaced and not followed, for results are renamed into their place.
+//! The folder itself may be a link, since the user named it. A link can take the place of a file between this check and
+//! the writing. The result then replaces the link, since results are renamed into their place.
 
 use std::io;
 use std::path::Path;
 
-/// Refuses a `place` that a link below `home` stands at or leads to.
+/// Refuses a `place` with a link in its path below `home`.
 ///
 /// # Errors
 /// The first link on the way, and what to do about it.

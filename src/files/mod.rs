@@ -1,9 +1,10 @@
-//! Files and standard streams: reading them, and writing them whole or not at all.
+//! Files and standard streams: reads them, and writes them whole or not at all.
 
 pub(crate) mod append;
 pub(crate) mod atomic;
 pub(crate) mod compression;
 pub(crate) mod hash;
+pub(crate) mod identity;
 pub(crate) mod input;
 pub(crate) mod links;
 pub(crate) mod output;

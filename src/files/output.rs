@@ -1,4 +1,4 @@
-//! Writing a result: whole or not at all to a file, quietly to a pipe that may be closed.
+//! Writes results: to a file whole or not at all; to a pipe without an error if its reader is gone.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -11,8 +11,9 @@ use anyhow::Result;
 use crate::files::atomic::{AtomicFile, as_private_as, folder};
 use crate::files::compression::{Compression, Compressor};
 use crate::files::hash::hash_of;
+use crate::files::identity::FileId;
 
-/// Refuses an output that is the input itself or that cannot be written, before anything is done or paid for.
+/// Refuses an output that is the input itself, or that cannot be written, before anything is done or paid for.
 ///
 /// # Errors
 /// Which of the two, and what to do.
@@ -25,14 +26,14 @@ pub(crate) fn check(input: Option<&Path>, output: Option<&Path>) -> Result<()> {
         return Err(Failure::usage(message).about("output").try_next("tcompact --in-place").into());
     }
     match Target::of(output) {
-        // The file for trying goes as it came.
+        // The file for the test is removed.
         Ok(Target::File(path)) => Ok(can_make_files_in(folder(&path)).map_err(|error| unwritable(output, &error))?),
         Ok(Target::Device(_)) => Ok(()),
         Err(error) => Err(unwritable(output, &error).into()),
     }
 }
 
-/// The error that a file cannot be written.
+/// Returns the error that a file cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     Failure::unreadable(wording::unwritable(path.display(), error))
 }
@@ -42,10 +43,10 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    printed(text.as_bytes()).map(drop)
+    write_stdout(text.as_bytes()).map(drop)
 }
 
-/// Writes to a file, compressed if its name says so, or to standard output where there is none.
+/// Writes to a file, compressed by its extension, or to standard output if there is no path.
 ///
 /// # Errors
 /// It cannot be written. A closed pipe is no error.
@@ -55,8 +56,8 @@ pub(crate) fn write(text: &str, path: Option<&Path>) -> Result<()> {
     output.end(None, |_| Ok(()))
 }
 
-/// Writes to standard output at once, and says whether anybody still reads it.
-fn printed(bytes: &[u8]) -> Result<bool> {
+/// Writes to standard output and flushes it. Returns whether it still has a reader.
+fn write_stdout(bytes: &[u8]) -> Result<bool> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
@@ -65,10 +66,10 @@ fn printed(bytes: &[u8]) -> Result<bool> {
     }
 }
 
-/// A result as it is written: to standard output at once, to a file when it is whole.
+/// A result while it is written: standard output gets it at once, a file once it is whole.
 pub(crate) struct Output {
     sink: Sink,
-    /// The file, by the name that the user gave it.
+    /// The path that the user gave.
     path: PathBuf,
 }
 
@@ -80,10 +81,11 @@ enum Sink {
 }
 
 impl Output {
-    /// A result for a file, compressed so and as private as `like`, or for standard output.
+    /// Begins a result: for a file, compressed with `compression` and as private as `like`; without a path, for
+    /// standard output.
     ///
     /// # Errors
-    /// No file can be made there.
+    /// The file cannot be created.
     pub(crate) fn begin(
         path: Option<&Path>,
         compression: Option<Compression>,
@@ -104,7 +106,7 @@ impl Output {
         Ok(Output { sink, path: path.to_owned() })
     }
 
-    /// Writes the next parts of it, small ones together, and says whether anybody still reads it.
+    /// Writes the next parts, small ones together. Returns whether the output still has a reader.
     ///
     /// # Errors
     /// They cannot be written.
@@ -116,7 +118,7 @@ impl Output {
                 small.extend_from_slice(part);
                 continue;
             }
-            // A part that is not small goes as it is.
+            // A large part is written without a copy.
             if !(self.write(&small)? && self.write(part)?) {
                 return Ok(false);
             }
@@ -125,7 +127,7 @@ impl Output {
         self.write(&small)
     }
 
-    /// The file whose place it is to take.
+    /// Returns the file whose place it will take.
     pub(crate) fn place(&self) -> Option<&Path> {
         match &self.sink {
             Sink::File(file, _) => Some(file.place()),
@@ -133,13 +135,13 @@ impl Output {
         }
     }
 
-    /// Writes the next part of it, and says whether anybody still reads it.
+    /// Writes the next part. Returns whether the output still has a reader.
     ///
     /// # Errors
     /// It cannot be written.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<bool> {
         let written = match &mut self.sink {
-            Sink::Stdout => return printed(bytes),
+            Sink::Stdout => return write_stdout(bytes),
             Sink::Device(file) => file.write_all(bytes),
             Sink::File(_, Some(packing)) => packing.write_all(bytes),
             Sink::File(file, None) => file.file.write_all(bytes),
@@ -147,11 +149,10 @@ impl Output {
         Ok(written.map(|()| true).map_err(|error| unwritable(&self.path, &error))?)
     }
 
-    /// Has the file take its place, and nobody look into it who may not look into each of `files`; what was there is no
-    /// reason to let them.
+    /// Puts the file in its place, as private as each of `files`. The permissions of the earlier file do not count.
     ///
     /// # Errors
-    /// It cannot; what was there is as it was.
+    /// It cannot take its place; the earlier file stays unchanged.
     pub(crate) fn end_as_private_as(self, files: &[&Path]) -> Result<()> {
         self.end(None, |page| {
             let page = File::open(page)?;
@@ -159,11 +160,11 @@ impl Output {
         })
     }
 
-    /// Has the file take its place, with the mode and the time of `like`. Before that `then` is shown it
-    /// under the name that it has until then.
+    /// Puts the file in its place, with the mode and times of `like`. Calls `then` before, with the path that the file
+    /// has until then.
     ///
     /// # Errors
-    /// It cannot; what was there is as it was.
+    /// It cannot take its place; the earlier file stays unchanged.
     pub(crate) fn end(self, like: Option<&Metadata>, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
         let ended = || {
             let Sink::File(file, packing) = self.sink else { return Ok(()) };
@@ -174,10 +175,10 @@ impl Output {
     }
 }
 
-/// Copies a file, with its mode and its times, whole or not at all; `then` sees it before it takes its place.
+/// Copies a file with its mode and times, whole or not at all. Calls `then` before the copy takes its place.
 ///
 /// # Errors
-/// It cannot be read or written, or `then` does not want it.
+/// The file cannot be read or written, or `then` failed.
 pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
     let copied = || {
         let Target::File(target) = Target::of(to)? else { return fs::copy(from, to).map(drop) };
@@ -189,10 +190,10 @@ pub(crate) fn copy(from: &Path, to: &Path, then: impl FnOnce(&Path) -> io::Resul
     Ok(copied().map_err(|error| unwritable(to, &error))?)
 }
 
-/// Refuses a copy that would take the place of another file.
+/// Refuses a copy that would replace another file.
 ///
 /// # Errors
-/// There is one, or it cannot be looked at.
+/// There is another file, or it cannot be read.
 pub(crate) fn check_copy(from: &Path, to: &Path) -> Result<()> {
     match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
@@ -200,10 +201,10 @@ pub(crate) fn check_copy(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Makes a copy of a file that never takes the place of another: one that holds the same is as good.
+/// Makes a copy of a file that never replaces another. A file with the same content is as good.
 ///
 /// # Errors
-/// There is another, or it cannot be written.
+/// There is another file, or the copy cannot be written.
 pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     let kept = || match fs::symlink_metadata(to) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -222,11 +223,11 @@ pub(crate) fn keep_copy(from: &Path, to: &Path) -> Result<()> {
     Ok(kept().map_err(|error| unwritable(to, &error))?)
 }
 
-/// Where a result goes.
+/// The kind of place that a result goes to.
 enum Target {
-    /// A file that is there or will be; links are followed, so that they stay links.
+    /// A file that exists or will. Links are followed, so that they stay links.
     File(PathBuf),
-    /// A device or a pipe: written to as it is, since there is nothing in it to lose.
+    /// A device or a pipe, which is written to directly: it holds nothing to lose.
     Device(PathBuf),
 }
 
@@ -236,9 +237,9 @@ impl Target {
         let is_link = named.as_ref().is_ok_and(Metadata::is_symlink);
         match if is_link { fs::metadata(path) } else { named } {
             Ok(metadata) if metadata.is_dir() => Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory")),
-            // By the name it was given: a pipe's real name is none that a file could be opened by.
+            // The given name: the real name of a pipe cannot be opened.
             Ok(metadata) if !metadata.is_file() => Ok(Target::Device(path.to_owned())),
-            // Links above it may lead elsewhere when it is to take its place.
+            // A link in the path may lead elsewhere once the result is done.
             Ok(_) => fs::canonicalize(path).map(Target::File),
             Err(_) if is_link => Ok(Target::File(end_of_links(path))),
             _ => Ok(Target::File(path.to_owned())),
@@ -246,9 +247,9 @@ impl Target {
     }
 }
 
-/// Where a chain of links leads that ends in nothing yet.
+/// Follows a chain of links to a file that need not exist.
 fn end_of_links(path: &Path) -> PathBuf {
-    /// As many as systems follow.
+    /// Linux follows as many.
     const LONGEST_CHAIN: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LONGEST_CHAIN {
@@ -260,7 +261,7 @@ fn end_of_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Makes a new file with what `fill` writes; nobody else's is touched should one appear meanwhile.
+/// Creates a new file with the content that `fill` writes. A file that appears meanwhile is not replaced.
 pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let mut file = AtomicFile::beside(path, None)?;
     fill(file.file.as_file_mut())?;
@@ -268,32 +269,31 @@ pub(super) fn create(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>
     file.persist_new()
 }
 
-/// Whether two paths lead to the same file, which need not be there yet.
+/// Whether two paths lead to the same file, which need not exist.
 pub(crate) fn same_place(a: &Path, b: &Path) -> bool {
     let place = |path: &Path| {
         let end = end_of_links(path);
         fs::canonicalize(&end).ok().or_else(|| Some(fs::canonicalize(folder(&end)).ok()?.join(end.file_name()?)))
     };
-    #[cfg(unix)]
-    if let (Ok(a), Ok(b)) = (fs::metadata(a), fs::metadata(b)) {
-        use std::os::unix::fs::MetadataExt;
-        return (a.dev(), a.ino()) == (b.dev(), b.ino());
+    let id = |path: &Path| FileId::of(&fs::metadata(path).ok()?);
+    if let Some((a, b)) = id(a).zip(id(b)) {
+        return a == b;
     }
     a == b || place(a).zip(place(b)).is_some_and(|(a, b)| a == b)
 }
 
-/// Whether a path is another name of the file or the pipe that is read from standard input, or, with `too`, written to
-/// standard output. Terminals and other devices can be shared.
+/// Whether a path leads to the file or pipe behind standard input or, with `too`, standard output. Terminals and other
+/// devices can be shared.
 pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;
-        use std::os::unix::fs::{FileTypeExt, MetadataExt};
+        use std::os::unix::fs::FileTypeExt;
         let (stdin, stdout) = (io::stdin(), io::stdout());
         let streams = [Some(stdin.as_fd()), too.then(|| stdout.as_fd())];
         let of = |fd: std::os::fd::BorrowedFd<'_>| File::from(fd.try_clone_to_owned().ok()?).metadata().ok();
         let Ok(there) = fs::metadata(path) else { return false };
-        let same = |stream: fs::Metadata| (stream.dev(), stream.ino()) == (there.dev(), there.ino());
+        let same = |stream: fs::Metadata| FileId::of(&stream) == FileId::of(&there);
         !there.file_type().is_char_device() && streams.into_iter().flatten().filter_map(of).any(same)
     }
     #[cfg(not(unix))]
@@ -303,7 +303,7 @@ pub(crate) fn is_standard_stream(path: &Path, too: bool) -> bool {
     }
 }
 
-/// Whether a new file can be made in a folder that is there; the one for trying goes as it came.
+/// Whether a file can be created in an existing folder. The file for the test is removed.
 pub(super) fn can_make_files_in(folder: &Path) -> io::Result<()> {
     tempfile::tempfile_in(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).map(drop)
 }

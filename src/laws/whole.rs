@@ -56,9 +56,9 @@ pub(crate) fn processed(arguments: &[String], text: &str) -> anyhow::Result<Proc
     let settings = Settings::new(understood(arguments)?.resolve(&presets::values, |_| None)?, |_| None)?;
     let input = Input { name: "-".to_owned(), text: text.to_owned(), ..Input::default() };
     let mut conversations = Vec::new();
-    let outcome = engine::made(&settings, &input, &Nobody, &mut conversations)?;
-    let engine::Outcome { made, compacted, archived, .. } = outcome;
-    Ok(Processed { text: made.text(text), compacted, archived, conversations })
+    let outcome = engine::run_alone(&settings, &input, &Nobody, &mut conversations)?;
+    let engine::Outcome { content, compacted, archived, .. } = outcome;
+    Ok(Processed { text: content.text(text), compacted, archived, conversations })
 }
 
 /// Arguments of all kinds.

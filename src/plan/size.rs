@@ -210,7 +210,7 @@ mod tests {
             ("bogus:3", None),
             ("tokens:-1", Some("tokens:8k")),
         ] {
-            assert_eq!(text.parse::<Size>().expect_err(text).mended(text).as_deref(), meant);
+            assert_eq!(text.parse::<Size>().expect_err(text).corrected(text).as_deref(), meant);
         }
     }
 

@@ -341,7 +341,7 @@ fn rules_are_read_as_they_are_written() {
     assert_eq!(rules(&["all", "none", "media:0"]), ["media:0"]);
     let wrong = |text: &str| {
         let diagnostic = text.parse::<Choice>().expect_err(text);
-        (diagnostic.to_string(), diagnostic.mended(text))
+        (diagnostic.to_string(), diagnostic.corrected(text))
     };
     assert_eq!(wrong("result").1.as_deref(), Some("results"));
     assert!(wrong("bogus").0.contains("thinking, media, reads, arguments, results, cap, all, none"));

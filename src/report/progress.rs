@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cli::When;
 use crate::events::{Event, Listener, Totals};
 use crate::report::terminal::set_bar;
-use crate::settings::{Voice, Volume};
+use crate::settings::{StderrSettings, Volume};
 
 /// The progress of a run over so many inputs.
 #[derive(Debug)]
@@ -32,14 +32,14 @@ pub(crate) enum Results {
 }
 
 /// Whether a bar is wanted for so many inputs.
-fn is_wanted(voice: &Voice, results: Results, inputs: usize) -> bool {
+fn is_wanted(settings: &StderrSettings, results: Results, inputs: usize) -> bool {
     let is_in_the_way = || match results {
         Results::ToFiles => false,
         Results::Printed => inputs == 1 && io::stdout().is_terminal(),
         Results::Shown => true,
     };
-    let wanted = match voice.progress {
-        When::Auto => voice.volume > Volume::Quiet && !is_in_the_way(),
+    let wanted = match settings.progress {
+        When::Auto => settings.volume > Volume::Quiet && !is_in_the_way(),
         When::Always => true,
         When::Never => false,
     };
@@ -48,8 +48,8 @@ fn is_wanted(voice: &Voice, results: Results, inputs: usize) -> bool {
 
 impl Progress {
     /// Shown on a terminal, where that is wanted.
-    pub(crate) fn new(voice: &Voice, results: Results, inputs: usize) -> Self {
-        let is_wanted = is_wanted(voice, results, inputs);
+    pub(crate) fn new(settings: &StderrSettings, results: Results, inputs: usize) -> Self {
+        let is_wanted = is_wanted(settings, results, inputs);
         let progress = Progress { of_one: is_wanted && inputs == 1, bar: OnceLock::new() };
         if is_wanted && inputs > 1 {
             let _ = progress.bar.set(drawn(Some(inputs as u64), "{wide_bar} {pos}/{len} files, {eta} left, {msg}"));

@@ -1,8 +1,8 @@
-//! `DeerFlow`'s `config.yaml`: its section `summarization`, as the flags that do the same.
+//! `DeerFlow`'s `config.yaml`: the section `summarization` as flags with the same meaning.
 //!
-//! Values are taken as leniently as pydantic takes them there (`"20"` is 20, `yes` is true), unknown keys are ignored,
-//! and what `DeerFlow` refuses is refused. `skill_file_read_tool_names` and `preserve_recent_skill_count`, `_tokens` and
-//! `_tokens_per_skill` are checked and have no effect: skills live in `DeerFlow`'s own files, not in a transcript.
+//! Values are accepted as leniently as by pydantic there (`"20"` is 20, `yes` is true), unknown keys are ignored, and a
+//! value that `DeerFlow` refuses is refused. `skill_file_read_tool_names` and `preserve_recent_skill_count`, `_tokens`
+//! and `_tokens_per_skill` are checked and have no effect: skills are in `DeerFlow`'s own files, not in a transcript.
 
 use std::ffi::OsString;
 
@@ -14,16 +14,16 @@ use crate::llm::providers;
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, found};
 use crate::tokens::models::{self, Model};
 
-/// The key by which the file is known.
+/// The key that identifies the file.
 pub(super) const SECTION: &str = "summarization";
 
-/// The key of the list of models beside it, whose names `model_name` can be.
+/// The key of the list of models, whose names `model_name` can be.
 pub(super) const MODELS: &str = "models";
 
 const TRIM_DEFAULT: i128 = 4_000;
 const SKILL_COUNTS: [&str; 3] =
     ["preserve_recent_skill_count", "preserve_recent_skill_tokens", "preserve_recent_skill_tokens_per_skill"];
-/// Whose model a name without a provider is, by how it begins.
+/// The provider of a model without one, by the start of its name.
 const FAMILIES: [(&str, &str); 13] = [
     ("gpt-", "openai"),
     ("o1", "openai"),
@@ -43,7 +43,7 @@ const FAMILIES: [(&str, &str); 13] = [
 /// Reads the section.
 ///
 /// # Errors
-/// The first value that `DeerFlow` would not take either, by its key.
+/// The first value that `DeerFlow` would refuse too, with its key.
 pub(super) fn read(
     file: &str,
     keys: &Map<String, Json>,
@@ -62,7 +62,7 @@ pub(super) fn read(
         section.get(key, "a whole number from 0 on", |json| whole(json).filter(|count| *count >= 0))?;
     }
     if !enabled {
-        // Nothing is made of the other values there, so that none can be out of range.
+        // The other values have no effect then, so none can be out of range.
         let disabled = Some(format!("summarization is not enabled in {file}"));
         return Ok(ConfigFile { disabled, ..ConfigFile::default() });
     }
@@ -90,7 +90,7 @@ pub(super) fn read(
     })
 }
 
-/// The section, and the file that it is in.
+/// The section, and the file that contains it.
 struct Section<'s> {
     file: &'s str,
     keys: &'s Map<String, Json>,
@@ -98,23 +98,23 @@ struct Section<'s> {
     variable: &'s dyn Fn(&str) -> Option<OsString>,
 }
 
-/// A size as it is written there.
+/// A size as the file has it.
 struct Amount {
     key: String,
     unit: &'static str,
     value: Number,
 }
 
-/// Which way a broken number means the same as a whole one.
+/// How to round a fractional number without changing its meaning.
 #[derive(PartialEq)]
 enum At {
-    /// As many or more: a trigger.
+    /// At least as many: a trigger.
     Least,
-    /// So many and no more: what is kept.
+    /// At most as many: what is kept.
     Most,
 }
 
-/// A number as Python has them.
+/// A number in Python.
 enum Number {
     Whole(i128),
     Float(f64),
@@ -125,7 +125,7 @@ impl Section<'_> {
         Failure::usage(format!("{}: {SECTION}.{key} = {found}: expected {wanted}", self.file))
     }
 
-    /// The value of a key as `read` takes it, if it is there.
+    /// Returns the value of a key, parsed by `read`, if the key exists.
     fn get<T>(&self, key: &str, wanted: &str, read: impl Fn(&Json) -> Option<T>) -> Result<Option<T>, Failure> {
         let json = self.keys.get(key);
         json.map(|json| read(json).ok_or_else(|| self.wrong(key, &found(json), wanted))).transpose()
@@ -159,7 +159,7 @@ impl Section<'_> {
         Ok(Amount { key, unit, value })
     }
 
-    /// A size as our flags take it.
+    /// Returns a size as a flag takes it.
     fn size(&self, amount: &Amount, at: At) -> Result<String, Failure> {
         let Amount { key, unit, value } = amount;
         let (whole, float) = match *value {
@@ -181,7 +181,7 @@ impl Section<'_> {
     fn trim_tokens(&self, trim: Option<Option<i128>>) -> Result<SettingValue, Failure> {
         const KEY: &str = "trim_tokens_to_summarize";
         let tokens = trim.flatten().unwrap_or(TRIM_DEFAULT);
-        // Less than none is as good as none: no message fits.
+        // A negative number means the same as 0: no message fits.
         let mut given = self.given("trim-tokens", vec![tokens.max(0).to_string()]);
         if trim == Some(None) {
             given.note = Some(format!(
@@ -192,7 +192,7 @@ impl Section<'_> {
         Ok(given)
     }
 
-    /// Who summarizes; and where a size is a fraction, whose context window it is of, whoever else may summarize.
+    /// Returns the model as flags. If a size is a fraction, the model's context window counts, whoever summarizes.
     fn model(&self, name: &str, of_window: bool) -> Vec<SettingValue> {
         let entry = self.entry(name);
         let Some(full) = entry.and_then(full_name_of).or_else(|| full_name(name)) else {
@@ -207,8 +207,8 @@ impl Section<'_> {
         let variable = key.and_then(variable_name);
         if let Some(url) = of_entry("base_url").or_else(|| of_entry("api_base")) {
             let address = self.resolved(url);
-            // The address is one that the entry's own key is meant for, and no other key must go there; nor must the
-            // history go elsewhere where the address is not known.
+            // The address belongs to the entry's own key: no other key may go there. If the address is unknown, the
+            // history may not go elsewhere either.
             let unusable = if address.is_none() {
                 Some(format!("{MODELS}: the address of {name:?} is {url}, and there is no such variable; set it"))
             } else {
@@ -225,7 +225,7 @@ impl Section<'_> {
         values
     }
 
-    /// A text of the file; one that begins with `$` is the variable of that name, as DeerFlow reads it.
+    /// Resolves a text of the file: `$NAME` is that environment variable, as in DeerFlow.
     fn resolved(&self, text: &str) -> Option<String> {
         match text.strip_prefix('$') {
             None => Some(text.to_owned()),
@@ -233,22 +233,22 @@ impl Section<'_> {
         }
     }
 
-    /// The model of the list that is called so.
+    /// Returns the model of that name from the list.
     fn entry(&self, name: &str) -> Option<&Json> {
         let models = self.models?.as_array()?;
         models.iter().find(|model| model.get("name").and_then(Json::as_str) == Some(name))
     }
 }
 
-/// The name in `$NAME`.
+/// Returns the name in `$NAME`.
 fn variable_name(text: &str) -> Option<&str> {
     let name = text.strip_prefix('$')?;
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     (starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
 }
 
-/// The full name of a model of the list: its provider is told by the class that it uses, as
-/// `langchain_openai:ChatOpenAI`, or else by its own name.
+/// Returns the full name of a model of the list. Its provider follows from its class, as in
+/// `langchain_openai:ChatOpenAI`, or else from its name.
 fn full_name_of(entry: &Json) -> Option<String> {
     const CLASSES: [(&str, &str); 6] = [
         ("langchain_openai", "openai"),
@@ -264,7 +264,7 @@ fn full_name_of(entry: &Json) -> Option<String> {
     provider.map(|(_, provider)| format!("{provider}:{model}")).or_else(|| full_name(model))
 }
 
-/// A model's full name, as `--model` takes it.
+/// Returns the full name of a model, as `--model` takes it.
 fn full_name(name: &str) -> Option<String> {
     if name.split_once(':').is_some_and(|(provider, model)| providers::by_name(provider).is_some() && !model.is_empty())
     {

@@ -9,10 +9,11 @@ use crate::exit::Failure;
 use crate::settings::keys::{FlagKind, Keys, kind};
 use crate::settings::value::{FlagValue, Origin, SettingValue};
 
-/// The flags that variables give. An empty variable counts as not set; one of an unknown name may be somebody else's.
+/// Reads the flags from variables. An empty variable counts as not set; one with an unknown name may belong to another
+/// program.
 ///
 /// # Errors
-/// A variable that is no text, or a switch that is neither on nor off.
+/// A variable is not UTF-8, or a switch is neither on nor off.
 pub(super) fn read(keys: &Keys, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<SettingValue>> {
     let mut given = Vec::new();
     for (flag, arg) in keys.all() {

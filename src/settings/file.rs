@@ -1,6 +1,6 @@
-//! The layer of the config file: TOML or YAML with the long names of the flags as keys, or `DeerFlow`'s `config.yaml`.
+//! The layer of the config file: TOML or YAML with the long names of flags as keys, or `DeerFlow`'s `config.yaml`.
 //!
-//! No file beside the input is ever read: a transcript that somebody sent must not bring its own settings.
+//! No file next to the input is read: a transcript from others must not bring its own settings.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,17 +15,17 @@ use crate::exit::Failure;
 use crate::settings::deerflow;
 use crate::settings::keys::{FlagKind, Keys};
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, found};
-use crate::wording::reason;
+use crate::wording::{one_line, reason};
 
-/// No config file is larger. With the limit on aliases below it bounds what a hostile one can cost.
+/// The largest config file. With the limit on aliases, this bounds the cost of a hostile one.
 const MOST_BYTES: u64 = 1 << 18;
-/// How many nodes the aliases of a YAML file may stand for.
+/// The most nodes that the aliases of a YAML file may expand to.
 const MOST_REPLAYED: usize = 1_000;
 
-/// Reads the file that `--config` names, or the user's own if there is one.
+/// Reads the file that `--config` names, or the user's own if it exists.
 ///
 /// # Errors
-/// It cannot be read; or what is wrong in it, by its key.
+/// It cannot be read; or a value is wrong, with its key.
 pub(super) fn read(
     named: Option<&Path>,
     keys: &Keys,
@@ -61,14 +61,14 @@ pub(super) fn read(
     }
 }
 
-/// Where the user's own file would be.
+/// Returns the path of the user's own file.
 fn users_own(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let folder = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let config = folder("XDG_CONFIG_HOME").or_else(|| folder("HOME").map(|home| home.join(".config")))?;
     Some(config.join("tcompact").join("config.toml"))
 }
 
-/// The text of a file, or why it is none.
+/// Returns the text of a file, or why it is no config file.
 fn text(path: &Path) -> std::io::Result<Result<String, String>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -78,7 +78,7 @@ fn text(path: &Path) -> std::io::Result<Result<String, String>> {
     Ok(String::from_utf8(bytes).map_err(|_| "this is no config file: it is not UTF-8".to_owned()))
 }
 
-/// The settings in TOML; `wrong` says of which file an error is, which shows the line where that is known.
+/// Parses TOML. `wrong` adds the name of the file to an error, which shows the line if it is known.
 fn toml(text: &str, wrong: impl Fn(String) -> Failure) -> Result<Map<String, Json>, Failure> {
     toml::from_str(text).map_err(|error| {
         let what = format!("not TOML: {}", one_line(error.message()));
@@ -105,11 +105,7 @@ fn yaml(text: &str) -> Result<Json, String> {
         .map_err(|error| format!("not YAML that can be read: {}", one_line(&error.to_string())))
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The settings of a file that has the flags' names as keys.
+/// Returns the settings of a file whose keys are names of flags.
 fn settings(name: &str, map: Map<String, Json>, keys: &Keys) -> Result<ConfigFile, Failure> {
     let mut values = Vec::new();
     for (key, json) in map {
@@ -122,7 +118,7 @@ fn settings(name: &str, map: Map<String, Json>, keys: &Keys) -> Result<ConfigFil
     Ok(ConfigFile { values, ..ConfigFile::default() })
 }
 
-/// The value of a key, or what was found and what is wanted.
+/// Returns the value of a key, or what was found and what is expected.
 fn value(kind: FlagKind, json: Json) -> Result<FlagValue, (String, &'static str)> {
     let scalar = |json: Json| match json {
         Json::String(text) => Ok(text),

@@ -1,6 +1,6 @@
-//! The flags as keys of a layer: what they are called, what they take, and whether a value is one they take.
+//! The flags as keys of a layer: their names, what they take, and whether they accept a value.
 //!
-//! All of it is asked of clap, so that a new flag is a key without another line.
+//! All of it comes from clap, so that a new flag is a key without more code.
 
 use std::ffi::OsString;
 
@@ -8,54 +8,54 @@ use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::cli::errors::{diagnostic, mended};
+use crate::cli::errors::{corrected, diagnostic};
 use crate::diagnostic::{Diagnostic, nearest, quoted};
 use crate::exit::Failure;
 use crate::settings::value::{FlagValue, Origin, SettingValue};
 
-/// What is said on the command line only.
+/// The arguments that only the command line can have.
 const COMMAND_LINE_ONLY: [&str; 7] = ["config", "generate", "help", "list", "paths", "restore", "version"];
 
-/// What a flag takes.
+/// The kind of value that a flag takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FlagKind {
-    /// Nothing: it is given or not.
+    /// None: it is on or off.
     Switch,
     /// One value.
     One,
-    /// A JSON object, which a file may have as a table.
+    /// A JSON object, which a file may write as a table.
     Object,
     /// A value each time it is given.
     Many,
 }
 
-/// Every flag that a layer can give.
+/// The flags that a layer can give.
 #[derive(Debug)]
 pub(super) struct Keys {
     command: Command,
 }
 
 impl Keys {
-    /// The flags of a command that clap has built.
+    /// Returns the flags of a command that clap has built.
     pub(super) fn new(command: Command) -> Self {
         Keys { command }
     }
 
-    /// The flags, in the order of the help.
+    /// Returns the flags, in the order of the help.
     pub(super) fn all(&self) -> impl Iterator<Item = (&str, &Arg)> {
         let flags = self.command.get_arguments().filter_map(|arg| Some((arg.get_long()?, arg)));
         flags.filter(|(name, _)| !COMMAND_LINE_ONLY.contains(name))
     }
 
-    /// The flag called `name`.
+    /// Returns the flag with this name.
     pub(super) fn find(&self, name: &str) -> Option<&Arg> {
         self.all().find(|(long, _)| *long == name).map(|(_, arg)| arg)
     }
 
-    /// What the flag called `name` takes.
+    /// Returns the kind of value that a flag takes.
     ///
     /// # Errors
-    /// There is no such flag; or it cannot be in a layer.
+    /// There is no such flag; or no layer can give it.
     pub(super) fn kind_of(&self, name: &str) -> Result<FlagKind, Diagnostic> {
         if let Some(arg) = self.find(name) {
             return Ok(kind(arg));
@@ -69,12 +69,12 @@ impl Keys {
         Err(Diagnostic::new(format!("there is no setting {name:?}{hint}")).meant(near))
     }
 
-    /// What clap makes of a whole command line.
+    /// Parses a whole command line.
     pub(super) fn understand(&mut self, words: Vec<OsString>) -> Result<ArgMatches, clap::Error> {
         self.command.try_get_matches_from_mut(words)
     }
 
-    /// Whether two flags cannot be given together.
+    /// Whether two flags exclude each other.
     pub(super) fn conflict(&self, one: &str, other: &str) -> bool {
         let excludes = |one: &str, other: &str| {
             let conflicting = self.find(one).map(|arg| self.command.get_arg_conflicts_with(arg)).unwrap_or_default();
@@ -83,17 +83,17 @@ impl Keys {
         excludes(one, other) || excludes(other, one)
     }
 
-    /// Checks that each flag takes the value that a layer gives it, and that the layer does not contradict itself.
+    /// Checks that each flag accepts the value in a layer, and that the layer does not contradict itself.
     ///
     /// # Errors
-    /// The first value that its flag does not take, and what it takes.
+    /// The first value that its flag rejects, and what it takes.
     pub(super) fn check(&mut self, values: &[SettingValue]) -> Result<()> {
         for given in values {
             for text in given.value.texts() {
                 let words = ["tcompact".to_owned(), format!("--{}={text}", given.flag)];
                 match self.command.try_get_matches_from_mut(words) {
                     Ok(_) => {}
-                    // What it needs beside it may come from another layer.
+                    // The flag that it needs may be in another layer.
                     Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {}
                     Err(error) => return Err(given.source.wrong(&given.flag, text, &diagnostic(&error)).into()),
                 }
@@ -110,7 +110,7 @@ impl Keys {
     }
 }
 
-/// What a flag takes.
+/// Returns the kind of value that a flag takes.
 pub(super) fn kind(arg: &Arg) -> FlagKind {
     match arg.get_action() {
         ArgAction::Append => FlagKind::Many,
@@ -123,7 +123,7 @@ pub(super) fn kind(arg: &Arg) -> FlagKind {
 }
 
 impl Origin {
-    /// The error that a flag does not take a value from here.
+    /// Returns the error that a flag rejects a value of this origin.
     pub(super) fn wrong(&self, flag: &str, value: &str, diagnostic: &Diagnostic) -> Failure {
         let failure = Failure::usage(match self {
             Origin::Variable(name) => format!("{name}: {value:?}: {diagnostic}"),
@@ -131,11 +131,13 @@ impl Origin {
         });
         let failure = failure.showing(value, diagnostic);
         // A switch takes no value on the command line.
-        let flag_takes = diagnostic.mended(value).and_then(|text| mended(&format!("--{flag}"), &text));
+        let flag_takes = diagnostic.corrected(value).and_then(|text| corrected(&format!("--{flag}"), &text));
         match (self, flag_takes) {
             (_, None) => failure,
-            (Origin::Variable(name), Some(mended)) => failure.try_next(format!("{name}={} tcompact", quoted(&mended))),
-            (_, Some(mended)) => failure.try_next(format!("{flag} = {mended:?}")),
+            (Origin::Variable(name), Some(corrected)) => {
+                failure.try_next(format!("{name}={} tcompact", quoted(&corrected)))
+            }
+            (_, Some(corrected)) => failure.try_next(format!("{flag} = {corrected:?}")),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Settings in layers: preset < config file < environment < flags, each value knowing where it came from.
+//! Settings in layers: preset < config file < environment < flags. Each value knows its origin.
 //!
-//! A layer is a list of flags with their values. What the layers give and no higher one overrides is put in front of the
-//! command line, which is then understood once more; so there is one place where values get their meaning.
+//! A layer is a list of flags with their values. The values that no higher layer overrides are put in front of the
+//! command line, and clap parses all of it again. So there is one place that gives values their meaning.
 
 use std::ffi::OsString;
 
@@ -18,17 +18,17 @@ use crate::settings::presets::PRESETS;
 use crate::settings::value::{ConfigFile, FlagValue, Origin, SettingValue, shown};
 use crate::settings::{environment, file};
 
-/// What a preset called so gives for flags, long names and values, a pair for each time a flag is given. It may depend on
-/// what the layers above give: a flag's first value.
+/// Returns the flags of a preset: long names and values, one pair for each time a flag is given. They may depend on the
+/// higher layers: the inner function returns the first value of a flag there.
 pub(crate) type Presets<'p> = &'p dyn Fn(&str, &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>>;
 
-/// Who summarizes, and how it is reached. A key, an address or parameters that a layer gives for its own model are for that
-/// model alone: they must never meet a model that a higher layer names.
+/// The flags for a summarizer and its endpoint. A layer's key, address or parameters belong to the model of that layer:
+/// they must never reach a model that a higher layer names.
 const SUMMARIZER: [&str; 5] = ["model", "summarizer-cmd", "base-url", "api-key-env", "request-json"];
-/// Of these, those that say who.
-const WHO: [&str; 2] = ["model", "summarizer-cmd"];
+/// The flags among these that name a summarizer.
+const NAMES_SUMMARIZER: [&str; 2] = ["model", "summarizer-cmd"];
 
-/// What the user typed, understood by itself.
+/// The command line, parsed on its own.
 #[derive(Debug)]
 pub(crate) struct CommandLine {
     /// The arguments without any other layer.
@@ -41,26 +41,26 @@ pub(crate) struct CommandLine {
 /// The arguments of all layers together.
 #[derive(Debug)]
 pub(crate) struct Resolved {
-    /// The arguments, as if all had been typed.
+    /// The arguments, as if all were typed.
     pub(crate) arguments: Arguments,
-    /// A prompt's text that the config file holds, and what it is called in an error.
+    /// The text of a prompt in the config file, and its name for errors.
     pub(crate) summary_prompt: Option<(String, String)>,
-    /// Why nothing is to be done.
+    /// Why compaction is disabled.
     pub(crate) disabled: Option<String>,
-    /// What the user should know of the settings.
-    pub(crate) said: Vec<String>,
-    /// Where each setting that is no default comes from, if that is wanted.
+    /// Notes on the settings for the user.
+    pub(crate) notices: Vec<String>,
+    /// The origin of each setting that is no default; only with `--verbose`.
     pub(crate) origins: Vec<String>,
-    /// What is not typed but given by a layer.
+    /// The values that come from a layer, not from the command line.
     pub(super) given: Vec<SettingValue>,
-    /// The values of all flags that decide what becomes of a transcript, a line each.
+    /// The values of all flags that determine a result, a line each.
     pub(super) rules: String,
-    /// The flags that any layer gives.
+    /// The flags that the command line or a layer gives.
     pub(super) chosen: Vec<String>,
 }
 
-/// Flags that do not decide what becomes of a transcript.
-const UNDECIDING: [&str; 23] = [
+/// The flags that do not determine a result.
+const NOT_RULES: [&str; 23] = [
     "api-key-env",
     "cache",
     "check",
@@ -87,10 +87,10 @@ const UNDECIDING: [&str; 23] = [
 ];
 
 impl CommandLine {
-    /// Understands the words of the command line, the program's name first.
+    /// Parses the words of the command line, with the program's name first.
     ///
     /// # Errors
-    /// Clap's own, which may be help that was asked for.
+    /// An error of clap, which may be the help that the user asked for.
     pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let words: Vec<OsString> = words.into_iter().collect();
         let mut command = cli::command();
@@ -99,10 +99,10 @@ impl CommandLine {
         Ok(CommandLine { arguments, keys: Keys::new(command), matches, words })
     }
 
-    /// Puts the other layers below.
+    /// Adds the other layers.
     ///
     /// # Errors
-    /// A layer that cannot be read, or the first value in one that cannot be used, by where it stands.
+    /// A layer cannot be read; or the first value in one that cannot be used, with its origin.
     pub(crate) fn resolve(
         mut self,
         presets: Presets<'_>,
@@ -121,7 +121,7 @@ impl CommandLine {
         } else if let Some(never) = file.never.take().filter(|_| !is_given("trigger")) {
             file.disabled = Some(never);
             file.summary_prompt = None;
-            // The rest still decides how tokens are counted. A summarizer that cannot be asked does no harm.
+            // The rest still determines how tokens are counted. A summarizer that cannot be used does no harm.
             file.values.retain(|given| given.unusable.is_none());
         }
         let summary_prompt = file.summary_prompt.take().filter(|_| !is_given("prompt-file"));
@@ -131,17 +131,17 @@ impl CommandLine {
         if let Some((given, why)) = given.iter().find_map(|given| Some((given, given.unusable.as_ref()?))) {
             return Err(Failure::usage(format!("{}: {why}", given.source)).into());
         }
-        self.together(given, summary_prompt, file.disabled)
+        self.combine(given, summary_prompt, file.disabled)
     }
 
-    /// The flags that the user typed.
+    /// Returns the flags on the command line.
     fn typed(&self) -> Vec<String> {
         let is_typed = |id: &str| self.matches.value_source(id) == Some(ValueSource::CommandLine);
         let typed = self.keys.all().filter(|(_, arg)| is_typed(arg.get_id().as_str()));
         typed.map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// The flags of the preset that the highest layer names.
+    /// Returns the flags of the preset that the highest layer names.
     fn preset(
         &self,
         presets: Presets<'_>,
@@ -166,9 +166,9 @@ impl CommandLine {
             _ => value(&file.values, flag),
         };
         let higher = |flag: &str| {
-            // Below a layer that says who summarizes, nobody else is asked.
+            // A layer that names a summarizer hides the summarizers of lower layers.
             let decides = |layer: &usize| {
-                let says_who = WHO.iter().any(|who| in_layer(*layer, who).is_some());
+                let says_who = NAMES_SUMMARIZER.iter().any(|who| in_layer(*layer, who).is_some());
                 in_layer(*layer, flag).is_some() || SUMMARIZER.contains(&flag) && says_who
             };
             (0..3).find(decides).and_then(|layer| in_layer(layer, flag))
@@ -180,8 +180,8 @@ impl CommandLine {
             return Err(match below.filter(|_| self.arguments.preset.is_none()) {
                 None => {
                     let next = diagnostic
-                        .mended(name)
-                        .map_or("--list presets".to_owned(), |mended| format!("--preset {mended}"));
+                        .corrected(name)
+                        .map_or("--list presets".to_owned(), |corrected| format!("--preset {corrected}"));
                     let failure = Failure::usage(format!("--preset {name}: {diagnostic}")).showing(name, &diagnostic);
                     failure.try_next(format!("tcompact {next}"))
                 }
@@ -199,9 +199,9 @@ impl CommandLine {
         Ok(values)
     }
 
-    /// What counts of the layers, which come highest first, below the flags that were typed.
+    /// Merges layers, the highest first, below the flags on the command line.
     fn merge(&self, typed: Vec<String>, layers: [Vec<SettingValue>; 3]) -> Vec<SettingValue> {
-        let names_who = |flags: &[String]| flags.iter().any(|flag| WHO.contains(&flag.as_str()));
+        let names_who = |flags: &[String]| flags.iter().any(|flag| NAMES_SUMMARIZER.contains(&flag.as_str()));
         let mut above = typed.clone();
         let mut on = typed;
         let mut merged: Vec<SettingValue> = Vec::new();
@@ -220,11 +220,12 @@ impl CommandLine {
             above.extend(own);
             merged.extend(layer);
         }
-        self.without_object(merged)
+        self.without_inapplicable(merged)
     }
 
-    /// Leaves out what has nothing to apply to. Typed, it would be a mistake; in a layer it waits for its occasion.
-    fn without_object(&self, mut merged: Vec<SettingValue>) -> Vec<SettingValue> {
+    /// Removes values that apply to nothing. On the command line they would be an error; in a layer they may apply
+    /// another time.
+    fn without_inapplicable(&self, mut merged: Vec<SettingValue>) -> Vec<SettingValue> {
         let is_on = |typed: bool, flag: &str| {
             typed || merged.iter().any(|given| given.flag == flag && given.value != FlagValue::Switch(false))
         };
@@ -242,7 +243,7 @@ impl CommandLine {
         merged
     }
 
-    fn together(
+    fn combine(
         mut self,
         given: Vec<SettingValue>,
         summary_prompt: Option<(String, String)>,
@@ -255,34 +256,34 @@ impl CommandLine {
             self.matches = self.keys.understand(words)?;
             self.arguments = Arguments::from_arg_matches(&self.matches)?;
         }
-        let (mut said, mut origins) = (Vec::new(), Vec::new());
+        let (mut notices, mut origins) = (Vec::new(), Vec::new());
         if self.arguments.verbose {
-            origins = where_from(&self.keys, &given, &self.matches);
+            origins = origins_of(&self.keys, &given, &self.matches);
             origins.extend(summary_prompt.iter().map(|(_, name)| format!("the prompt is {name}")));
         }
         if !self.arguments.quiet {
-            said.extend(given.iter().filter_map(|given| given.note.clone()));
+            notices.extend(given.iter().filter_map(|given| given.note.clone()));
         }
         let mut rules = rules(&self.keys, &self.matches);
         rules.extend(summary_prompt.iter().map(|(text, _)| text.as_str()));
         let chosen = self.typed();
         let arguments = self.arguments;
-        Ok(Resolved { arguments, summary_prompt, disabled, said, origins, given, rules, chosen })
+        Ok(Resolved { arguments, summary_prompt, disabled, notices, origins, given, rules, chosen })
     }
 }
 
-/// The values of all flags that decide what becomes of a transcript, and the version that understands them.
+/// Returns the values of all flags that determine a result, and the version of the program.
 fn rules(keys: &Keys, matches: &ArgMatches) -> String {
     let mut rules = format!("tcompact {}\n", env!("CARGO_PKG_VERSION"));
-    for (name, arg) in keys.all().filter(|(name, _)| !UNDECIDING.contains(name)) {
+    for (name, arg) in keys.all().filter(|(name, _)| !NOT_RULES.contains(name)) {
         let values: Vec<_> = matches.get_raw(arg.get_id().as_str()).into_iter().flatten().collect();
         rules.push_str(&format!("{name} = {values:?}\n"));
     }
     rules
 }
 
-/// A line for each value that is no default.
-fn where_from(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
+/// Returns a line for each value that is no default.
+fn origins_of(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, arg) in keys.all().filter(|(name, _)| *name != "verbose") {
         let id = arg.get_id().as_str();
@@ -303,7 +304,7 @@ fn where_from(keys: &Keys, given: &[SettingValue], matches: &ArgMatches) -> Vec<
     lines
 }
 
-/// An error about a flag that nobody typed, with the place that the flag comes from.
+/// Adds the origin to an error about a flag that a layer gave.
 pub(super) fn with_origin(given: &[SettingValue], error: anyhow::Error) -> anyhow::Error {
     let of_layer = |flag: &str| given.iter().find(|given| given.flag == flag);
     match error.downcast::<Failure>() {

@@ -1,4 +1,4 @@
-//! What the program does: decided once, of all that was typed and of what stands below it.
+//! What the program does, decided once for the command line and all layers.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,31 +13,31 @@ use crate::settings::{Settings, Volume, volume};
 /// What the program does.
 #[derive(Debug)]
 pub(crate) enum Mode {
-    /// It prints a table.
+    /// Print a table.
     List(Table),
-    /// It prints a file that other programs read.
+    /// Print a file that other programs read.
     Generate(Generated),
-    /// It puts back what an archive holds.
+    /// Restore a text by its archive.
     Restore(RestoreSettings),
-    /// It works on conversations.
+    /// Work on conversations.
     Conversations(Box<Settings>),
 }
 
-/// What is put back, and where.
+/// The settings of `--restore`.
 #[derive(Debug, Clone)]
 pub(crate) struct RestoreSettings {
     /// The archive.
     pub(crate) archive: PathBuf,
-    /// The texts that were left, of which there may be one; standard input if nothing.
+    /// The compacted texts, of which there may be one; empty for standard input.
     pub(crate) paths: Vec<PathBuf>,
-    /// Where the text goes; standard output if nothing.
+    /// The file of the restored text; nothing for standard output.
     pub(crate) output: Option<PathBuf>,
-    /// How much is told.
+    /// How much to report.
     pub(crate) volume: Volume,
 }
 
 impl RestoreSettings {
-    /// What the arguments say of it, if they say so.
+    /// Returns the settings if the arguments have `--restore`.
     pub(crate) fn new(arguments: &Arguments) -> Option<Self> {
         let Arguments { restore, paths, output, .. } = arguments;
         let (archive, volume) = (restore.clone()?, volume(arguments));
@@ -46,11 +46,11 @@ impl RestoreSettings {
 }
 
 impl Mode {
-    /// Decides what the program does. `variable` gives the environment, and `colour` is told as soon as it is known
-    /// when messages are coloured.
+    /// Decides what the program does. `variable` reads the environment. `colour` is called as soon as it is known when
+    /// to colour messages.
     ///
     /// # Errors
-    /// A value that cannot be used, and what to do instead.
+    /// A value cannot be used, with what to do instead.
     pub(crate) fn new(
         command_line: CommandLine,
         variable: impl Fn(&str) -> Option<OsString>,

@@ -1,4 +1,4 @@
-//! What flags name of what tcompact knows: formats and models, and what was probably meant by a name that is none.
+//! The formats and models that flags name, and what was probably meant by an unknown name.
 
 use anyhow::Result;
 
@@ -8,11 +8,11 @@ use crate::llm::providers::{self, Provider};
 use crate::tokens::models::{self, Model};
 use crate::transcript::formats::{self, FORMATS, Format};
 
-/// The format that `--from` names, if it is not to be told.
+/// Returns the format that `--from` names; nothing for `auto`.
 ///
 /// # Errors
-/// There is none of that name.
-pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
+/// There is no such format.
+pub(super) fn find_format(name: &str) -> Result<Option<&'static dyn Format>> {
     if name == "auto" {
         return Ok(None);
     }
@@ -20,26 +20,27 @@ pub(super) fn from(name: &str) -> Result<Option<&'static dyn Format>> {
         let names: Vec<&str> = std::iter::once("auto").chain(FORMATS.iter().map(|format| format.name())).collect();
         let diagnostic = Diagnostic::new(format!("there is no such format; there are {}", names.join(", ")));
         let diagnostic = diagnostic.meant(nearest(name, names));
-        let next = diagnostic.mended(name).map_or("--list formats".to_owned(), |mended| format!("--from {mended}"));
+        let next =
+            diagnostic.corrected(name).map_or("--list formats".to_owned(), |corrected| format!("--from {corrected}"));
         let failure = Failure::usage(format!("--from {name}: {diagnostic}")).about("from").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     })?;
     Ok(Some(format))
 }
 
-/// The model that a flag names: one of the table, or one of a known provider that the table does not have.
+/// The model that a flag names: one in the table, or another one of a known provider.
 #[derive(Debug)]
 pub(super) enum NamedModel {
-    /// With all that is known of it.
+    /// A model in the table.
     Listed(Model),
-    /// By its provider and its name there.
+    /// The provider, and the name of the model there.
     Unlisted(&'static Provider, String),
 }
 
-/// The model that `--for` or `--model` names: `PROVIDER:MODEL` as it is, and a name alone as its maker serves it.
+/// Returns the model that `--for` or `--model` names: `PROVIDER:MODEL` as it is; a name alone as its maker serves it.
 ///
 /// # Errors
-/// No model is called so, and no provider is named.
+/// There is no such model, and no provider is named.
 pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
     if let Some(model) = models::find(&in_table(name)) {
         return Ok(NamedModel::Listed(model));
@@ -56,17 +57,17 @@ pub(super) fn find_model(flag: &'static str, name: &str) -> Result<NamedModel> {
     why.push_str("; PROVIDER:MODEL names any other");
     let diagnostic = Diagnostic::new(why).meant(meant(name, near));
     let next =
-        diagnostic.mended(name).map_or("--list models".to_owned(), |meant| format!("--{flag} {}", quoted(&meant)));
+        diagnostic.corrected(name).map_or("--list models".to_owned(), |meant| format!("--{flag} {}", quoted(&meant)));
     let failure = Failure::usage(format!("--{flag} {name}: {diagnostic}")).about(flag).showing(name, &diagnostic);
     Err(failure.try_next(format!("tcompact {next}")).into())
 }
 
-/// The name under which the table has a model: a provider with two ways to speak is there once.
+/// Returns the name of a model in the table, which has a provider with two APIs once.
 pub(super) fn in_table(name: &str) -> String {
     name.replacen("openai-responses:", "openai:", 1)
 }
 
-/// That a model is in no table, whose window is given by nobody either.
+/// Returns the note that a model is not in the table, and its context window is not given.
 pub(super) fn unlisted(name: &str) -> String {
     let near = meant(name, models::near(name)).map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
     format!(
@@ -74,7 +75,7 @@ pub(super) fn unlisted(name: &str) -> String {
     )
 }
 
-/// The name among those that come near, of the provider that was named where it has one.
+/// Returns the nearest name; of the named provider, if it has one of `near`.
 fn meant(name: &str, near: Vec<String>) -> Option<String> {
     let provider = name.split_once([':', '/']).map(|(provider, _)| provider);
     let mut full = provider.into_iter().flat_map(|provider| near.iter().map(move |near| format!("{provider}:{near}")));

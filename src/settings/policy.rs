@@ -1,4 +1,4 @@
-//! What is to become of conversations, as flags, presets and the table of models have it.
+//! The compaction policy from flags, preset and the table of models.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -21,51 +21,37 @@ use crate::wording::reason;
 
 use crate::settings::names::{NamedModel, find_model, in_table};
 use crate::settings::presets::{self, Preset};
-use crate::settings::summarizer::{kind, ledger, model, summarizer_name, writer_provider};
+use crate::settings::summarizer::{ledger_tokens, summarizer_kind, summarizer_model, summarizer_name, writer_provider};
 
-/// The policy that some arguments make beside those of a preset.
+/// Returns the policy of some arguments with a preset. `given` has the names of the flags that any layer gives.
 ///
 /// # Errors
-/// The first value that cannot be used, by its flag.
+/// The first value that cannot be used, with its flag.
 pub(super) fn policy(
     arguments: &Arguments,
     given: &[String],
     preset: &Preset,
     summary_prompt: Option<(String, String)>,
 ) -> Result<CompactionPolicy> {
-    let named = arguments.for_model.as_deref().map(|name| find_model("for", name)).transpose()?;
-    let reader = match &named {
-        Some(NamedModel::Listed(model)) => Some(*model),
-        _ => None,
-    };
-    let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)));
-    // The systems of the presets know one model, which reads on and summarizes.
-    let known = reader.or(writer.filter(|_| preset.ways.langchain));
-    let context_window = arguments.context_window.or(known.map(|model| model.context_window));
+    let models = Models::new(arguments, preset)?;
+    let context_window = arguments.context_window.or(models.known.map(|model| model.context_window));
     let is_chosen = |flag: &str| given.iter().any(|given| given == flag);
     let mut triggers: Vec<Vec<Size>> = arguments.triggers.iter().map(|clause| clause.0.clone()).collect();
     let mut fit = arguments.fit;
-    // A window says by itself when there is too much, and how much would be right.
-    let says_nothing = !["keep", "fit", "trigger"].iter().any(|flag| is_chosen(flag)) && preset.name.is_empty();
-    let is_by_window = context_window.is_some() && says_nothing;
+    // A known window gives the defaults.
+    let has_no_sizes = !["keep", "fit", "trigger"].iter().any(|flag| is_chosen(flag)) && preset.name.is_empty();
+    let is_by_window = context_window.is_some() && has_no_sizes;
     if is_by_window {
         (triggers, fit) = (vec![vec![Size::Fraction(0.85)]], Some(Size::Fraction(0.5)));
     }
     check_fractions(&triggers, arguments.keep, fit, context_window)?;
     let pruning = pruning(arguments, preset, fit, context_window)?;
     check_pins(&arguments.pins)?;
-    // In the presets of LangChain it means a fixed summary, without a request.
-    if arguments.trim_tokens.0 == Some(0) && preset.recipe.trim == Trim::Own {
-        let why = "--trim-tokens 0: the summarizer would be sent nothing; give 1 or more, or none";
-        return Err(Failure::usage(why).about("trim-tokens").into());
-    }
-    let of_unlisted = match &named {
-        Some(NamedModel::Unlisted(provider, name)) => Some(models::counter_of(provider.name, name)),
-        _ => None,
-    };
-    let counter = counter(arguments.counter.or(of_unlisted), known, preset);
-    let model = model(arguments, writer, counter);
-    let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe)?;
+    let counter = counter(arguments.counter.or(models.unlisted_counter), models.known, preset);
+    let summary = summary_policy(arguments, preset, &models, (counter, context_window), summary_prompt)?;
+    // With --fit alone, the size of the result limits the summary.
+    let is_sized_by_fit = fit.is_some() && !is_chosen("summary-tokens");
+    let summary_tokens = if is_sized_by_fit { u64::MAX } else { summary.tokens };
     let archive = arguments.archive.clone();
     Ok(CompactionPolicy {
         cut: Policy {
@@ -79,56 +65,101 @@ pub(super) fn policy(
             summary_prefix: prefix(arguments.summary_prefix.clone()),
             smallest_summary: 0,
             rules: preset.rules,
-            provider: known.map(|model| model.provider).or_else(|| writer_provider(arguments)),
+            provider: models.known.map(|model| model.provider).or_else(|| writer_provider(arguments)),
         },
         counter,
-        reader,
-        unlisted_reader: arguments.for_model.clone().filter(|_| reader.is_none()),
+        reader: models.reader,
+        unlisted_reader: arguments.for_model.clone().filter(|_| models.reader.is_none()),
         truncation: truncation(arguments.truncate_args, preset, context_window),
         pruning,
         fit,
         is_by_window,
         keep_is_given: is_chosen("keep"),
         thinking: arguments.thinking,
-        summary: SummaryPolicy {
-            summarizer: kind(arguments),
-            name: summarizer_name(arguments),
-            model,
-            window: arguments.context_window.or(writer.map(|writer| writer.context_window)).or(context_window),
-            recipe: preset.recipe,
-            template,
-            template_from,
-            trim_tokens: arguments.trim_tokens.0,
-            // What the result may have says how large a summary is, where nobody else does.
-            tokens: if fit.is_some() && !is_chosen("summary-tokens") { u64::MAX } else { arguments.summary_tokens },
-            role: arguments.summary_role,
-            ledger: ledger(arguments.ledger, model.asked_tokens),
-            accept: arguments.accept,
-            on_error: arguments.on_error,
-        },
+        summary: SummaryPolicy { tokens: summary_tokens, ..summary },
         redact: arguments.redact,
         archive: archive.or_else(|| preset.ways.files.then(|| archive_of(first_path(arguments)))),
-        // Who writes the words around a summary writes all of them.
+        // A user who writes the words around a summary writes all of them.
         ways: Ways { fences: preset.ways.fences && arguments.summary_prefix == plan::SUMMARY_PREFIX, ..preset.ways },
         emit: arguments.emit,
         disabled: None,
     })
 }
 
-/// How tokens are counted: as the user says, or as the model that reads on counts.
+/// The models that the arguments name, as far as the table has them.
+struct Models {
+    /// The model that reads the result.
+    reader: Option<Model>,
+    /// The counter of a reader that is not in the table.
+    unlisted_counter: Option<Counter>,
+    /// The model that writes the summary.
+    writer: Option<Model>,
+    /// The model whose window and counter apply.
+    known: Option<Model>,
+}
+
+impl Models {
+    fn new(arguments: &Arguments, preset: &Preset) -> Result<Self> {
+        let named = arguments.for_model.as_deref().map(|name| find_model("for", name)).transpose()?;
+        let (reader, unlisted_counter) = match named {
+            Some(NamedModel::Listed(model)) => (Some(model), None),
+            Some(NamedModel::Unlisted(provider, name)) => (None, Some(models::counter_of(provider.name, &name))),
+            None => (None, None),
+        };
+        let writer = arguments.model.as_deref().and_then(|name| models::find(&in_table(name)));
+        // The systems of the presets have one model, which reads the result and summarizes.
+        let known = reader.or(writer.filter(|_| preset.ways.langchain));
+        Ok(Models { reader, unlisted_counter, writer, known })
+    }
+}
+
+/// Returns the policy for summaries, for a reader with this counter and context window.
+fn summary_policy(
+    arguments: &Arguments,
+    preset: &Preset,
+    models: &Models,
+    (counter, context_window): (Counter, Option<u64>),
+    summary_prompt: Option<(String, String)>,
+) -> Result<SummaryPolicy> {
+    // In the presets of LangChain, 0 means a fixed summary without a request.
+    if arguments.trim_tokens.0 == Some(0) && preset.recipe.trim == Trim::Own {
+        let why = "--trim-tokens 0: the summarizer would be sent nothing; give 1 or more, or none";
+        return Err(Failure::usage(why).about("trim-tokens").into());
+    }
+    let model = summarizer_model(arguments, models.writer, counter);
+    let (template, template_from) = template(arguments, model.asked_tokens, summary_prompt, &preset.recipe)?;
+    let window = arguments.context_window.or(models.writer.map(|writer| writer.context_window)).or(context_window);
+    Ok(SummaryPolicy {
+        summarizer: summarizer_kind(arguments),
+        name: summarizer_name(arguments),
+        model,
+        window,
+        recipe: preset.recipe,
+        template,
+        template_from,
+        trim_tokens: arguments.trim_tokens.0,
+        tokens: arguments.summary_tokens,
+        role: arguments.summary_role,
+        ledger: ledger_tokens(arguments.ledger, model.asked_tokens),
+        accept: arguments.accept,
+        on_error: arguments.on_error,
+    })
+}
+
+/// Returns the counter: the user's, or that of the model that reads the result.
 fn counter(given: Option<Counter>, model: Option<Model>, preset: &Preset) -> Counter {
     let estimate = || match preset.ways.characters {
         Some(characters) => Counter::Approx(characters),
         None => model.map_or(Counter::DEFAULT, |model| model.estimate()),
     };
-    let told = || model.map_or(Counter::DEFAULT, |model| model.counter());
-    match given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { told() }) {
+    let exact = || model.map_or(Counter::DEFAULT, |model| model.counter());
+    match given.unwrap_or_else(|| if preset.ways.langchain { estimate() } else { exact() }) {
         Counter::Approx(characters) if preset.ways.repr_lists => Counter::ApproxRepr(characters),
         counter => counter,
     }
 }
 
-/// What goes before anything is summarized.
+/// Returns the rules of pruning.
 fn pruning(arguments: &Arguments, preset: &Preset, fit: Option<Size>, context_window: Option<u64>) -> Result<Pruning> {
     let mut choices = arguments.prune.clone();
     let are_given = !choices.is_empty() || arguments.clear_tool_results.is_some();
@@ -146,7 +177,8 @@ fn pruning(arguments: &Arguments, preset: &Preset, fit: Option<Size>, context_wi
     }
 }
 
-/// When arguments of tools are cut by `DeepAgents`, which has its own sizes for that and looks at two tools only.
+/// Returns when `DeepAgents` cuts the arguments of tools. It has its own sizes for that, and cuts those of two tools
+/// only.
 fn truncation(longest: Option<u64>, preset: &Preset, context_window: Option<u64>) -> Option<Truncation> {
     let longest = usize::try_from(longest?).unwrap_or(usize::MAX);
     if !preset.ways.files {
@@ -163,7 +195,7 @@ fn first_path(arguments: &Arguments) -> Option<&Path> {
     arguments.paths.first().map(PathBuf::as_path)
 }
 
-/// Where `DeepAgents` would keep the history of a conversation, seen from the folder it works in.
+/// Returns where `DeepAgents` would keep the history of a conversation, relative to its working directory.
 fn archive_of(path: Option<&Path>) -> PathBuf {
     let name = path.and_then(Path::file_stem).filter(|stem| *stem != "-").unwrap_or("session".as_ref());
     let mut file = name.to_owned();
@@ -171,7 +203,7 @@ fn archive_of(path: Option<&Path>) -> PathBuf {
     Path::new("conversation_history").join(file)
 }
 
-/// The same for one of several inputs, whose names need not differ but for their folders.
+/// Returns where it would keep the history of one of several inputs, whose names may differ only in their folders.
 pub(crate) fn archive_among(path: &Path) -> PathBuf {
     let folders = path.parent().into_iter().flat_map(Path::components);
     let named: PathBuf = folders.filter(|part| matches!(part, Component::Normal(_))).collect();
@@ -189,7 +221,7 @@ fn check_fractions(triggers: &[Vec<Size>], keep: Size, fit: Option<Size>, contex
     }
 }
 
-/// That a part of the context window means nothing where that is not known.
+/// Returns the error that a fraction needs a known context window.
 fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
     Failure::usage(format!(
         "--{flag} {value}: the context window is not known; name the model with --for or give --context-window"
@@ -201,19 +233,19 @@ fn unknown_window(flag: &'static str, value: &str) -> anyhow::Error {
 
 fn check_pins(pins: &[Pin]) -> Result<()> {
     if pins.len() > 1 && pins.iter().any(|pin| matches!(pin, Pin::None)) {
-        return Err(Failure::usage("--pin none: it stands alone; leave it out or leave out the other --pin")
+        return Err(Failure::usage("--pin none: it excludes every other --pin; leave out one of them")
             .about("pin")
             .into());
     }
     Ok(())
 }
 
-/// The prefix with the blank line after it, unless it brings its own end.
+/// Returns the prefix with a blank line after it, unless it ends with white space.
 fn prefix(text: String) -> String {
     if text.is_empty() || text.ends_with(char::is_whitespace) { text } else { text + "\n\n" }
 }
 
-/// The prompt's template, and what gave it.
+/// Returns the template of the prompt, and the setting that it comes from.
 fn template(
     arguments: &Arguments,
     asked_tokens: u64,

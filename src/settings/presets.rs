@@ -1,7 +1,7 @@
-//! The known systems whose rules `--preset` takes on, a row each.
+//! The known systems whose rules `--preset` follows, a row for each.
 //!
-//! A row says what it gives for flags, which other flags override, and what no flag says: how the planner and the prompt
-//! differ from tcompact's own.
+//! A row has values for flags, which other flags override, and what no flag sets: how the planner and the prompt differ
+//! from tcompact's own.
 
 use crate::compact::Ways;
 use crate::plan::Rules;
@@ -14,35 +14,35 @@ use crate::tokens::models;
 pub(crate) struct Preset {
     /// The name that `--preset` takes.
     pub(crate) name: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub(crate) about: &'static str,
-    /// What it gives for flags: names and values as they are typed.
+    /// Its flags: names and values as they are typed.
     pub(crate) flags: &'static [(&'static str, &'static str)],
-    /// What it gives besides, according to what the user gives.
+    /// Its flags that depend on other settings.
     pub(crate) depending: Depending,
-    /// What no flag says of where to cut.
+    /// Its rules for the cut that no flag sets.
     pub(crate) rules: Rules,
-    /// What no flag says of how to ask.
+    /// Its rules for the prompt that no flag sets.
     pub(crate) recipe: Recipe,
-    /// The marks of its own way of putting a summary back.
+    /// How it puts a summary into a transcript.
     pub(crate) ways: Ways,
 }
 
 /// Flags whose defaults depend on others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Depending {
-    /// There are none.
+    /// None.
     Nothing,
-    /// Trigger, what is kept, and when arguments are cut depend on whether the context window is known.
+    /// The trigger, what is kept, and when arguments are cut depend on whether the context window is known.
     OnTheWindow,
-    /// Half of what triggers is kept.
+    /// Half of the trigger is kept.
     OnTheTrigger,
 }
 
 const PLAIN: Ways = Ways { fences: false, ..Ways::OWN };
 const OF_LANGCHAIN: Ways = Ways { langchain: true, ..PLAIN };
 
-/// What `LangChain` decides otherwise than tcompact.
+/// The rules of `LangChain` that differ from tcompact's own.
 const LANGCHAIN: Rules = Rules {
     without_trigger: false,
     reported_triggers: true,
@@ -52,7 +52,7 @@ const LANGCHAIN: Rules = Rules {
     ..Rules::OWN
 };
 
-/// Every preset, in the order of the table.
+/// All presets, in the order of the table.
 pub(crate) static PRESETS: &[Preset] = &[
     Preset {
         name: "langchain",
@@ -183,7 +183,7 @@ pub(crate) static PRESETS: &[Preset] = &[
     },
 ];
 
-/// tcompact's own rules, which are no row of the table.
+/// tcompact's own rules, which are not in the table.
 pub(crate) static OWN: Preset = Preset {
     name: "",
     about: "",
@@ -194,21 +194,21 @@ pub(crate) static OWN: Preset = Preset {
     ways: Ways::OWN,
 };
 
-/// The preset called `name`.
+/// Returns the preset with this name.
 pub(crate) fn by_name(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// The tokens that `DeepAgents` lets a conversation have for a model with such a window.
+/// Returns the tokens that `DeepAgents` allows a conversation for a model with this context window.
 pub(crate) fn input_budget(context_window: u64) -> u64 {
     const SHARE: f64 = 0.95;
     (context_window as f64 * SHARE) as u64
 }
 
-/// The tools whose arguments `DeepAgents` cuts, since what they wrote is in files.
+/// The tools whose arguments `DeepAgents` cuts: the files have what they wrote.
 pub(crate) const WRITING_TOOLS: &[&str] = &["write_file", "edit_file"];
 
-/// What the preset called `name` gives for flags; `given` is what flags, environment and config file give.
+/// Returns the flags of a preset. `given` returns the value of a flag in the higher layers.
 pub(crate) fn values(name: &str, given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&'static str, String)>> {
     let preset = by_name(name)?;
     let mut values: Vec<(&str, String)> =

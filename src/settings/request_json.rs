@@ -1,4 +1,4 @@
-//! Which members `--request-json` may change.
+//! Checks which members `--request-json` may change.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::diagnostic::{Diagnostic, quoted};
 use crate::exit::Failure;
 use crate::llm::providers::by_name;
 
-/// What tcompact itself puts into every request, and what does it instead.
+/// The members that tcompact sets in every request, and what to use instead.
 const OWN: [(&str, &str); 5] = [
     ("messages", "--prompt-file FILE changes what is asked"),
     ("input", "--prompt-file FILE changes what is asked"),
@@ -15,7 +15,7 @@ const OWN: [(&str, &str); 5] = [
     ("stream", "answers are read whole"),
 ];
 
-/// How names end that hold a key, in small letters and without what stands between these.
+/// The endings of names that hold a key, in lower case and without punctuation.
 const KEYS: [&str; 18] = [
     "apikey",
     "accesskey",
@@ -36,14 +36,14 @@ const KEYS: [&str; 18] = [
     "secret",
     "credentials",
 ];
-/// And whole names.
+/// Whole names that hold a key.
 const WHOLE_KEYS: [&str; 4] = ["key", "token", "bearer", "auth"];
 
-/// Checks that a merge patch leaves alone what is not the user's to change there, and that it holds no key: it is written
-/// to config files and shown in messages. `model` is the one that is asked, for what to try.
+/// Checks that a merge patch does not change tcompact's own members, and holds no key: config files and messages show
+/// it. `model` is the model of the requests, for what to try.
 ///
 /// # Errors
-/// The first member that it must not have. Keys are not shown.
+/// The first member that it must not have. The message shows no key.
 pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failure> {
     let own = || patch.keys().find_map(|name| OWN.into_iter().find(|(own, _)| own == name));
     let (name, what, next) = if let Some(name) = key_in(patch) {
@@ -69,7 +69,7 @@ pub(super) fn check(patch: &Map<String, Value>, model: &str) -> Result<(), Failu
         .try_next(next))
 }
 
-/// The first name at any depth that holds a key.
+/// Returns the first name at any depth that holds a key.
 fn key_in(members: &Map<String, Value>) -> Option<&str> {
     members.iter().find_map(|(name, value)| if holds_key(name) { Some(name.as_str()) } else { key_below(value) })
 }
@@ -84,13 +84,13 @@ fn key_below(value: &Value) -> Option<&str> {
 
 fn holds_key(name: &str) -> bool {
     let plain: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    // openai_key, hf-token.
+    // Names like `openai_key` and `hf-token`.
     let is_provider = |who: &str| who == "hf" || who == "azure" || by_name(who).is_some();
     let of_provider = ["key", "token"].iter().any(|end| plain.strip_suffix(end).is_some_and(is_provider));
     of_provider || KEYS.iter().any(|end| plain.ends_with(end)) || WHOLE_KEYS.contains(&plain.as_str())
 }
 
-/// Takes the keys out of a value.
+/// Hides the keys in a value.
 fn hide(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -135,9 +135,12 @@ mod tests {
             "auth",
         ] {
             for patch in [json!({name: "sk-1"}), json!({"a": [{"b": {name: {"c": "sk-1"}}}], "temperature": 1})] {
-                let told = refused(&patch).expect("refused");
-                assert!(!told.contains("sk-1") && told.contains(&format!("--request-json: {name} cannot")), "{told}");
-                assert!(told.contains("^^^") && told.contains("--api-key-env"), "{told}");
+                let message = refused(&patch).expect("refused");
+                assert!(
+                    !message.contains("sk-1") && message.contains(&format!("--request-json: {name} cannot")),
+                    "{message}"
+                );
+                assert!(message.contains("^^^") && message.contains("--api-key-env"), "{message}");
             }
         }
     }
@@ -146,10 +149,10 @@ mod tests {
     fn what_is_asked_and_of_whom_is_not_set_here() {
         for (name, _) in OWN {
             for value in [json!(null), json!("sk"), json!([])] {
-                let told = refused(&json!({"top_p": 1, name: value})).expect("refused");
+                let message = refused(&json!({"top_p": 1, name: value})).expect("refused");
                 assert!(
-                    told.contains(&format!("{name} cannot be set here")) && told.contains(r#"'{"top_p":1}'"#),
-                    "{told}"
+                    message.contains(&format!("{name} cannot be set here")) && message.contains(r#"'{"top_p":1}'"#),
+                    "{message}"
                 );
             }
         }

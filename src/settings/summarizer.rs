@@ -1,5 +1,6 @@
-//! Who writes summaries: the embedded summarizer, a command, or a model at an address with its key.
+//! The summarizer: the embedded one, a command, or a model at an endpoint with its key.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -39,7 +40,7 @@ pub(super) fn summarizer(
     ];
     let of_endpoint = of_endpoint.iter().find_map(|(flag, is_given)| is_given.then_some(flag));
     if let (Some(_), Some(flag)) = (&arguments.summarizer_cmd, of_endpoint) {
-        let message = format!("--{flag}: --summarizer-cmd asks no address; leave one of them out");
+        let message = format!("--{flag}: --summarizer-cmd uses no address; leave one of them out");
         return Err(Failure::usage(message).about(flag).into());
     }
     if let Some(command) = &arguments.summarizer_cmd {
@@ -49,9 +50,9 @@ pub(super) fn summarizer(
     if is_no_model(name) {
         if let Some(flag) = of_endpoint {
             let who = if name == NOBODY {
-                "with --model none nobody is asked"
+                "--model none sends no requests"
             } else {
-                "the embedded summarizer asks nobody"
+                "the embedded summarizer sends no requests"
             };
             let message = format!("--{flag}: {who}; name a model with --model");
             return Err(Failure::usage(message).about(flag).into());
@@ -71,8 +72,8 @@ pub(super) fn summarizer(
     ))
 }
 
-/// Who writes summaries, as far as what is done depends on it.
-pub(super) fn kind(arguments: &Arguments) -> SummarizerKind {
+/// Returns the kind of summarizer, on which the compaction depends.
+pub(super) fn summarizer_kind(arguments: &Arguments) -> SummarizerKind {
     match (&arguments.summarizer_cmd, arguments.model.as_deref()) {
         (Some(_), _) => SummarizerKind::Command,
         (None, None | Some(EXTRACTIVE)) => SummarizerKind::Embedded,
@@ -81,7 +82,7 @@ pub(super) fn kind(arguments: &Arguments) -> SummarizerKind {
     }
 }
 
-/// Who writes summaries, in a word.
+/// Returns the name of the summarizer.
 pub(super) fn summarizer_name(arguments: &Arguments) -> String {
     match &arguments.summarizer_cmd {
         Some(_) => "command".to_owned(),
@@ -89,7 +90,7 @@ pub(super) fn summarizer_name(arguments: &Arguments) -> String {
     }
 }
 
-/// An address that a path can be put behind, and that holds no secret: it is shown in messages.
+/// Checks that an address can be followed by a path, and holds no secret: messages show it.
 fn base_url(text: &str, model: &str, provider: &Provider) -> Result<String> {
     let wrong = |what: &str| {
         let failure = Failure::usage(format!("--base-url: {what}, as in https://api.example.com/v1")).about("base-url");
@@ -108,9 +109,9 @@ fn base_url(text: &str, model: &str, provider: &Provider) -> Result<String> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The address that somebody means who leaves out how it begins, with the provider's own path where it has none.
+/// Completes an address without a scheme, with the provider's path if it has none.
 fn with_scheme(text: &str, provider: &Provider) -> Option<String> {
-    // What may hold a secret is not repeated.
+    // The result is shown, so it must hold no secret.
     let bare = Some(text).filter(|text| !text.contains("://") && !text.contains(['@', '?', '#', ' ']))?;
     let mut url = Url::parse(&format!("http://{bare}")).ok()?;
     if url.path() == "/" {
@@ -119,7 +120,7 @@ fn with_scheme(text: &str, provider: &Provider) -> Option<String> {
     Some(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The model that summarizes with its provider, where it is named without: its maker's.
+/// Returns the name of a model with its maker as the provider, if it has none.
 pub(super) fn with_provider(name: &str) -> Option<String> {
     let is_bare = !is_no_model(name) && name.split_once(':').is_none_or(|(provider, _)| provider.is_empty());
     let model = models::find(name.trim_start_matches(':')).filter(|_| is_bare)?;
@@ -128,8 +129,8 @@ pub(super) fn with_provider(name: &str) -> Option<String> {
 
 fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
     let wrong = |diagnostic: Diagnostic, next: Option<&str>| {
-        let mended = diagnostic.mended(name).map(|mended| format!("--model {}", quoted(&mended)));
-        let next = mended.unwrap_or_else(|| next.unwrap_or("--list providers").to_owned());
+        let corrected = diagnostic.corrected(name).map(|corrected| format!("--model {}", quoted(&corrected)));
+        let next = corrected.unwrap_or_else(|| next.unwrap_or("--list providers").to_owned());
         let failure = Failure::usage(format!("--model {name}: {diagnostic}")).about("model").showing(name, &diagnostic);
         failure.try_next(format!("tcompact {next}"))
     };
@@ -167,8 +168,8 @@ fn provider_and_model(name: &str) -> Result<(&'static Provider, &str)> {
     }
 }
 
-/// The key from the environment. At the provider's own address there must be one; at another there may be, since many
-/// servers on one's own machine want none.
+/// Returns the key from the environment. The provider's own address needs one; another may do without, like many local
+/// servers.
 fn key(
     arguments: &Arguments,
     asks: bool,
@@ -184,7 +185,7 @@ fn key(
             None => Err(Failure::usage(format!("the variable {name} holds characters that no key can have")).into()),
         },
         None if arguments.api_key_env.is_none() && (provider.open || arguments.base_url.is_some()) => Ok(None),
-        // Nobody is asked.
+        // No request is sent.
         None if !asks => Ok(None),
         None => Err(Failure::usage(format!(
             "the variable {}, which should hold the key for {}, is not set; set it or name another with --api-key-env",
@@ -196,38 +197,42 @@ fn key(
     }
 }
 
-/// The host that a key is sent to as anybody on the way can read it.
-pub(super) fn unencrypted(summarizer: &Summarizer) -> Option<String> {
+/// Returns the host that gets a key without encryption.
+pub(super) fn unencrypted_host(summarizer: &Summarizer) -> Option<String> {
     let Summarizer::Endpoint(endpoint, _) = summarizer else { return None };
     let url = Url::parse(&endpoint.base_url).ok().filter(|url| url.scheme() == "http" && endpoint.key.is_some())?;
-    let here =
-        ["localhost", "127.", "[::1]"].iter().any(|name| url.host_str().is_some_and(|host| host.starts_with(name)));
-    url.host_str().filter(|_| !here).map(str::to_owned)
+    url.host_str().filter(|host| !is_local(host)).map(str::to_owned)
 }
 
-/// Whether a run asks anybody for a summary.
-pub(super) fn asks(arguments: &Arguments, preview: bool) -> bool {
+/// Whether a host is this machine. `localhost.example.com` and `127.example.com` are not.
+fn is_local(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    address.map_or(host == "localhost" || host.ends_with(".localhost"), |address| address.is_loopback())
+}
+
+/// Whether a run may request summaries.
+pub(super) fn may_request(arguments: &Arguments, preview: bool) -> bool {
     !arguments.check && !arguments.count && (!arguments.dry_run || preview)
 }
 
-/// That a model is in no table, whose window is given by nobody either.
-pub(super) fn unknown(name: &str, summarizer: SummarizerKind, writer: SummarizerModel) -> Option<String> {
+/// Returns the note that the summarizer is not in the table, and its context window is not given.
+pub(super) fn unlisted_summarizer(name: &str, summarizer: SummarizerKind, writer: SummarizerModel) -> Option<String> {
     (summarizer == SummarizerKind::Model && writer.window.is_none()).then(|| unlisted(name))
 }
 
-/// The provider of the model that summarizes, which need not be in the table.
+/// Returns the provider of the summarizer, which need not be in the table.
 pub(super) fn writer_provider(arguments: &Arguments) -> Option<&'static str> {
     let name = in_table(arguments.model.as_deref()?);
     providers::by_name(name.split_once(':')?.0).map(|provider| provider.name)
 }
 
-/// What the table has of a model, or else what the flags say; `reader` is how the reader's tokens are counted. A window
-/// that the user gives is the reader's where they name one, and a command reads what it is given.
-pub(super) fn model(arguments: &Arguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
+/// Returns the limits of the summarizer from the table, or else from the flags. `reader` is the counter of the reader.
+/// `--context-window` is the reader's if `--for` names one; a command has no window.
+pub(super) fn summarizer_model(arguments: &Arguments, model: Option<Model>, reader: Counter) -> SummarizerModel {
     let its_own = arguments.for_model.is_none() && arguments.summarizer_cmd.is_none();
     let window = model.map(|model| model.context_window).or(arguments.context_window.filter(|_| its_own));
     let most_tokens = model.and_then(|model| model.max_output);
-    // A small window must leave room to read.
+    // A small window must leave room for the history.
     let quarter = window.map_or(u64::MAX, |window| (window / 4).max(1));
     let asked_tokens = arguments.summary_tokens.min(most_tokens.unwrap_or(u64::MAX)).min(quarter);
     let named = arguments.model.as_deref().and_then(|name| name.split_once(':'));
@@ -243,8 +248,8 @@ pub(super) fn model(arguments: &Arguments, model: Option<Model>, reader: Counter
     }
 }
 
-/// Tokens that facts may have which are appended to a summary of so many.
-pub(super) fn ledger(facts: Facts, asked_tokens: u64) -> u64 {
+/// Returns the most tokens of facts that are appended to a summary of `asked_tokens`.
+pub(super) fn ledger_tokens(facts: Facts, asked_tokens: u64) -> u64 {
     match facts {
         Facts::On => asked_tokens / 2,
         Facts::Off => 0,
@@ -252,17 +257,17 @@ pub(super) fn ledger(facts: Facts, asked_tokens: u64) -> u64 {
     }
 }
 
-/// Whether a dry run shows the summary: where it, the cache and who writes are named on the command line. What a layer says
-/// by itself must not turn a dry run into one that asks somebody.
-pub(super) fn preview(arguments: &Arguments, given: &[SettingValue]) -> bool {
+/// Whether a dry run shows the summary: `--dry-run`, `--cache` and a summarizer are on the command line. A layer alone
+/// must not make a dry run send requests.
+pub(super) fn is_preview(arguments: &Arguments, given: &[SettingValue]) -> bool {
     let typed = |flag: &str, is_on: bool| is_on && given.iter().all(|given| given.flag != flag);
     let names_who =
         typed("model", arguments.model.is_some()) || typed("summarizer-cmd", arguments.summarizer_cmd.is_some());
     typed("dry-run", arguments.dry_run) && typed("cache", arguments.cache.is_some()) && names_who
 }
 
-/// Where summaries are kept, which is found out before any is paid for.
-pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> {
+/// Opens the cache, so that it fails before a summary is paid for.
+pub(super) fn open_cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> {
     let others =
         arguments.summarizer_cmd.is_some() || arguments.model.as_deref().is_some_and(|name| !is_no_model(name));
     let used = others && asks;
@@ -276,4 +281,27 @@ pub(super) fn cache(arguments: &Arguments, asks: bool) -> Result<Option<Cache>> 
         Failure::unreadable(message).about("cache")
     })?;
     Ok(Some(cache))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        for (host, local) in [
+            ("localhost", true),
+            ("api.localhost", true),
+            ("127.0.0.1", true),
+            ("127.8.9.10", true),
+            ("[::1]", true),
+            ("localhost.example.com", false),
+            ("127.example.com", false),
+            ("notlocalhost", false),
+            ("10.0.0.1", false),
+            ("[2001:db8::1]", false),
+        ] {
+            assert_eq!(is_local(host), local, "{host}");
+        }
+    }
 }

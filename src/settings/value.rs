@@ -1,4 +1,4 @@
-//! A setting, and where it comes from.
+//! A setting and its origin.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::sanitize::is_control;
 
-/// Where a layer's value comes from.
+/// The origin of a value in a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Origin {
     /// A preset.
@@ -27,12 +27,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What a layer gives a flag.
+/// The value of a flag in a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FlagValue {
-    /// The flag, or expressly not the flag.
+    /// The flag is on, or explicitly off.
     Switch(bool),
-    /// A value for each time the flag is given.
+    /// The values, one for each time the flag is given.
     Texts(Vec<String>),
 }
 
@@ -45,14 +45,14 @@ impl FlagValue {
     }
 }
 
-/// A flag with its value, and who gave it.
+/// A flag with its value and origin.
 #[derive(Debug, Clone)]
 pub(super) struct SettingValue {
     /// The long name of the flag.
     pub(super) flag: String,
     pub(super) value: FlagValue,
     pub(super) source: Origin,
-    /// What the user is to be told if this value is the one that is used.
+    /// A note for the user if this value is used.
     pub(super) note: Option<String>,
     /// Why this value cannot be used; an error unless a higher layer overrides it.
     pub(super) unusable: Option<String>,
@@ -63,7 +63,7 @@ impl SettingValue {
         SettingValue { flag: flag.to_owned(), value, source, note: None, unusable: None }
     }
 
-    /// The setting as an error names it.
+    /// Returns the name of the setting for an error.
     pub(super) fn name(&self) -> String {
         match &self.source {
             Origin::Variable(name) => name.clone(),
@@ -71,7 +71,7 @@ impl SettingValue {
         }
     }
 
-    /// The words that give it on a command line.
+    /// Returns the setting as words of a command line.
     pub(super) fn words(&self) -> Vec<OsString> {
         match &self.value {
             FlagValue::Switch(true) => vec![format!("--{}", self.flag).into()],
@@ -80,7 +80,7 @@ impl SettingValue {
         }
     }
 
-    /// The setting on a line of its own.
+    /// Returns the setting with its origin as a line.
     pub(super) fn line(&self) -> String {
         let value = match &self.value {
             FlagValue::Switch(on) => on.to_string(),
@@ -90,25 +90,25 @@ impl SettingValue {
     }
 }
 
-/// What a config file says.
+/// The content of a config file.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFile {
     pub(super) values: Vec<SettingValue>,
-    /// The prompt's text, and what it is called in an error.
+    /// The text of the prompt, and its name for errors.
     pub(super) summary_prompt: Option<(String, String)>,
-    /// Why nothing is to be done.
+    /// Why compaction is disabled.
     pub(super) disabled: Option<String>,
-    /// Why nothing is to be done unless a higher layer gives a trigger.
+    /// Why compaction is disabled unless a higher layer gives a trigger.
     pub(super) never: Option<String>,
 }
 
-/// A value on one line, in quotes where it would not be told from what surrounds it.
+/// Returns a value on one line, quoted if its bounds would not be clear.
 pub(super) fn shown(text: &str) -> String {
     let plain = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || is_control(c));
     if plain { text.to_owned() } else { format!("{text:?}") }
 }
 
-/// A value of a config file as an error shows it.
+/// Returns a value of a config file for an error.
 pub(super) fn found(json: &Json) -> String {
     const MOST: usize = 60;
     match json {

@@ -10,6 +10,7 @@ use crate::summary::exchange::THOUGHTS;
 use crate::summary::exchange::{Reply, Stop, Usage};
 use crate::summary::prompt::words;
 use crate::summary::record::spoken;
+use crate::wording::one_line;
 
 /// Why a summary is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -187,12 +188,12 @@ fn repeats<'i>(text: &str, instructions: impl Iterator<Item = &'i str>) -> bool 
     const SHORTEST: usize = 25;
     let lines: Vec<&str> = instructions.collect();
     let of_sections = echoes(text, &lines);
-    let instructions = even(&lines.join(" "));
+    let instructions = one_line(&lines.join(" "));
     let of_prompt = |sentence: &str| {
         sentence.chars().count() >= SHORTEST && !sentence.ends_with(':') && instructions.contains(sentence)
     };
     // Lines may be broken otherwise than in the prompt, or quoted.
-    let text = even(&text.lines().map(|line| line.trim_start_matches(['>', ' '])).collect::<Vec<_>>().join(" "));
+    let text = one_line(&text.lines().map(|line| line.trim_start_matches(['>', ' '])).collect::<Vec<_>>().join(" "));
     let (mut repeated, mut all) = (0, 0);
     for sentence in text.split(['.', '?', '!', '。', '？', '！']).map(str::trim) {
         all += sentence.len();
@@ -232,11 +233,6 @@ fn echoes(text: &str, instructions: &[&str]) -> bool {
 fn runs(text: &str) -> impl Iterator<Item = [String; 3]> {
     let words: Vec<String> = spoken(&text.to_lowercase()).collect();
     (2..words.len()).map(move |end| [words[end - 2].clone(), words[end - 1].clone(), words[end].clone()])
-}
-
-/// A text with one space for every white space.
-fn even(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

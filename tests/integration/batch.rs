@@ -147,7 +147,7 @@ fn what_would_be_lost_is_refused_before_anything_is_done() {
         (&["-O", "logs/deep/../new", "logs"], "is inside the input logs"),
         (&["-O", "logs", "logs/a.json"], "logs/a.json is an input, and would be written over"),
         (&["-O", "logs/a.json", "logs/deep"], "--output-dir logs/a.json is a file"),
-        (&["-O", "out", "logs/a.json", "logs/../logs/a.json"], "would both be written to out/a.json"),
+        (&["-O", "out", "logs/a.json", "logs/../logs/a.json"], "are the same file; name it once"),
         (&["-i", "logs", "logs/a.json"], "are the same file; name it once"),
         (&["-O", "out", "-"], "standard input stands alone"),
         (&["-i"], "standard input stands alone"),

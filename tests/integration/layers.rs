@@ -71,5 +71,5 @@ fn an_error_that_comes_later_names_the_place_too() {
 #[test]
 fn a_typed_address_for_a_command_is_refused() {
     let typed = with(&["--summarizer-cmd", "cat", "--base-url", "http://x/v1", "openai-chat/plain.json"]);
-    assert_eq!(typed.stderr, "tcompact: --base-url: --summarizer-cmd asks no address; leave one of them out\n");
+    assert_eq!(typed.stderr, "tcompact: --base-url: --summarizer-cmd uses no address; leave one of them out\n");
 }

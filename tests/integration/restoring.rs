@@ -351,6 +351,7 @@ fn a_restore_reads_no_settings_and_takes_no_rules() {
         let run = with(&arguments);
         assert_eq!((run.code, run.stdout.as_str()), (code, ""), "{run:?}");
         assert!(run.stderr.contains(why), "{why}: {run:?}");
+        assert!(!run.stderr.contains("--in-place"), "it would compact the file: {run:?}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Drives the targets without libFuzzer.
 //!
-//! usage: drive TARGET|all SECONDS [SEED]     mutates, and says how often; what breaks a promise is kept in artifacts/
-//!        drive TARGET FILE...                gives a target some files
-//!        drive list                          names the targets
+//! usage: drive TARGET|all SECONDS [SEED]     mutates seeds, and counts; keeps inputs that break a law in artifacts/
+//!        drive TARGET FILE...                runs a target on files
+//!        drive list                          prints the targets
 
 use std::fs;
 use std::panic::{self, AssertUnwindSafe};
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use tcompact_fuzz::{Mutator, TARGETS, Target, seeds_of, target};
 
-/// Within this, every input comes to its end: the slowest takes a hundredth of it.
+/// The longest that an input may take; the slowest so far took a hundredth of it.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Findings after which a target is left: most are the same.
+/// The number of findings after which a target ends: most are the same.
 const ENOUGH: usize = 20;
 
 fn main() -> ExitCode {
@@ -49,31 +49,32 @@ fn artifacts(name: &str) -> PathBuf {
     folder
 }
 
-static SAID: Mutex<String> = Mutex::new(String::new());
+/// The message of the last panic.
+static PANIC: Mutex<String> = Mutex::new(String::new());
 
-/// The input that a target is given: since when, of which target, under which name it is kept, and its bytes.
-static GIVEN: Mutex<Option<(Instant, &str, String, Vec<u8>)>> = Mutex::new(None);
+/// The current input: when it began, its target, the name of its file, and its bytes.
+static CURRENT: Mutex<Option<(Instant, &str, String, Vec<u8>)>> = Mutex::new(None);
 
-/// Ends everything where an input does not come to its end, and keeps it.
+/// Ends the program if an input takes too long, and keeps the input.
 fn watch() -> ! {
     loop {
         thread::sleep(Duration::from_secs(1));
-        let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = CURRENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, name, file, input)) = given.as_ref().filter(|(since, ..)| since.elapsed() > LONGEST) {
             let file = artifacts(name).join(file);
             fs::write(&file, input).expect("written");
-            println!("{name}: {}\n  it does not end within {LONGEST:?}", file.display());
+            println!("{name}: {}\n  it takes longer than {LONGEST:?}", file.display());
             process::exit(1);
         }
     }
 }
 
-/// Gives a target inputs for some time; how many broke a promise.
+/// Runs a target on mutated inputs for some seconds, and returns how many broke a law.
 fn drive(target: &Target, seconds: &str, seed: &[&str]) -> usize {
     let seed = seed.first().map_or(1, |seed| seed.parse().expect("SEED is a number"));
     let until = Instant::now() + Duration::from_secs(seconds.parse().expect("SECONDS is a number"));
     panic::set_hook(Box::new(|info| {
-        *SAID.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
+        *PANIC.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
     }));
     thread::spawn(watch);
     let mut mutator = Mutator::new(seeds_of(target.name), seed);
@@ -82,22 +83,19 @@ fn drive(target: &Target, seconds: &str, seed: &[&str]) -> usize {
         let input = mutator.next_input();
         inputs += 1;
         let began = Instant::now();
-        let give = |given| *GIVEN.lock().unwrap_or_else(PoisonError::into_inner) = given;
+        let give = |given| *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = given;
         give(Some((began, target.name, format!("{seed}-{inputs}"), input.clone())));
         if panic::catch_unwind(AssertUnwindSafe(|| tcompact_fuzz::run(target.name, &input))).is_err() {
             broken += 1;
             let file = artifacts(target.name).join(format!("{seed}-{inputs}"));
             fs::write(&file, &input).expect("written");
-            let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            println!("{}: {}\n  {}", target.name, file.display(), said.chars().take(1_500).collect::<String>());
+            let message = PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            println!("{}: {}\n  {}", target.name, file.display(), message.chars().take(1_500).collect::<String>());
         }
         give(None);
         slowest = slowest.max(began.elapsed());
     }
     let _ = panic::take_hook();
-    println!(
-        "{:<11} {inputs} inputs, seed {seed}, {broken} broke a promise; the slowest took {slowest:?}",
-        target.name
-    );
+    println!("{:<11} {inputs} inputs, seed {seed}, {broken} broke a law; the slowest took {slowest:?}", target.name);
     broken
 }

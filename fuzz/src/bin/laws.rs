@@ -1,8 +1,8 @@
-//! The laws on as many generated conversations as one likes.
+//! Checks the laws on generated conversations.
 //!
 //! usage: laws [CASES [SEED [FIRST]]]
 //!
-//! The seed and its number make a case, so that `laws 1 SEED NUMBER` shows it again.
+//! A case follows from the seed and its number: `laws 1 SEED NUMBER` runs it again.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let began = Instant::now();
     let all = Cases::new(seed);
     let (next, broken) = (AtomicU64::new(first), AtomicU64::new(0));
-    let said = Mutex::new(());
+    let printing = Mutex::new(());
     panic::set_hook(Box::new(|_| ()));
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
                         continue;
                     };
                     let why = why.downcast_ref::<String>().map(String::as_str).or(why.downcast_ref::<&str>().copied());
-                    let _alone = said.lock().unwrap_or_else(PoisonError::into_inner);
+                    let _alone = printing.lock().unwrap_or_else(PoisonError::into_inner);
                     if broken.fetch_add(1, Ordering::Relaxed) < 20 {
                         println!("{}\n  {}", all.shown(number), why.unwrap_or("it panicked"));
                     }

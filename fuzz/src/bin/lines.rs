@@ -1,4 +1,4 @@
-//! The laws of facts and of the embedded summarizer on as many lines as one likes, made of what the ledger looks for.
+//! Checks the laws of facts and of the embedded summarizer on generated lines, built from what the ledger looks for.
 //!
 //! usage: lines [LINES [SEED]]
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use tcompact::laws::lines;
 
-/// Lines of a conversation.
+/// The lines of one conversation.
 const OF_ONE: usize = 20;
 
 fn main() -> ExitCode {
@@ -17,11 +17,11 @@ fn main() -> ExitCode {
     let tokens = lines::Tokens::of_ledger();
     println!("{wanted} lines of {} words and of shapes, seed {seed}", tokens.count());
     let began = Instant::now();
-    let (mut made, mut broken) = (0, 0);
+    let (mut lines, mut broken) = (0, 0);
     for number in 0..wanted.div_ceil(OF_ONE as u64) {
         let mut below = lines::choices(seed.wrapping_mul(1 << 32).wrapping_add(number));
         let conversation = lines::conversation(&tokens, OF_ONE, &mut below);
-        made += OF_ONE as u64;
+        lines += OF_ONE as u64;
         if panic::catch_unwind(AssertUnwindSafe(|| lines::assert_read(&conversation, &mut below))).is_err() {
             broken += 1;
             println!("conversation {number} of seed {seed}: {conversation}");
@@ -29,10 +29,10 @@ fn main() -> ExitCode {
                 break;
             }
         }
-        if made.is_multiple_of(1_000_000) {
-            println!("{made} so far, {:.0} s", began.elapsed().as_secs_f64());
+        if lines.is_multiple_of(1_000_000) {
+            println!("{lines} so far, {:.0} s", began.elapsed().as_secs_f64());
         }
     }
-    println!("{made} lines, {broken} conversations broke a law; {:.0} s", began.elapsed().as_secs_f64());
+    println!("{lines} lines, {broken} conversations broke a law; {:.0} s", began.elapsed().as_secs_f64());
     if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -1,5 +1,5 @@
-//! The completions: what `clap_complete` makes, with the values that it does not know of, and a script of our own for bash,
-//! which offers flags in its place wherever a file is wanted. Real shells are asked by the tests of the program.
+//! The completions: the output of `clap_complete` with the values that it does not know, and our own script for bash.
+//! That one offers flags wherever a file is expected. The integration tests run real shells.
 
 use crate::prune::KINDS;
 use crate::settings::presets::PRESETS;
@@ -7,13 +7,13 @@ use crate::transcript::formats::FORMATS;
 use clap::{Arg, ArgAction, Command, ValueHint};
 use clap_complete::Shell;
 
-/// Prints the names of models: each in full, and by itself where its maker serves it.
+/// Prints the names of models: with the provider, and alone if the maker serves the model.
 const MODELS: &str = "tcompact --list models 2>/dev/null | awk 'NR > 1 { print $1; \
     if ($1 !~ /^(groq|openrouter|together):|^google:claude/) { sub(/^[^:]*:/, \"\", $1); print $1 } }'";
 
 /// What a shell offers for the value of a flag.
 enum Offer {
-    /// These words; another follows at once where one ends in a colon.
+    /// These words. After a word that ends in a colon, another word follows at once.
     Words(Vec<String>),
     /// These words, and models.
     Models(Vec<String>),
@@ -50,23 +50,23 @@ fn offer(arg: &Arg) -> Offer {
     }
 }
 
-/// Flags that take a value, by their long names, with what is offered for it.
+/// Returns the flags that take a value, with their long names and what to offer.
 fn offers(command: &Command) -> Vec<(&Arg, &str, Offer)> {
     let takes = |arg: &&Arg| matches!(arg.get_action(), ArgAction::Set | ArgAction::Append);
     let args = command.get_arguments().filter(takes);
     args.filter_map(|arg| Some((arg, arg.get_long()?, offer(arg)))).collect()
 }
 
-/// The script for a shell.
+/// Returns the script for a shell.
 pub(super) fn script(shell: Shell, mut command: Command) -> Vec<u8> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut command, "tcompact", &mut out);
-    let made = String::from_utf8(out).expect("UTF-8");
+    let script = String::from_utf8(out).expect("UTF-8");
     let adapted = match shell {
         Shell::Bash => bash(&command),
-        Shell::Zsh => zsh(&made, &command),
-        Shell::Fish => fish(&made, &command),
-        _ => made,
+        Shell::Zsh => zsh(&script, &command),
+        Shell::Fish => fish(&script, &command),
+        _ => script,
     };
     adapted.into_bytes()
 }
@@ -87,7 +87,7 @@ fn bash(command: &Command) -> String {
             Offer::Folders => "compopt +o default +o bashdefault -o dirnames; return".to_owned(),
             Offer::Nothing => "compopt +o default +o bashdefault; return".to_owned(),
         };
-        // Its value stands behind `=` only.
+        // The value follows `=` only.
         let (own, what) = match arg.is_require_equals_set() {
             true => (format!("--{long}="), "compopt +o default +o bashdefault; return".to_owned()),
             false => (format!("--{long}{short}"), what),
@@ -130,16 +130,16 @@ complete -F _tcompact -o bashdefault -o default tcompact
     )
 }
 
-/// The words that end in a colon, which another follows, and the others.
+/// Returns the words that end in a colon, and the others.
 fn open_and_closed(words: &[String]) -> (Vec<&str>, Vec<&str>) {
     words.iter().map(String::as_str).partition(|word| word.ends_with(':'))
 }
 
-fn zsh(made: &str, command: &Command) -> String {
+fn zsh(script: &str, command: &Command) -> String {
     let mut cases = String::new();
-    let mut lines: Vec<String> = made.lines().map(str::to_owned).collect();
+    let mut lines: Vec<String> = script.lines().map(str::to_owned).collect();
     for (arg, long, offer) in offers(command) {
-        // What clap knows has descriptions.
+        // The values that clap knows have descriptions.
         if !arg.get_possible_values().is_empty() {
             continue;
         }
@@ -166,14 +166,14 @@ fn zsh(made: &str, command: &Command) -> String {
     );
     // Flags may follow a file.
     let script = lines.join("\n").replacen("_tcompact() {", &functions, 1).replace("'*::paths", "'*:paths") + "\n";
-    // A colon in the name of a value ends it.
+    // A colon would end the name of a value.
     script.replace("]:PROVIDER:MODEL:", "]:PROVIDER\\:MODEL:")
 }
 
-fn fish(made: &str, command: &Command) -> String {
+fn fish(script: &str, command: &Command) -> String {
     let mut lines = vec![format!("function __tcompact_models\n    {MODELS}\nend")];
     let offers = offers(command);
-    for line in made.lines() {
+    for line in script.lines() {
         let of = |long: &str| line.contains(&format!(" -l {long} ")) && line.ends_with(" -r");
         let offer = offers.iter().find(|(_, long, _)| of(long)).map(|(.., offer)| offer);
         lines.push(match offer {

@@ -1,4 +1,4 @@
-//! Files that are made from the flags: completions and the manual page. `TCOMPACT_REGENERATE=1` writes them anew.
+//! Files that are generated from the flags: completions and the manual page. `TCOMPACT_REGENERATE=1` writes them.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use crate::cli::{Arguments, Generated};
 use clap::{Command, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
-fn made(generated: Generated) -> Vec<u8> {
-    // The name of the folder that cargo runs tests in must not find its way into a file.
+fn generate(generated: Generated) -> Vec<u8> {
+    // The folder that cargo runs tests in must not be in a file.
     let command: Command = Arguments::command();
     let shell = match generated {
         Generated::Bash => Shell::Bash,
@@ -24,13 +24,13 @@ fn made(generated: Generated) -> Vec<u8> {
 fn completions() {
     for generated in Generated::value_variants() {
         let (name, committed) = generated.file();
-        let made = made(*generated);
+        let generated_file = generate(*generated);
         if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
-            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &made)
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("completions").join(name), &generated_file)
                 .expect("written");
         } else {
             let advice = "is stale: run `TCOMPACT_REGENERATE=1 cargo test generated` and commit it";
-            assert!(committed.as_bytes() == made, "completions/{name} {advice}");
+            assert!(committed.as_bytes() == generated_file, "completions/{name} {advice}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The manual page, made from the flags and the tables of the program.
+//! The manual page, generated from the flags and the tables of the program.
 
 use crate::exit::MEANINGS;
 use crate::llm::providers::PROVIDERS;
@@ -6,7 +6,7 @@ use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
-/// What follows an indented heading.
+/// Headings, each with the indented text below it.
 type Entries = &'static [(&'static str, &'static str)];
 
 const SYNOPSIS: [&str; 5] = [
@@ -45,15 +45,15 @@ const FILES: Entries = &[
 
 const SEE_ALSO: &str = "README.md and docs/ of tcompact describe formats, summaries, presets, costs and security.";
 
-/// The page in roff.
+/// Returns the page in roff.
 pub(crate) fn page(command: Command) -> String {
     let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let man = Man::new(command);
     let mut title = Roff::new();
-    // The library leaves an empty date out, and the rest would move into its place.
+    // The library omits an empty date, which would shift the other arguments.
     title.control("TH", ["TCOMPACT", "1", "\"\"", concat!("tcompact ", env!("CARGO_PKG_VERSION")), "User Commands"]);
     let mut page = title.render();
-    // Ragged lines without hyphens: a flag is never broken, and can be searched for.
+    // No justification and no hyphens: a flag is never broken, and can be searched for.
     page.push_str(&section("NAME", |roff| {
         roff.control("nh", []).control("ad", ["l"]);
         roff.text([roman("tcompact - shorten transcripts of LLM agents, and keep the recent messages byte for byte")]);
@@ -63,7 +63,7 @@ pub(crate) fn page(command: Command) -> String {
             roff.text([bold("tcompact"), roman(format!(" {line}"))]).control("br", []);
         }
     }));
-    page.push_str(&made(|out| man.render_description_section(out)));
+    page.push_str(&render(|out| man.render_description_section(out)));
     page.push_str(&options(&man));
     page.push_str(&section("EXAMPLES", |roff| {
         roff.control("nf", []);
@@ -96,16 +96,16 @@ pub(crate) fn page(command: Command) -> String {
     page
 }
 
-/// The lines of the help between the headings of the examples and of what follows.
+/// Returns the lines of the help from the heading of the examples to the next heading.
 fn examples(help: &str) -> Vec<&str> {
     let lines = help.lines().skip_while(|line| !line.starts_with("Examples:")).skip(1);
     lines.take_while(|line| !line.is_empty()).map(str::trim_start).collect()
 }
 
-/// One section, in which the headings of the help are those of groups.
+/// Returns the section of the flags, with the headings of the help.
 fn options(man: &Man) -> String {
-    let made = made(|out| man.render_options_section(out));
-    let lines = made.lines().map(|line| match line.strip_prefix(".SH ") {
+    let section = render(|out| man.render_options_section(out));
+    let lines = section.lines().map(|line| match line.strip_prefix(".SH ") {
         Some(group) if group != "OPTIONS" => {
             let (first, rest) = group.split_at(1);
             format!(".SS {first}{}\n", rest.to_lowercase())
@@ -123,18 +123,18 @@ fn section(heading: &str, fill: impl FnOnce(&mut Roff)) -> String {
     let mut roff = Roff::new();
     roff.control("SH", [heading]);
     fill(&mut roff);
-    made(|out| roff.to_writer(out))
+    render(|out| roff.to_writer(out))
 }
 
-/// A section, without the macros for apostrophes that begin the page.
-fn made(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+/// Returns a section without the macros for apostrophes that begin the page.
+fn render(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
     let mut out = Vec::new();
     write(&mut out).expect("a page");
     let text = String::from_utf8(out).expect("UTF-8");
     text.split_once(".SH").map(|(_, rest)| format!(".SH{rest}")).expect("a heading")
 }
 
-/// Sections stand in the order that readers of manual pages expect.
+/// The sections are in the order that readers of manual pages expect.
 #[test]
 fn the_page_has_the_usual_sections_and_lines_that_fit() {
     let page = page(<crate::cli::Arguments as clap::CommandFactory>::command());
@@ -154,7 +154,7 @@ fn the_page_has_the_usual_sections_and_lines_that_fit() {
     let help = crate::cli::command().get_after_long_help().map(ToString::to_string).unwrap_or_default();
     let examples = examples(&help);
     assert!(examples.len() > 5);
-    // The page indents by seven columns, and help by two.
+    // The page indents by seven columns, the help by two.
     assert!(examples.iter().all(|line| line.len() <= 80 - 7), "{examples:?}");
     assert_eq!(SYNOPSIS.iter().filter(|line| line.len() + 7 + "tcompact ".len() > 80).count(), 0);
 }

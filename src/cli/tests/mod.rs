@@ -1,4 +1,4 @@
-//! What is made from the flags: completions and the manual page.
+//! Files that are generated from the flags: completions and the manual page.
 
 mod completions;
 mod generated;

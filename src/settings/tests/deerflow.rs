@@ -10,7 +10,7 @@ fn of_fixture(words: &[&str], name: &str) -> Layers {
     Layers::of(words).file("config.yaml", &text)
 }
 
-/// What a section comes to, without what every one does.
+/// Returns the settings of a section, without those that every section has.
 fn values(section: &str) -> Vec<String> {
     let layers = Layers::of(&["-v"]).deerflow(&format!("enabled: true\n{section}"));
     let values = layers.values().into_iter().map(|line| line.replace(" (from config.yaml)", ""));
@@ -144,12 +144,15 @@ fn an_unknown_model_is_no_error_where_another_summarizes() {
 
 #[test]
 fn null_does_not_mean_all_there() {
-    let said = of_fixture(&[], "conservative").said();
-    assert_eq!(said.len(), 1);
-    assert!(said[0].starts_with("config.yaml: DeerFlow does not pass on trim_tokens_to_summarize: null"), "{said:?}");
-    assert!(said[0].ends_with("--trim-tokens none sends all"));
-    assert!(of_fixture(&["-q"], "conservative").said().is_empty());
-    assert!(of_fixture(&["--trim-tokens", "none"], "conservative").said().is_empty());
+    let notices = of_fixture(&[], "conservative").notices();
+    assert_eq!(notices.len(), 1);
+    assert!(
+        notices[0].starts_with("config.yaml: DeerFlow does not pass on trim_tokens_to_summarize: null"),
+        "{notices:?}"
+    );
+    assert!(notices[0].ends_with("--trim-tokens none sends all"));
+    assert!(of_fixture(&["-q"], "conservative").notices().is_empty());
+    assert!(of_fixture(&["--trim-tokens", "none"], "conservative").notices().is_empty());
 }
 
 #[test]
@@ -160,8 +163,8 @@ fn the_prompt_is_the_sections_unless_a_higher_layer_has_one() {
     assert_eq!(prompt(&["--prompt-file", "mine.txt"]), None);
     let empty = Layers::of(&[]).deerflow(&section.replace("Sum up: {messages}", "")).resolve().expect("settings");
     assert_eq!(empty.summary_prompt.map(|(text, _)| text).as_deref(), Some(""), "it is forwarded");
-    let said = Layers::of(&["-v"]).deerflow(section).said();
-    assert!(said.iter().any(|line| line.ends_with("config.yaml: summarization.summary_prompt")), "{said:?}");
+    let notices = Layers::of(&["-v"]).deerflow(section).notices();
+    assert!(notices.iter().any(|line| line.ends_with("config.yaml: summarization.summary_prompt")), "{notices:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Settings in layers: which value counts, where it is said to come from, and what is refused.
+//! Settings in layers: which value wins, its origin, and what is refused.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,7 +26,7 @@ fn presets(name: &str, _given: &dyn Fn(&str) -> Option<String>) -> Option<Vec<(&
     Some(rows.iter().map(|(flag, value)| (*flag, (*value).to_owned())).collect())
 }
 
-/// What the layers come to: the words of the command line, a config file, variables.
+/// The layers of a test: the words of the command line, a config file, variables.
 pub(crate) struct Layers {
     words: Vec<String>,
     variables: Vec<(String, String)>,
@@ -72,17 +72,17 @@ impl Layers {
         self.resolve().expect("settings").arguments
     }
 
-    /// What is said, without the folder of the test.
-    pub(crate) fn said(&self) -> Vec<String> {
+    /// Returns the notes, without the folder of the test.
+    pub(crate) fn notices(&self) -> Vec<String> {
         let place = format!("{}/", self.folder.path().display());
         let resolved = self.resolve().expect("settings");
-        resolved.said.iter().chain(&resolved.origins).map(|line| line.replace(&place, "")).collect()
+        resolved.notices.iter().chain(&resolved.origins).map(|line| line.replace(&place, "")).collect()
     }
 
-    /// What is said of values that are no default.
+    /// Returns the values that are no defaults.
     pub(crate) fn values(&self) -> Vec<String> {
-        let said = self.said().into_iter();
-        said.filter(|line| line.contains(" (from ")).collect()
+        let notices = self.notices().into_iter();
+        notices.filter(|line| line.contains(" (from ")).collect()
     }
 
     pub(crate) fn error(&self) -> String {
@@ -209,9 +209,9 @@ fn what_flags_do_not_take_is_refused_with_its_place() {
         .resolve(&presets, |name| (name == "TCOMPACT_FOR").then(|| OsString::clone(&not_text)));
     assert_eq!(error.expect_err("an error").to_string(), "TCOMPACT_FOR: the variable is not UTF-8");
     for variable in ["TCOMPACT_CONFIG", "TCOMPACT_LIST", "TCOMPACT_HELP", "TCOMPACT_KEPE", "TCOMPACT_PATH"] {
-        assert!(Layers::of(&["-v"]).set(variable, "x").said().is_empty(), "{variable} is nobody's");
+        assert!(Layers::of(&["-v"]).set(variable, "x").notices().is_empty(), "{variable} is nobody's");
     }
-    // The user's own mistake is clap's to tell, and first.
+    // An error on the command line is clap's, and comes first.
     assert!(Layers::of(&["--keep", "x"]).toml("zzz = 1").resolve().expect_err("an error").is::<clap::Error>());
 }
 
@@ -260,7 +260,7 @@ fn an_address_or_a_key_never_meets_another_layers_model() {
         (text("openai:mine"), None, None, None),
         "a preset's key is not for the file's model"
     );
-    // What says nothing of who summarizes goes with whoever does.
+    // An address without a model goes with the model of another layer.
     let address = "base-url = 'http://inside/v1'";
     assert_eq!(
         summarizer(Layers::of(&["-m", "openai:mine"]).toml(address)),
@@ -270,7 +270,7 @@ fn an_address_or_a_key_never_meets_another_layers_model() {
         summarizer(Layers::of(&["--api-key-env", "MINE"]).toml(full)),
         (text("deepseek:theirs"), None, text("http://inside/v1"), text("MINE"))
     );
-    // And waits where nobody is asked.
+    // Without a model, the address has no effect.
     for words in [&[][..], &["-m", "extractive"], &["--summarizer-cmd", "cat"]] {
         assert_eq!(summarizer(Layers::of(words).toml(address)).2, None, "{words:?}");
     }
@@ -295,7 +295,7 @@ fn each_value_says_where_it_comes_from() {
         .set("TCOMPACT_KEEP", "messages:6")
         .set("TCOMPACT_COLOR", "never")
         .set("TCOMPACT_JSON", "no");
-    let said = layers.said();
+    let notices = layers.notices();
     for line in [
         "trigger = tokens:4k messages:50 (from --preset known)",
         "keep = messages:6 (from TCOMPACT_KEEP)",
@@ -307,11 +307,11 @@ fn each_value_says_where_it_comes_from() {
         "output = \"my out\" (from --output)",
         "color = never (from TCOMPACT_COLOR)",
     ] {
-        assert!(said.iter().any(|said| said == line), "{line}: {said:#?}");
+        assert!(notices.iter().any(|notice| notice == line), "{line}: {notices:#?}");
     }
     assert!(
-        said.iter().all(|line| !line.contains("pairs") && !line.contains("verbose")),
-        "no default is told: {said:#?}"
+        notices.iter().all(|line| !line.contains("pairs") && !line.contains("verbose")),
+        "no default is listed: {notices:#?}"
     );
-    assert!(Layers::of(&["-n"]).toml("keep = 'messages:1'").said().is_empty());
+    assert!(Layers::of(&["-n"]).toml("keep = 'messages:1'").notices().is_empty());
 }

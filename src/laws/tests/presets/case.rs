@@ -183,6 +183,8 @@ impl<'a> Case<'a> {
         let resolved = resolved.resolve(&presets::values, |_| None).map_err(|error| error.to_string())?;
         let mut settings = Settings::new(resolved, |_| None).map_err(|error| error.to_string())?;
         settings.input.from = formats::by_name(&text(self.json.get("format")).expect("a format"));
+        // The archive of a preset is not looked for on the disk.
+        settings.output.archive_chosen = true;
         // What no flag can say, since it makes no sense on a command line.
         let none = self.given("trigger").is_none_or(|trigger| clauses(trigger).is_empty());
         if self.system == "deepagents" && none && !self.is_given("deepagents_defaults") {

@@ -79,7 +79,7 @@ pub(super) fn compare_result(
         let _ = writeln!(out, "summarized {} and not {}", outcome.compacted, case.is_expected("summarized"));
     }
     compare_files(case, &outcome, out);
-    let made = outcome.made.text(source);
+    let made = outcome.content.text(source);
     let (input, result) = (values(source), values(&made));
     let mut found = result.clone();
     if case.system == "deerflow" {

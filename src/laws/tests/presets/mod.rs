@@ -10,7 +10,7 @@ mod fixtures;
 use std::ffi::OsString;
 use std::fmt::Write;
 
-use crate::engine::process;
+use crate::engine::run_alone;
 use crate::exit::{Exit, Failure};
 use crate::files::input::Input;
 use crate::laws::transcripts::json;
@@ -39,7 +39,7 @@ fn differences(case: &Case<'_>, in_state: bool) -> String {
     compare_plan(case, &settings, &source, before, &mut out);
     let script = case.script(&settings);
     let input = Input { name: "case".to_owned(), text: source.clone(), ..Input::default() };
-    let outcome = process(&settings, &input, &script, &mut Vec::new());
+    let outcome = run_alone(&settings, &input, &script, &mut Vec::new());
     let outcome = match (outcome, case.expected("error")) {
         (Ok(outcome), None) => Some(outcome),
         (Err(error), Some(expected)) => {

@@ -1,0 +1,53 @@
+//! The next task of a worker: lines of an input that is being read, or an input that no worker has opened yet.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::engine::file::Job;
+use crate::files::input::{Lines, Piece};
+
+/// The tasks that no worker has taken yet.
+pub(super) struct Feed<'b> {
+    /// The inputs, by their index.
+    pub(super) entries: Range<usize>,
+    /// The inputs that are being read line by line, in order.
+    pub(super) streams: VecDeque<Stream<'b>>,
+    /// The number of workers, busy or not.
+    pub(super) workers: usize,
+}
+
+/// An input that is being read line by line.
+pub(super) struct Stream<'b> {
+    pub(super) job: Arc<Job<'b>>,
+    pub(super) lines: Lines,
+    /// The index of the next piece.
+    pub(super) next: usize,
+}
+
+/// A task of a worker.
+pub(super) enum Task<'b> {
+    /// Open the input with this index.
+    Open(usize),
+    /// Work on lines, with the index of their piece in the file; nothing at the end of the file.
+    Piece(Arc<Job<'b>>, usize, Result<Option<Piece>>),
+}
+
+impl<'b> Feed<'b> {
+    /// Returns the next lines of the first input that is being read, or else the next input. With `several`, a piece may
+    /// have more than one line. Lines are read into `buffer`.
+    pub(super) fn next(&mut self, several: bool, buffer: Vec<u8>) -> Option<Task<'b>> {
+        if let Some(stream) = self.streams.front_mut() {
+            let (job, piece) = (Arc::clone(&stream.job), stream.next);
+            stream.next += 1;
+            let lines = if job.failed.is_before(piece) { Ok(None) } else { stream.lines.next(several, buffer) };
+            if !matches!(lines, Ok(Some(_))) {
+                self.streams.pop_front();
+            }
+            return Some(Task::Piece(job, piece, lines));
+        }
+        self.entries.next().map(Task::Open)
+    }
+}

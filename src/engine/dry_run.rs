@@ -1,0 +1,94 @@
+//! `--dry-run`: prints where each conversation would be cut.
+
+use anyhow::Result;
+
+use crate::compact::{Compaction, FittedPlan, Happening, certain_files, economy};
+use crate::engine::outcome::{Content, Outcome};
+use crate::engine::read::source_name;
+use crate::engine::task::InputTask;
+use crate::events::{Conversation, Event, Idle, Status};
+use crate::files::append;
+use crate::plan::economy::Economy;
+use crate::report::json::DryRun;
+use crate::settings::Volume;
+use crate::transcript::framing::Document;
+use crate::transcript::view::Arena;
+
+impl InputTask<'_> {
+    /// Prints the cutoff of each conversation, as an object with `json`. With `preview`, requests and shows the summary.
+    pub(super) fn dry_run(
+        &self,
+        document: &Document<'_>,
+        (json, preview): (bool, bool),
+        conversations: &mut Vec<Conversation>,
+    ) -> Result<Outcome> {
+        let (mut text, mut compacted, mut idle) = (String::new(), false, Idle::default());
+        for transcript in &document.transcripts {
+            let arena = Arena::default();
+            let source = source_name(self.input, transcript);
+            let fitted = self.context(&|_, _| ()).plan(transcript, &arena)?;
+            compacted |= fitted.is_change();
+            self.note_idle(document, &source, (transcript, &fitted), None, &mut idle);
+            let explain = self.explain(document);
+            let estimate = json || self.settings.stderr.volume == Volume::Verbose || explain.is_some();
+            let mut worth = estimate.then(|| economy::estimated(&fitted, self.policy)).flatten();
+            self.report_plan(&source, &fitted, worth.as_ref());
+            if explain.is_some() {
+                let mut row = Conversation::without_plan(&source, Status::Unchanged, None);
+                row.saving = self.explain_plan(explain, &source, &fitted, worth.as_ref());
+                conversations.push(row);
+            }
+            fitted.check(&source)?;
+            self.check_state(&source, &fitted)?;
+            let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| match json {
+                true => DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line(),
+                false => self.line(&source, transcript, fitted.plan.cutoff),
+            };
+            if !preview {
+                text.push_str(&line(&fitted, worth, None));
+                continue;
+            }
+            let compaction = self.preview(&source, fitted)?;
+            let summary = compaction.summary.as_ref().map(|summary| summary.text.as_str());
+            if let Some(summary) = summary {
+                worth = compaction.account.economy.or(worth);
+                self.notify(Event::Previewed { source: &source, summary });
+            }
+            text.push_str(&line(&compaction.fitted, worth, summary));
+        }
+        Ok(Outcome { content: Content::Text(text), compacted, idle, ..Outcome::default() })
+    }
+
+    fn report_plan(&self, source: &str, fitted: &FittedPlan<'_>, worth: Option<&Economy>) {
+        let reader = self.policy.reader_name();
+        self.notify(Event::Planned { source, plan: fitted, policy: self.policy });
+        if let Some(economy) = worth {
+            self.notify(Event::Estimated { source, economy, reader });
+        }
+        self.notify(Event::Split { source, plan: &fitted.plan, pairs: self.policy.cut.pairs });
+        let notify = |what: Happening<'_>| self.notify(Event::Compacting { source, what, reader });
+        notify(Happening::Thinking(&fitted.thinking));
+        fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(Happening::Capped(tokens)));
+        let tokens = fitted.staying(self.policy);
+        let window = self.policy.cut.context_window.filter(|window| tokens > *window);
+        window.into_iter().for_each(|window| notify(Happening::TooLarge { tokens, window }));
+        self.warn_of_unknown_tools(source, fitted);
+    }
+
+    /// Compacts a conversation as a real run would; writes nothing.
+    fn preview<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Result<Compaction<'t>> {
+        let reader = self.policy.reader_name();
+        let is_cut = fitted.plan.cutoff > 0;
+        let listen = |source: &str, what: Happening<'_>| {
+            // `report_plan` has reported the thinking already.
+            if !(is_cut && matches!(what, Happening::Thinking(_))) {
+                self.notify(Event::Compacting { source, what, reader });
+            }
+        };
+        if is_cut {
+            append::check_files(&certain_files(self.policy, &fitted))?;
+        }
+        let mut compaction = self.context(&listen).carry_out(source, fitted);
+        compaction.failure.take().map_or(Ok(compaction), Err)
+    }
+}
