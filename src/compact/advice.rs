@@ -16,7 +16,7 @@ impl CompactionContext<'_> {
             let arena = Arena::default();
             let silent = CompactionContext { policy, listen: &|_, _| (), keeps_facts: false, ..*self };
             let plan = silent.plan(transcript, &arena);
-            plan.is_ok_and(|plan| plan.is_change() && plan.check("").is_ok())
+            plan.is_ok_and(|plan| plan.is_change() && plan.is_met())
         };
         let attempts = attempts(fitted, self.policy).into_iter();
         attempts.filter(|(_, policy)| works(policy)).map(|(flag, _)| flag).next()
@@ -57,9 +57,10 @@ fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, 
         Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
         Size::Messages(_) | Size::Turns(_) | Size::Nothing => Size::Messages(messages),
     };
-    for keep in
-        [fewer, Size::Messages(messages), Size::Messages(1)].into_iter().filter(|keep| *keep != Size::Messages(0))
-    {
+    let mut sizes = vec![fewer, Size::Messages(messages), Size::Messages(1)];
+    sizes.retain(|keep| *keep != Size::Messages(0));
+    sizes.dedup();
+    for keep in sizes {
         let mut less = unforced.clone();
         (less.cut.keep, less.keep_is_given) = (keep, true);
         attempts.push((format!("--keep {}", shown(keep)), less));

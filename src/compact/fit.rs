@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::exit::{Exit, Failure};
+use crate::plan::size::Size;
 use crate::plan::{self, Plan, total};
 use crate::prune::{Account, Pruned, Rule, Scene, capping, prune};
 use crate::rewrite::Edit;
@@ -20,12 +21,14 @@ use crate::rewrite::thinking::{self, Removal, message_at};
 use crate::tokens::Tally;
 use crate::transcript::Transcript;
 use crate::transcript::foreign::{self, Bytes};
+use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
 use crate::compact::archive;
-use crate::compact::decide::{Decision, cut_policy};
+use crate::compact::decide::{Decision, cut_policy, decide};
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
+use crate::compact::summarize::Summary;
 
 use sizes::Sizes;
 
@@ -49,6 +52,8 @@ pub(crate) struct FittedPlan<'t> {
     pub(crate) thinking: Removal,
     /// How far it must be made smaller, where it must.
     pub(crate) fit: Option<Fit>,
+    /// The embedded summarizer's text for this plan, where it was written to find the cut.
+    pub(crate) draft: Option<String>,
 }
 
 /// How a conversation is made to fit a size.
@@ -56,12 +61,21 @@ pub(crate) struct FittedPlan<'t> {
 pub(crate) struct Fit {
     /// Tokens that the result may have.
     pub(crate) limit: u64,
-    /// Tokens that the message of the summary may have.
+    /// Tokens that the result is planned to have, at most: where that is possible, at least a tenth of the limit is saved.
+    pub(crate) target: u64,
+    /// Tokens of the summary's message with which the result reaches the target.
     pub(crate) room: u64,
     /// What results in the kept part are cut to, in tokens, where they are.
     pub(crate) cap: Option<u64>,
     /// Why it cannot be met, where it cannot.
     pub(crate) unmet: Option<Unmet>,
+}
+
+impl Fit {
+    /// Tokens of the summary's message with which the result reaches the limit.
+    pub(crate) fn most_room(&self) -> u64 {
+        self.room + (self.limit - self.target)
+    }
 }
 
 /// Why nothing is done where the result could not be read.
@@ -94,7 +108,8 @@ pub(crate) fn fit<'t>(decision: Decision<'t>, policy: &CompactionPolicy) -> Fitt
     let Decision { transcript, seen, edits, tally, plan } = decision;
     let (pruned, thinking) = (Pruned::default(), Removal::default());
     let kept_from = plan.cutoff;
-    let mut fitted = FittedPlan { transcript, seen, edits, tally, plan, pruned, kept_from, thinking, fit: None };
+    let mut fitted =
+        FittedPlan { transcript, seen, edits, tally, plan, pruned, kept_from, thinking, fit: None, draft: None };
     let may_act =
         fitted.plan.triggered && !fitted.plan.refused && policy.disabled.is_none() && !seen.messages.is_empty();
     match policy.fit.and_then(|size| size.in_tokens(policy.cut.context_window)) {
@@ -127,15 +142,35 @@ impl<'t> FittedPlan<'t> {
         (self.plan.cutoff..self.kept_from).filter(|index| !pinned(index)).collect()
     }
 
-    /// Whether it can be made as small as it must be.
+    /// Whether the result is as small as it must be.
+    pub(crate) fn is_met(&self) -> bool {
+        self.fit.is_none_or(|fit| fit.unmet.is_none())
+    }
+
+    /// Checks that the result is as small as it must be.
     ///
     /// # Errors
-    /// It cannot, and why.
-    pub(crate) fn check(&self, source: &str) -> Result<()> {
+    /// The conversation cannot be made so small: why, and a size that it can have.
+    pub(crate) fn check(&self, source: &str, policy: &CompactionPolicy) -> Result<()> {
         match self.fit {
-            Some(Fit { limit, unmet: Some(unmet), .. }) => Err(cannot_fit(source, limit, unmet)),
+            Some(Fit { limit, unmet: Some(unmet), .. }) => {
+                let larger = self.larger_limit(policy, unmet.least().max(limit));
+                Err(cannot_fit(source, limit, unmet, larger))
+            }
             _ => Ok(()),
         }
+    }
+
+    /// A limit above `least` that can be met. The size of the whole conversation is one.
+    fn larger_limit(&self, policy: &CompactionPolicy, least: u64) -> u64 {
+        let arena = Arena::default();
+        let can_be_met = |&limit: &u64| {
+            let policy = CompactionPolicy { fit: Some(Size::Tokens(limit)), ..policy.clone() };
+            decide(self.transcript, &policy, &arena).is_ok_and(|decision| fit(decision, &policy).is_met())
+        };
+        let total = self.tokens(policy);
+        let limits = std::iter::successors(Some(least + least / 10 + 1), |limit| Some(limit + limit / 4));
+        limits.take_while(|limit| *limit < total).find(can_be_met).unwrap_or(total)
     }
 
     /// What each rule did: to what stays, where the result is to fit, or else to all of the history.
@@ -214,22 +249,29 @@ impl<'t> FittedPlan<'t> {
         self.kept_from = 0;
     }
 
-    /// Cuts earlier, where a summary takes so much less than there is room for that more can stand behind it.
-    pub(crate) fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) {
-        let Some(Fit { limit, room, cap: None, unmet: None }) = self.fit else { return };
+    /// Uses the summary that the embedded summarizer writes for this plan. Where that leaves room, the cut moves to an
+    /// earlier message, so that more messages stay behind the summary; else the summary is kept as the draft.
+    pub(crate) fn use_trial(&mut self, policy: &CompactionPolicy, trial: Summary) {
+        if !self.cut_earlier(policy, trial.tokens) && !policy.redact {
+            self.draft = Some(trial.text);
+        }
+    }
+
+    /// Moves the cut to an earlier message where a summary of so many tokens leaves room. Returns whether it moved.
+    fn cut_earlier(&mut self, policy: &CompactionPolicy, summary: u64) -> bool {
+        let Some(Fit { limit, target, room, cap: None, unmet: None }) = self.fit else { return false };
         if self.plan.cutoff == 0 || room.saturating_sub(summary) < limit / SPARE {
-            return;
+            return false;
         }
         let pinned = plan::pinned(self.transcript, &policy.cut, self.kept_from);
         let before = self.plan.cutoff;
         let mut fitting = Fitting::new(self, policy, limit);
         fitting.pinned = pinned;
-        if let Some((plan, room)) = fitting.cut(Some(summary + summary / SPARE))
-            && plan.cutoff < before
-        {
-            fitting.settle_cut(plan, room, None);
-            self.thinking = self.thinking_removed(policy, &self.plan, &self.pruned);
-        }
+        let earlier = fitting.cut(target, Some(summary + summary / SPARE)).filter(|(plan, _)| plan.cutoff < before);
+        let Some((plan, room)) = earlier else { return false };
+        fitting.settle_cut(target, plan, room, None);
+        self.thinking = self.thinking_removed(policy, &self.plan, &self.pruned);
+        true
     }
 
     /// What rules do to the messages before one that are not pinned; with a goal as far as that takes.
@@ -326,11 +368,21 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
     }
 
     fn run(mut self) {
-        let (limit, total) = (self.limit, self.total);
-        let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
-        if total <= limit {
+        let total = self.total;
+        if total <= self.limit {
+            let size = self.policy.fit.map(|size| size.to_string()).unwrap_or_default();
             return self.fitted.leave(self.policy, format!("it has {total} tokens, within --fit {size}"));
         }
+        if let Err(unmet) = self.reach_limit() {
+            self.settle(self.limit, 0, None, Some(unmet));
+        }
+    }
+
+    /// Makes the conversation fit the limit.
+    ///
+    /// # Errors
+    /// Why that is impossible.
+    fn reach_limit(&mut self) -> Result<(), Unmet> {
         let kept_from = if self.policy.keep_is_given { self.fitted.plan.kept_from } else { self.half() };
         self.pinned = plan::pinned(self.fitted.transcript, &self.policy.cut, kept_from);
         self.fitted.plan = std::mem::take(&mut self.fitted.plan).without_cut();
@@ -341,35 +393,47 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         }
         let saved = pruned.saved();
         self.fitted.pruned = pruned;
-        let fits = total - saved <= limit;
+        let fits = self.total - saved <= self.limit;
         if fits && saved >= self.goal {
-            return self.settle(0, None, None);
+            self.settle(self.limit, 0, None, None);
+            return Ok(());
         }
         // What is left of a history that nobody summarizes goes only where it must.
         let nobody = self.policy.summary.summarizer == SummarizerKind::Nobody;
+        let target = self.target();
         if !(fits && nobody)
-            && let Some((plan, room)) = self.cut(None)
+            && let Some((plan, room)) = self.cut(target, None)
         {
-            return self.settle_cut(plan, room, None);
+            self.settle_cut(target, plan, room, None);
+            return Ok(());
         }
-        match fits {
-            true if saved > 0 => self.settle(0, None, None),
-            true => self.fitted.leave(self.policy, "there is nothing to be pruned or summarized".to_owned()),
-            false => self.cap(),
+        if fits {
+            self.settle(self.limit, 0, None, None);
+            return Ok(());
         }
+        let Err(unmet) = self.cap(target) else { return Ok(()) };
+        if target == self.limit {
+            return Err(unmet);
+        }
+        // A result that fits is worth more than the tenth.
+        if let Some((plan, room)) = self.cut(self.limit, None) {
+            self.settle_cut(self.limit, plan, room, None);
+            return Ok(());
+        }
+        self.cap(self.limit)
     }
 
-    fn settle(&mut self, room: u64, cap: Option<u64>, unmet: Option<Unmet>) {
-        self.fitted.fit = Some(Fit { limit: self.limit, room, cap, unmet });
+    fn settle(&mut self, target: u64, room: u64, cap: Option<u64>, unmet: Option<Unmet>) {
+        self.fitted.fit = Some(Fit { limit: self.limit, target, room, cap, unmet });
     }
 
-    fn settle_cut(&mut self, plan: Plan, room: u64, cap: Option<u64>) {
+    fn settle_cut(&mut self, target: u64, plan: Plan, room: u64, cap: Option<u64>) {
         let before = &self.fitted.plan;
         let moved_because = (plan.cutoff != self.fitted.kept_from)
             .then(|| "what stands from there to the kept part fits pruned".to_owned());
         let (triggered, fired, wanted) = (before.triggered, before.fired.clone(), before.wanted);
         self.fitted.plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.fitted.kept_from, ..plan };
-        self.settle(room, cap, None);
+        self.settle(target, room, cap, None);
     }
 
     /// Where the longest part begins that has at most half of what the result may have; at least the last message, with
@@ -389,7 +453,7 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
     }
 
     /// Tokens that the result may have, so that enough goes.
-    fn most(&self) -> u64 {
+    fn target(&self) -> u64 {
         self.limit.min(self.total.saturating_sub(self.limit.div_ceil(10)))
     }
 
@@ -413,10 +477,10 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
 
     /// The earliest cut with which a summary, what stands pruned behind it and the kept part fit, with the room that the
     /// summary's message has: its share, or so many tokens.
-    fn cut(&self, summary: Option<u64>) -> Option<(Plan, u64)> {
+    fn cut(&self, target: u64, summary: Option<u64>) -> Option<(Plan, u64)> {
         let kept_from = self.fitted.kept_from;
         let sizes = self.sizes();
-        let room = self.most().checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
+        let room = target.checked_sub(self.policy.cut.overhead_tokens + sizes.kept)?;
         let (least, share) = self.share(room.saturating_sub(sizes.pinned_before(kept_from)));
         let most = summary.unwrap_or(share);
         let fits = |cut: usize, summary: u64| sizes.pinned_before(cut) + sizes.between(cut) + summary <= room;
@@ -444,8 +508,11 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         std::iter::successors(Some(most), smaller).find_map(with)
     }
 
-    /// Cuts results of the kept part, as little as it takes; or tells why that is not enough.
-    fn cap(&mut self) {
+    /// Cuts results of the kept part, as little as the target takes.
+    ///
+    /// # Errors
+    /// Why that is not enough.
+    fn cap(&mut self, target: u64) -> Result<(), Unmet> {
         let kept_from = self.fitted.kept_from;
         let overhead = self.policy.cut.overhead_tokens;
         let cut_policy = cut_policy(self.fitted.seen, self.policy);
@@ -458,14 +525,14 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
         };
         let before =
             |summary: u64| if plan.is_some() { summary } else { sizes.before - sizes.pinned_before(kept_from) };
-        let (least, share) = self.share(self.most().saturating_sub(overhead + pinned) / 5);
+        let (least, share) = self.share(target.saturating_sub(overhead + pinned) / 5);
         // Pins are not cut, wherever they stand.
         let everywhere = plan::pinned(self.fitted.transcript, &self.policy.cut, self.fitted.transcript.messages.len());
         let in_kept = |index: usize| index >= kept_from && everywhere.binary_search(&index).is_err();
         let capped = |tokens: u64| self.fitted.pruned_where(self.policy, in_kept, &[capping(tokens)], None);
         let mut foreign = false;
         for summary in [share, least] {
-            let Some(room) = self.most().checked_sub(overhead + pinned + before(summary)) else { continue };
+            let Some(room) = target.checked_sub(overhead + pinned + before(summary)) else { continue };
             let Some((tokens, pruned)) = largest(sizes.kept, |tokens| {
                 let pruned = capped(tokens);
                 (sizes.kept.saturating_sub(pruned.saved()) <= room).then_some(pruned)
@@ -480,13 +547,14 @@ impl<'f, 't, 'p> Fitting<'f, 't, 'p> {
                 continue;
             }
             self.fitted.pruned = in_all;
-            return match plan {
-                Some(plan) => self.settle_cut(plan, summary + left, cap),
-                None => self.settle(0, cap, None),
-            };
+            match plan {
+                Some(plan) => self.settle_cut(target, plan, summary + left, cap),
+                None => self.settle(target, 0, cap, None),
+            }
+            return Ok(());
         }
         let kept = sizes.kept.saturating_sub(capped(1).saved());
-        self.settle(0, None, Some(Unmet { overhead, pinned, before: before(least), kept, foreign }));
+        Err(Unmet { overhead, pinned, before: before(least), kept, foreign })
     }
 }
 
@@ -506,11 +574,11 @@ fn largest<T>(most: u64, of: impl Fn(u64) -> Option<T>) -> Option<(u64, T)> {
 }
 
 /// That no result is so small, and why.
-fn cannot_fit(source: &str, limit: u64, unmet: Unmet) -> anyhow::Error {
+fn cannot_fit(source: &str, limit: u64, unmet: Unmet, larger: u64) -> anyhow::Error {
     let Unmet { overhead, pinned, before, kept, foreign } = unmet;
     if foreign {
         let message = format!("{}: --fit {limit} cannot be met: {LEFT_FOREIGN}", readable_source(source));
-        return Failure::new(Exit::SummaryRefused, message).try_next("--fit with a larger size").into();
+        return Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{larger}")).into();
     }
     let parts = [
         (kept, "in the part that is kept, its results cut as far as they can be"),
@@ -528,8 +596,10 @@ fn cannot_fit(source: &str, limit: u64, unmet: Unmet) -> anyhow::Error {
     );
     let next = match pinned > limit / 2 {
         true => "tcompact --pin none".to_owned(),
-        // A summary needs some room, too.
-        false => format!("tcompact --fit tokens:{}, or keep less with --keep", unmet.least() + unmet.least() / 10),
+        false => format!("tcompact --fit tokens:{larger}, or keep less with --keep"),
     };
     Failure::new(Exit::SummaryRefused, message).try_next(next).into()
 }
+
+#[cfg(test)]
+mod tests;

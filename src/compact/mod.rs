@@ -62,7 +62,7 @@ impl CompactionContext<'_> {
         if self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0 {
             let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
             if let Some(summary) = summarize(&silent, "", &fitted).summary {
-                fitted.cut_earlier(self.policy, summary.tokens);
+                fitted.use_trial(self.policy, summary);
             }
         }
         Ok(fitted)
@@ -70,7 +70,7 @@ impl CompactionContext<'_> {
 
     /// Does it: has the summary written, and makes the edits.
     pub(crate) fn carry_out<'t>(&self, source: &str, fitted: FittedPlan<'t>) -> Compaction<'t> {
-        let attempt = match fitted.check(source) {
+        let attempt = match fitted.check(source, self.policy) {
             Err(failure) => Attempt { failure: Some(failure), ..Attempt::default() },
             Ok(()) if fitted.plan.cutoff > 0 => summarize(self, source, &fitted),
             Ok(()) => Attempt::default(),

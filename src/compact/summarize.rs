@@ -439,7 +439,7 @@ impl Summarization<'_, '_> {
 
     /// Whether a summary is within what the result may have.
     fn judge_room(&self, text: &str) -> Result<(), Refusal> {
-        match self.fitted.fit.map(|fit| (fit.room, self.message_tokens(text))) {
+        match self.fitted.fit.map(|fit| (fit.most_room(), self.message_tokens(text))) {
             Some((room, summary)) if summary > room => Err(Refusal::TooLong { summary, room }),
             _ => Ok(()),
         }
@@ -498,7 +498,11 @@ impl Summarization<'_, '_> {
     /// # Errors
     /// Not even a character is so small: what it replaces stays, whatever `--accept` says. Or it fails by a fault.
     fn extractive(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {
-        fault::caught(Part::Extractive, || self.extracted(sent))?
+        // The facts are collected while the summary is written.
+        match self.fitted.draft.as_ref().filter(|_| !self.keeps_facts) {
+            Some(draft) => Ok(Reply { text: draft.clone(), ..Reply::default() }),
+            None => fault::caught(Part::Extractive, || self.extracted(sent))?,
+        }
     }
 
     fn extracted(&self, sent: &[&Message<'_>]) -> Result<Reply, NoSummary> {

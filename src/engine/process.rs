@@ -220,7 +220,7 @@ impl InputTask<'_> {
                 row.saving = self.drawn(explain, &source, &fitted, worth.as_ref());
                 conversations.push(row);
             }
-            fitted.check(&source)?;
+            fitted.check(&source, self.policy)?;
             self.check_state(&source, &fitted)?;
             let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| match json {
                 true => DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line(),
