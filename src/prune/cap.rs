@@ -154,24 +154,14 @@ fn amount(middle: &str) -> String {
 
 /// Where the beginning of a text ends that has at most so many bytes.
 fn head_end(text: &str, bytes: usize) -> usize {
-    let at = floor(text, bytes.min(text.len()));
+    let at = text.floor_char_boundary(bytes);
     let line = text[..at].rfind('\n').map(|line| line + 1);
     line.filter(|line| *line >= at / 2).unwrap_or(at)
 }
 
 /// Where the end of a text begins that has at most so many bytes.
 fn tail_start(text: &str, bytes: usize) -> usize {
-    let mut at = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
+    let at = text.ceil_char_boundary(text.len().saturating_sub(bytes));
     let line = text[at..].find('\n').map(|line| at + line + 1);
     line.filter(|line| text.len() - line >= (text.len() - at) / 2).unwrap_or(at)
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

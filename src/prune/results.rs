@@ -1,6 +1,6 @@
 //! Results of old calls: each becomes a line that says which tool gave it, how large it was, and where it is found again.
 
-use crate::transcript::tools::Access;
+use crate::transcript::tools::{Access, ToolUse};
 
 use crate::prune::note::{in_tokens, instead, is_pruned, note};
 use crate::prune::rule::{Amount, Change, Kind};
@@ -38,25 +38,24 @@ fn removed(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change>
     let has_failed = result.has_failed(&text);
     let what = if has_failed { "error" } else { "result" };
     // A command is run, and a file changed, for how it ends: nobody can have that again.
-    let is_outcome = || {
-        let call = result.call_use();
-        call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed)
-    };
-    let why = match has_failed || is_outcome() {
+    let call = result.call_use();
+    let is_outcome =
+        call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed);
+    let why = match has_failed || is_outcome {
         true => last_line(&text).map(|line| format!("; it ended: {line}")).unwrap_or_default(),
         false => String::new(),
     };
     let told = in_tokens(tokens);
-    let again = found_again(scene, result);
+    let again = found_again(scene, result, &call);
     instead(scene, result, tokens, &note(&format!("{name} {what} removed, {told}{why}{again}")))
 }
 
 /// Where what is removed can be found again.
-fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> String {
+fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUse) -> String {
     if let Some(archive) = scene.archive {
         return format!("; it is kept in {archive}");
     }
-    match result.call_use().files.as_slice() {
+    match call.files.as_slice() {
         _ if result.call.is_none() => String::new(),
         [file] if file.access == Access::Read && file.path.chars().count() <= LONGEST_PATH => {
             format!("; read {} again if needed", file.path)

@@ -179,14 +179,9 @@ impl ToolResult<'_, '_> {
 fn exit_code(text: &str) -> Option<i64> {
     const MARKS: [&str; 4] = ["<returncode>", "\"exit_code\":", "exit code: ", "exited with code "];
     const NEAR: usize = 200;
-    let near = |mut at: usize| {
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
     // It stands at one of the ends.
-    let ends = [&text[..near(NEAR.min(text.len()))], &text[near(text.len().saturating_sub(NEAR))..]];
+    let (head, tail) = (text.floor_char_boundary(NEAR), text.floor_char_boundary(text.len().saturating_sub(NEAR)));
+    let ends = [&text[..head], &text[tail..]];
     ends.iter().find_map(|end| {
         MARKS.iter().find_map(|mark| {
             let (_, behind) = end.split_once(mark)?;

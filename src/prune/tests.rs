@@ -8,15 +8,15 @@ use crate::transcript::Transcript;
 use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
-/// A source with all of it pruned by some rules but for the last messages, and what they did.
 impl Pruned {
-    /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
+    /// Returns all edits in order, including those that remove messages. Only for a transcript with no other edits.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let Pruned { edits, emptied, .. } = self;
         Removal { edits, emptied, ..Removal::default() }.all_edits(transcript)
     }
 }
 
+/// Prunes all messages but the last few, and returns the text with what each rule did.
 fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (String, Vec<Account>) {
     let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
     let transcript = &document.transcripts[0];

@@ -178,8 +178,7 @@ impl<'r> DryRun<'r> {
 
     /// The object on a line of its own.
     pub(crate) fn to_line(&self) -> String {
-        // Strings and numbers do not fail to serialize.
-        serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
+        json_line(self)
     }
 }
 
@@ -227,15 +226,20 @@ impl<'r> Count<'r> {
 
     /// The object on a line of its own.
     pub(crate) fn to_line(&self) -> String {
-        // Strings and numbers do not fail to serialize.
-        serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
+        json_line(self)
     }
 }
 
 /// The object of `--emit summary --json` on a line of its own.
 pub(crate) fn summary(plan: &Plan, summary: &Summary) -> String {
     let object = json!({"text": summary.text, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": summary.tokens});
-    sanitize_json(&object.to_string()) + "\n"
+    json_line(&object)
+}
+
+/// Writes an object on a line of its own, without what a terminal would obey.
+fn json_line(object: &impl Serialize) -> String {
+    // Strings and numbers do not fail to serialize.
+    serde_json::to_string(object).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
 }
 
 fn clause(sizes: &[crate::plan::size::Size]) -> String {
@@ -274,7 +278,7 @@ impl Report {
     /// Adds conversations as soon as it is known what became of them.
     fn add(&self, conversations: &[Conversation]) -> Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(()) };
-        let lines: String = conversations.iter().map(line).collect();
+        let lines: String = conversations.iter().map(json_line).collect();
         let write = || match &mut *lock(&self.file) {
             Some(file) => file.write_all(lines.as_bytes()),
             none => none.insert(File::create(path)?).write_all(lines.as_bytes()),
@@ -290,11 +294,6 @@ impl Listener for Report {
             _ => Ok(()),
         }
     }
-}
-
-fn line(conversation: &Conversation) -> String {
-    // Strings and numbers do not fail to serialize.
-    serde_json::to_string(conversation).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
 }
 
 fn unwritable(file: &Path, error: &std::io::Error) -> Failure {

@@ -8,5 +8,6 @@ pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod progress;
 pub(crate) mod reporter;
+mod shares;
 pub(crate) mod tables;
 pub(crate) mod terminal;

@@ -20,6 +20,7 @@ use crate::wording::{counted, readable_source};
 
 use crate::report::brief;
 use crate::report::columns::{Line, fitted, fitted_end, width, wrapped};
+use crate::report::shares::Shares;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -351,9 +352,9 @@ impl Picture<'_, '_> {
         let (shown, others) = rows.split_at(rows.len().min(MOST_CATEGORIES));
         let rest = (!others.is_empty()).then(|| ("others".to_owned(), others.iter().map(|(_, tokens)| tokens).sum()));
         let rows: Vec<(String, u64)> = shown.iter().cloned().chain(rest).chain(free).collect();
-        let whole = window.unwrap_or(total).max(total).max(1);
+        let shares = Shares::new(total, window);
         let name = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(NAME);
-        let number = whole.to_string().len();
+        let number = shares.whole.to_string().len();
         let bar = columns.saturating_sub(name + number + 9).min(40);
         out.push('\n');
         wrapped(
@@ -362,7 +363,7 @@ impl Picture<'_, '_> {
             out,
         );
         for (category, tokens) in rows {
-            let share = tokens as f64 / whole as f64;
+            let share = shares.of(tokens);
             let category = fitted(&category, name);
             let mut line = Line::default();
             line.plain(format!("{category}{} ", " ".repeat(name.saturating_sub(width(&category)))));

@@ -6,6 +6,7 @@ use crate::events::{Drawn, Status};
 
 use crate::report::html::escape::{block, escaped, grouped};
 use crate::report::html::{Page, Reader, Row, facts, picture};
+use crate::report::shares::Shares;
 
 /// Characters of a summary, at most.
 const MOST_OF_SUMMARY: usize = 60_000;
@@ -31,7 +32,9 @@ impl Page {
     pub(super) fn parts(&self, row: &Row, drawn: &Drawn) -> Vec<Part> {
         let mut parts = vec![("picture", "The picture", drawn.picture.clone())];
         if !drawn.spent.is_empty() {
-            parts.push(("spent", "What filled the window", spent(&drawn.spent, row.number("context_window"))));
+            let window = row.number("context_window");
+            let title = if window.is_some() { "What filled the window" } else { "What filled the conversation" };
+            parts.push(("spent", title, spent(&drawn.spent, window)));
         }
         if !drawn.summary.is_empty() {
             parts.push(("summary", "The summary", summary(drawn)));
@@ -98,16 +101,15 @@ impl Page {
 
 /// What a conversation's tokens were spent on, a bar for each category: of the context window, where that is known.
 fn spent(categories: &[(String, u64)], window: Option<u64>) -> String {
-    let total: u64 = categories.iter().map(|(_, tokens)| tokens).sum();
-    let whole = window.unwrap_or(total).max(total).max(1);
-    let of = if window.is_some() { "Of the window" } else { "Share" };
+    let shares = Shares::new(categories.iter().map(|(_, tokens)| tokens).sum(), window);
+    let of = if shares.is_window { "Of the window" } else { "Share" };
     let mut out = format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens by category\">\n<table class=\"spent\">\n\
          <thead><tr><th scope=\"col\">What</th><th scope=\"col\" class=\"number\">Tokens</th>\
          <th scope=\"col\" class=\"number\">{of}</th><td></td></tr></thead>\n<tbody>\n"
     );
     for (name, tokens) in categories {
-        let share = *tokens as f64 * 100.0 / whole as f64;
+        let share = shares.of(*tokens) * 100.0;
         out.push_str(&format!(
             "<tr><th scope=\"row\"><bdi>{}</bdi></th><td class=\"number\">{}</td>\
              <td class=\"number\">{share:.1}%</td><td class=\"share\" aria-hidden=\"true\">\

@@ -51,7 +51,7 @@ impl Reader {
     }
 }
 
-/// Compaction of a conversation, as its row tells it.
+/// A row of the page's table: what became of a conversation.
 #[derive(Debug)]
 struct Row {
     told: Conversation,

@@ -49,6 +49,16 @@ fn one_conversation_has_the_page_for_itself() {
     }
 }
 
+#[test]
+fn categories_are_of_the_window_only_where_it_is_known() {
+    let unknown = conversation("a.json", 1_000, 200, Status::Compacted);
+    let mut known = unknown.clone();
+    known.plan["context_window"] = json!(4_000);
+    let (unknown, known) = (page(vec![unknown]), page(vec![known]));
+    assert!(unknown.contains("What filled the conversation") && unknown.contains("75.0%"), "{unknown}");
+    assert!(known.contains("What filled the window") && known.contains("18.8%"), "{known}");
+}
+
 /// Whatever the order in which they were done.
 #[test]
 fn of_many_all_have_rows_and_the_largest_are_drawn() {
