@@ -52,7 +52,7 @@ fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, 
         }
         attempts.push((format!("--fit {}", shown(Size::Tokens(half))), smaller));
     }
-    let messages = fitted.seen.messages.len() as u64 / 2;
+    let messages = fitted.view.messages.len() as u64 / 2;
     let fewer = match policy.cut.keep {
         Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
         Size::Messages(_) | Size::Turns(_) | Size::Nothing => Size::Messages(messages),

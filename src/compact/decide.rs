@@ -20,7 +20,7 @@ pub(crate) struct Decision<'t> {
     /// The conversation that the result is made of.
     pub(crate) transcript: &'t Transcript<'t>,
     /// The conversation that was decided on: with the edits that are made before anything is counted.
-    pub(crate) seen: &'t Transcript<'t>,
+    pub(crate) view: &'t Transcript<'t>,
     /// These edits, in order.
     pub(crate) edits: Vec<Edit>,
     /// The sizes of its messages.
@@ -39,13 +39,13 @@ pub(crate) fn decide<'t>(
     arena: &'t Arena<'t>,
 ) -> Result<Decision<'t>> {
     let edits = early_edits(transcript, policy);
-    let seen = edited(transcript, &edits, arena)?;
-    let tally = Tally::new(policy.counter, &seen.messages);
+    let view = edited(transcript, &edits, arena)?;
+    let tally = Tally::new(policy.counter, &view.messages);
     let plan = match policy.disabled.clone() {
-        None => plan(seen, &tally, &cut_policy(seen, policy)),
+        None => plan(view, &tally, &cut_policy(view, policy)),
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(Decision { transcript, seen, edits, tally, plan })
+    Ok(Decision { transcript, view, edits, tally, plan })
 }
 
 /// The arguments that are cut before anything is decided.

@@ -18,6 +18,7 @@ mod fit;
 mod happening;
 mod masking;
 mod message;
+mod no_summary;
 mod offload;
 mod policy;
 mod pruned;
@@ -62,7 +63,7 @@ impl CompactionContext<'_> {
         if self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0 {
             let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
             if let Some(summary) = summarize(&silent, "", &fitted).summary {
-                fitted.use_trial(self.policy, summary);
+                fitted.use_trial(self.policy, summary.text, summary.tokens);
             }
         }
         Ok(fitted)

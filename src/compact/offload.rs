@@ -51,10 +51,10 @@ fn large_results(policy: &CompactionPolicy, transcript: &Transcript<'_>, plan: &
 
 /// The files that results are sure to move to, whatever the summary will be.
 pub(crate) fn certain_files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
-    let FittedPlan { seen, tally, plan, .. } = fitted;
+    let FittedPlan { view, tally, plan, .. } = fitted;
     let Some(budget) = policy.cut.budget.filter(|_| policy.ways.files) else { return Files::new() };
-    let kept: Vec<usize> = (plan.cutoff..seen.messages.len()).collect();
-    if tally.reaches(&kept, budget + 1) { large_results(policy, seen, plan).1 } else { Files::new() }
+    let kept: Vec<usize> = (plan.cutoff..view.messages.len()).collect();
+    if tally.reaches(&kept, budget + 1) { large_results(policy, view, plan).1 } else { Files::new() }
 }
 
 /// The tokens of what is left of a conversation.

@@ -157,10 +157,10 @@ impl InputTask<'_> {
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let Decision { seen, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
-            let tokens = plan::total(seen, &tally, &self.policy.cut);
+            let Decision { view, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
+            let tokens = plan::total(view, &tally, &self.policy.cut);
             text.push_str(&match json {
-                true => Count::new(&source, (seen, &tally, &plan), tokens, self.policy).to_line(),
+                true => Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line(),
                 false => self.line(&source, transcript, tokens),
             });
         }
@@ -251,7 +251,7 @@ impl InputTask<'_> {
         let tell = |what: Happening<'_>| self.tell(Event::Compacting { source, what, reader });
         tell(Happening::Thinking(&fitted.thinking));
         fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| tell(Happening::Capped(tokens)));
-        let tokens = fitted.staying(self.policy);
+        let tokens = fitted.tokens_without_summary(self.policy);
         let window = self.policy.cut.context_window.filter(|window| tokens > *window);
         window.into_iter().for_each(|window| tell(Happening::TooLarge { tokens, window }));
         self.tell_of_unknown_tools(source, fitted);
@@ -369,7 +369,7 @@ impl InputTask<'_> {
             }
             Explain::Table => Some(Saving {
                 source: readable_source(source).into_owned(),
-                messages: plan.seen.messages.len(),
+                messages: plan.view.messages.len(),
                 tokens: plan.tokens(self.policy),
                 saved: plan.tally.sum(&plan.plan.summarized()),
             }),
@@ -436,7 +436,7 @@ impl InputTask<'_> {
 
     /// Refuses to make an update of messages that no `LangGraph` state takes, before a summary is paid for.
     fn check_state(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
-        let refused = || rewrite::refused_by_state(fitted.seen, &fitted.plan);
+        let refused = || rewrite::refused_by_state(fitted.view, &fitted.plan);
         let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
         let Some((index, why)) = refused else { return Ok(()) };
         let advice = "no LangGraph state takes it; leave --emit update out";

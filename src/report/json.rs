@@ -126,7 +126,7 @@ impl Removed {
 impl<'r> DryRun<'r> {
     /// Describes a plan.
     pub(crate) fn new(source: &'r str, fitted: &'r FittedPlan<'_>, policy: &CompactionPolicy) -> Self {
-        let FittedPlan { seen: transcript, plan, tally, .. } = fitted;
+        let FittedPlan { view: transcript, plan, tally, .. } = fitted;
         let messages = transcript.messages.len();
         let part = |indices: &[usize], empty: usize| Part {
             from: indices.first().copied().unwrap_or(empty),

@@ -280,12 +280,12 @@ fn thinking(removal: &Removal) -> Vec<String> {
 
 /// Draws a conversation and what is to be done with it. It was asked for, so it is shown even where little is to be told.
 fn picture(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy, economy: Option<&Economy>) {
-    let FittedPlan { seen, tally, plan, .. } = fitted;
+    let FittedPlan { view, tally, plan, .. } = fitted;
     let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
     let arena = Arena::default();
-    let mut masks = policy.redact.then(|| redactor(seen));
+    let mut masks = policy.redact.then(|| redactor(view));
     // What cannot be read again with its secrets masked is not shown.
-    let Ok(transcript) = masked(seen, &[], masks.as_mut(), &arena) else { return };
+    let Ok(transcript) = masked(view, &[], masks.as_mut(), &arena) else { return };
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());
     let pruned = fitted.pruned_sizes();
     let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, economy };

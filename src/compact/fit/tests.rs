@@ -3,6 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::compact::policy::Pruning;
 use crate::compact::{CompactionContext, Compactor};
+use crate::exit::Exit;
 use crate::prune::{Choice, chosen};
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
 use crate::tokens::Counter;
