@@ -1,5 +1,5 @@
-//! What to try where a conversation stays unchanged: flags with which the same run would change it. Each is planned before
-//! it is named, so that nobody is sent from one run that does nothing to the next.
+//! What to try where a conversation stays unchanged: a flag with which the same run would change it. Each flag is planned
+//! before it is suggested, so that it works.
 
 use crate::compact::context::CompactionContext;
 use crate::compact::fit::FittedPlan;
@@ -10,7 +10,7 @@ use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
-    /// The flag and the value that would change a conversation which a plan leaves unchanged, where there is one.
+    /// Returns a flag with a value that would change a conversation which a plan leaves unchanged.
     pub(crate) fn advice(&self, transcript: &Transcript<'_>, fitted: &FittedPlan<'_>) -> Option<String> {
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
@@ -23,13 +23,13 @@ impl CompactionContext<'_> {
     }
 }
 
-/// Flags that may change a conversation, the most useful first, each with the rules that it makes.
+/// Returns flags that may change a conversation, the most useful first, each with its policy.
 fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
     let tokens = fitted.tokens(policy);
     let half = rounded(tokens / 2);
     let mut attempts = Vec::new();
-    let is_in_the_way = fitted.plan.refused || policy.disabled.is_some();
-    if is_in_the_way || half == 0 {
+    let is_hopeless = fitted.plan.refused || policy.disabled.is_some();
+    if is_hopeless || half == 0 {
         return attempts;
     }
     if !fitted.plan.triggered && !policy.is_by_window {
@@ -68,13 +68,13 @@ fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, 
     attempts
 }
 
-/// A number with its first two digits, and zeros behind them.
+/// Rounds a number down to its first two digits.
 fn rounded(number: u64) -> u64 {
     let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
     number / unit * unit
 }
 
-/// A size as people write it.
+/// Formats a size as people write it.
 fn shown(size: Size) -> String {
     match size {
         Size::Tokens(tokens) if tokens % 1000 == 0 => format!("tokens:{}k", tokens / 1000),
