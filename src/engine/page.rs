@@ -16,7 +16,7 @@ use crate::files::output::{self, Output};
 use crate::plan::Plan;
 use crate::report::brief;
 use crate::report::explain::Picture;
-use crate::report::html::{Page, PageInTheMaking, Reader, Shown, picture};
+use crate::report::html::{Page, PageBuilder, Reader, Shown, picture};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
@@ -173,13 +173,13 @@ fn own_words(policy: &CompactionPolicy, summary: &str) -> String {
 }
 
 /// The page of a run that begins.
-pub(super) fn begun(settings: &Settings) -> Option<PageInTheMaking> {
+pub(super) fn begun(settings: &Settings) -> Option<PageBuilder> {
     settings.output.html.as_ref()?;
     let reader = settings.policy.reader.and_then(|model| {
         let price = model.input_price?;
         Some(Reader { name: format!("{}:{}", model.provider, model.name), price })
     });
-    Some(PageInTheMaking::new(Page::new(reader, settings.action.only_looks())))
+    Some(PageBuilder::new(Page::new(reader, settings.action.only_looks())))
 }
 
 /// Refuses a page that is one of `others`, or that cannot be written, before anything is done or paid for.
@@ -202,7 +202,7 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be written; what was there is as it was.
-pub(super) fn write(page: PageInTheMaking, file: &Path, inputs: &Inputs) -> Result<()> {
+pub(super) fn write(page: PageBuilder, file: &Path, inputs: &Inputs) -> Result<()> {
     let files: Vec<&Path> = inputs.files().collect();
     // Until it is done it is its owner's alone, or whose the first of them is.
     let first = files.first().and_then(|first| fs::metadata(first).ok());

@@ -1,4 +1,4 @@
-//! What people and programs are told of a run: lines on standard error, JSON, a picture, a page.
+//! What a run reports to people and programs: lines on standard error, JSON, a picture, a page.
 
 pub(crate) mod brief;
 mod columns;
