@@ -132,7 +132,7 @@ fn cache(settings: &Settings, inputs: &Inputs, waiting: Option<&(PathBuf, PathBu
     if let Some((home, summaries)) = waiting {
         links::refuse(home, summaries).map_err(|error| unusable(summaries, &error))?;
         tidy(home);
-        return Ok(RunCache { cache: Some(Cache::to_be_made(summaries)), is_for_lines: true });
+        return Ok(RunCache { cache: Some(Cache::created_on_demand(summaries)), is_for_lines: true });
     }
     let cache = match (&settings.summarizer.cache, &inputs.home) {
         (Some(cache), _) => Some(cache.clone()),
@@ -140,7 +140,7 @@ fn cache(settings: &Settings, inputs: &Inputs, waiting: Option<&(PathBuf, PathBu
             let folder = home.join(inputs::OWN_FOLDER).join(journal::SUMMARIES);
             links::refuse(home, &folder).map_err(|error| unusable(&folder, &error))?;
             let cache = Cache::open(&folder).map_err(|error| unusable(&folder, &error))?;
-            Some(cache.that_must_keep())
+            Some(cache.mandatory())
         }
         (None, _) => None,
     };

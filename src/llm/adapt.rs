@@ -1,7 +1,7 @@
-//! What a server wants otherwise in a request, learned from how it refuses one.
+//! Changes of requests that a server needs, learned from its error responses.
 //!
-//! No table knows every model: a deployment has the name that somebody chose, and a gateway takes what it takes. So a
-//! request that is refused for a parameter of ours is made again as the answer asks.
+//! No table knows every model: deployments have custom names, and gateways accept their own parameters. So a request that is
+//! rejected for one of our parameters is changed as the response asks, and sent again.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,10 +16,10 @@ use crate::llm::providers::parameters::Parameters;
 use crate::summary::exchange::Request;
 use crate::sync::lock;
 
-/// How often one request is changed at most.
+/// The most changes of one request.
 pub(crate) const MOST_CHANGES: usize = 3;
 
-/// The change that a complaint asks for.
+/// Returns the change for a complaint.
 fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameters) -> Change {
     const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
     let refused = complaint.path;
@@ -36,7 +36,7 @@ fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameter
         Rejection::MustThink => Replacement::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
         Rejection::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
         Rejection::Value | Rejection::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
-            // Where both were sent, one of them is enough.
+            // Where both limits were sent, the other one is enough.
             Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Replacement::Name(LIMITS[1 - limit]),
             _ => Replacement::Nothing,
         },
@@ -44,31 +44,31 @@ fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameter
     Change { refused, instead }
 }
 
-/// What comes of a complaint.
+/// The outcome of a complaint.
 #[derive(Debug)]
 pub(super) enum Adaptation {
     /// Requests are changed from now on.
     New(Change),
-    /// Somebody else has learned it meanwhile.
+    /// Another thread learned it meanwhile.
     Known,
-    /// No other request would go better.
+    /// No change would help.
     Nothing,
 }
 
-/// What is known of the servers that were asked, by address and model, for as long as a run takes.
+/// The changes learned during a run, by address and model.
 #[derive(Debug, Default)]
 pub(crate) struct Adaptations {
     changes: Mutex<HashMap<(String, String), Vec<Change>>>,
 }
 
 impl Adaptations {
-    /// What is known to be changed in requests to an endpoint.
+    /// Returns the changes for requests to an endpoint.
     pub(crate) fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
         let changes = lock(&self.changes);
         changes.get(&key(endpoint)).cloned().unwrap_or_default()
     }
 
-    /// Learns from a complaint of what was `sent` for a request, with the changes that were `known`.
+    /// Learns from a complaint about the body `sent` for a request, which had the changes `known`.
     pub(super) fn learn(
         &self,
         endpoint: &Endpoint,
@@ -86,7 +86,7 @@ impl Adaptations {
         if now.iter().any(is_about_it) {
             return Adaptation::Nothing;
         }
-        // Whoever takes neither of two names takes none.
+        // A server that accepts neither of two names accepts none.
         let is_back = |change: &Change| {
             now.iter().any(|old| matches!(change.instead, Replacement::Name(name) if name == old.refused))
         };
@@ -114,7 +114,7 @@ mod tests {
 
     const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-    /// What a server takes.
+    /// What a server accepts.
     #[derive(Debug, Clone)]
     struct Taste {
         limit: &'static str,
