@@ -2,7 +2,8 @@
 //! before it is suggested, so that it works.
 
 use crate::compact::context::CompactionContext;
-use crate::compact::fit::FittedPlan;
+use crate::compact::decide::decide;
+use crate::compact::fit::{FittedPlan, fit};
 use crate::compact::policy::CompactionPolicy;
 use crate::plan::size::Size;
 use crate::prune::{Choice, chosen};
@@ -14,8 +15,7 @@ impl CompactionContext<'_> {
     pub(crate) fn advice(&self, transcript: &Transcript<'_>, fitted: &FittedPlan<'_>) -> Option<String> {
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
-            let silent = CompactionContext { policy, listen: &|_, _| (), keeps_facts: false, ..*self };
-            let plan = silent.plan(transcript, &arena);
+            let plan = decide(transcript, policy, &arena).map(|decision| fit(decision, policy));
             plan.is_ok_and(|plan| plan.is_change() && plan.is_met())
         };
         let attempts = attempts(fitted, self.policy).into_iter();
@@ -85,6 +85,22 @@ fn shown(size: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn no_flag_is_tried_twice() {
+        for (messages, expected) in [(3, &["--keep messages:1"][..]), (8, &["--keep messages:4", "--keep messages:1"])]
+        {
+            let message = r#"{"role":"user","content":"one of some messages"}"#;
+            let source = format!("[{}]", vec![message; messages].join(","));
+            let document = read(&source, None, None).expect("a transcript");
+            let policy = CompactionPolicy::keeping(Size::Messages(20));
+            let arena = Arena::default();
+            let fitted = fit(decide(&document.transcripts[0], &policy, &arena).expect("a decision"), &policy);
+            let flags: Vec<String> = attempts(&fitted, &policy).into_iter().map(|(flag, _)| flag).collect();
+            assert_eq!(flags, expected, "{messages}");
+        }
+    }
 
     #[test]
     fn numbers_that_one_can_remember() {

@@ -17,7 +17,7 @@ const SMALLEST_SUMMARY: &str = ".";
 
 /// The decision on a conversation.
 pub(crate) struct Decision<'t> {
-    /// The conversation that the result is made of.
+    /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
     /// The conversation that was counted and cut: with the early edits applied.
     pub(crate) view: &'t Transcript<'t>,

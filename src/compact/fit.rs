@@ -37,7 +37,7 @@ const SPARE: u64 = 20;
 
 /// The plan for a conversation.
 pub(crate) struct FittedPlan<'t> {
-    /// The conversation that the result is made of.
+    /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
     /// The conversation that was counted and cut: with the early edits applied.
     pub(crate) view: &'t Transcript<'t>,

@@ -69,7 +69,7 @@ pub(super) struct Summarization<'w, 't> {
 pub(crate) struct Summary {
     /// The text, without the words around it.
     pub(crate) text: String,
-    /// Who wrote it.
+    /// The writer.
     pub(crate) by: SummarySource,
     /// Tokens of its message.
     pub(crate) tokens: u64,
@@ -198,7 +198,7 @@ pub(super) struct Accepted {
     pub(super) by: SummarySource,
 }
 
-/// Who wrote a summary.
+/// The writer of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SummarySource {
     /// The summarizer of the settings.

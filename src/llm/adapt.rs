@@ -114,20 +114,20 @@ mod tests {
 
     const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-    /// What a server accepts.
+    /// The parameters that a server accepts.
     #[derive(Debug, Clone)]
     struct Taste {
         limit: &'static str,
-        /// The efforts that it takes, by bits; none at all where it does not know the parameter.
+        /// The efforts that it accepts, as bits; none where it does not know the parameter.
         efforts: u8,
-        /// Whether it knows how thinking is switched off.
+        /// Whether it knows the parameter that switches reasoning off.
         knows_off: bool,
-        /// Whether it lets thinking be switched off.
+        /// Whether reasoning can be switched off.
         lets_off: bool,
         store: bool,
     }
 
-    /// What a server complains of first: a parameter, what it says of it, and a code.
+    /// Returns the first complaint of a server: a parameter, a message and a code.
     fn wrong(taste: &Taste, sent: &Value) -> Option<(&'static str, String, &'static str)> {
         const UNKNOWN: &str = "unsupported_parameter";
         let not_supported = |name: &str| format!("Unsupported parameter: '{name}' is not supported with this model.");
@@ -170,7 +170,7 @@ mod tests {
         (sent.get("store").is_some() && !taste.store).then(|| ("store", "Unknown parameter: 'store'".to_owned(), ""))
     }
 
-    /// The same complaint in the ways that servers and gateways write errors.
+    /// Returns a complaint in all forms in which servers and gateways write errors.
     fn bodies(name: &str, message: &str, code: &str) -> Vec<String> {
         vec![
             json!({"error": {"message": message, "type": "invalid_request_error", "param": name, "code": code}}),
@@ -206,8 +206,8 @@ mod tests {
         })
     }
 
-    /// Whatever a server takes, and however it says so, it is sent that after as many requests as there are parameters,
-    /// and at once the next time.
+    /// For every set of accepted parameters and every form of complaint, the server gets a request that it accepts after at
+    /// most as many requests as there are parameters.
     #[test]
     fn every_taste_is_learned() {
         const MODELS: [&str; 5] = ["my-deployment", "gpt-5.5", "claude-opus-5", "deepseek-v4-pro", "qwen3.5-plus"];
@@ -231,7 +231,7 @@ mod tests {
                     requests += 1;
                     assert!(requests <= 1 + MOST_CHANGES, "{taste:?} {sent} {body}");
                 };
-                // Nothing can be done where a model must think and takes no low effort.
+                // No change helps where a model must reason and does not accept a low effort.
                 let hopeless = !taste.lets_off && taste.efforts & 0b100 == 0;
                 assert!(
                     wrong(&taste, &sent).is_none() || hopeless,

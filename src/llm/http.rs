@@ -310,7 +310,7 @@ fn redirect_hint(endpoint: &Endpoint, place: &str) -> String {
     let place = place.split(['?', '#']).next().unwrap_or_default();
     let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.mask(place));
     format!(
-        "; it sends on to {}, which is not followed: if that is right, say so with --base-url",
+        "; it redirects to {}, and redirects are not followed: if that address is right, name it with --base-url",
         shown(&place, SHOWN)
     )
 }

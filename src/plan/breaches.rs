@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_providers_take_is_no_breach() {
-        // Messages of one speaker in a row are merged, or their order is asked of some models only.
+        // Providers merge messages of one role in a row, or only some models require their order.
         let gemini = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},
             {"role":"model","parts":[{"functionCall":{"name":"g","args":{}}}]},
             {"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}},{"functionResponse":{"name":"g","response":{}}}]}]"#;
@@ -247,7 +247,7 @@ mod tests {
         let result = |id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"r"}}"#);
         let results = format!(r#"{{"role":"user","content":[{},{}]}}"#, result("a"), result("b"));
         assert_eq!(found(&format!("[{},{},{results}]", call("a"), call("b"))), [] as [&str; 0]);
-        // The call is on the provider's side.
+        // The provider stores the call.
         let elsewhere = r#"{"model":"m","previous_response_id":"r","input":[{"type":"function_call_output","call_id":"c","output":"4"}]}"#;
         assert_eq!(found(elsewhere), [] as [&str; 0]);
     }
@@ -256,7 +256,7 @@ mod tests {
     fn what_providers_of_responses_have_refused() {
         let call = |id| format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#);
         let output = |id| format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"r"}}"#);
-        let said = r#"{"role":"assistant","content":"a"}"#;
+        let answer = r#"{"role":"assistant","content":"a"}"#;
         let request = |model: &str, items: &[&str]| {
             format!(r#"{{"model":"{model}","input":[{{"role":"user","content":"u"}},{}]}}"#, items.join(","))
         };
@@ -265,9 +265,9 @@ mod tests {
         let alone = found(&request("gpt-5", &[reasoning, r#"{"role":"user","content":"u"}"#]));
         assert_eq!(alone, ["1 reasoning must be followed by what the model made of it"]);
         assert_eq!(found(&request("gpt-5", &[reasoning, &call("a"), &output("a")])), [] as [&str; 0]);
-        // No tool output found for tool call call-a: something else stands between the calls.
+        // No tool output found for tool call call-a: another message is between the calls.
         let (a, b, of_a, of_b) = (&call("a"), &call("b"), &output("a"), &output("b"));
-        let apart = [a.as_str(), said, b, of_a, of_b];
+        let apart = [a.as_str(), answer, b, of_a, of_b];
         assert_eq!(found(&request("gpt-5", &apart)), [] as [&str; 0]);
         assert_eq!(
             found(&request("deepseek-v4-flash", &apart)),

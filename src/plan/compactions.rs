@@ -42,7 +42,7 @@ impl Compactions {
     /// Describes the part that can be summarized, where that is not the whole conversation.
     pub(super) fn beginning(&self) -> Option<String> {
         let last = self.last?;
-        Some(format!("what stands behind the provider's own compaction, message {last},"))
+        Some(format!("the part behind the provider's own compaction, message {last},"))
     }
 
     /// Returns why a compaction that must stay before the kept part cannot.

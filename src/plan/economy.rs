@@ -190,16 +190,16 @@ fn dollars(usd: f64) -> String {
 mod tests {
     use super::*;
 
-    /// A reader without a cache.
+    /// The prices of a reader without a cache.
     fn plain(reader: Option<f64>) -> Prices {
         Prices { reader, ..Prices::default() }
     }
 
-    fn said(before: u64, after: u64, cost: Option<f64>, reader: Option<f64>) -> String {
+    fn sentence(before: u64, after: u64, cost: Option<f64>, reader: Option<f64>) -> String {
         Economy::new(before, after, cost, plain(reader)).sentence(false, Some("gpt-4o"))
     }
 
-    /// The turns of two conversations, one with a compaction and one without, added up one by one.
+    /// Adds up the turns of two conversations one by one: one with a compaction, and one without.
     #[test]
     fn a_cache_is_written_once_and_read_afterwards() {
         for (before, after, cost, read, write) in
@@ -238,7 +238,7 @@ mod tests {
         );
         assert_eq!(Economy::new(1_100, 100, Some(0.0075), plain(Some(2.5))).pays_after_turns, Some(3));
         assert_eq!(Economy::new(1_100, 100, Some(0.0076), plain(Some(2.5))).pays_after_turns, Some(4));
-        // 0.9 / 0.3 is a little more than 3 to a computer.
+        // In floating-point arithmetic, 0.9 / 0.3 is a little more than 3.
         assert_eq!(Economy::new(300_000, 0, Some(0.9), plain(Some(1.0))).pays_after_turns, Some(3));
     }
 
@@ -247,7 +247,7 @@ mod tests {
         for reader in [None, Some(0.0), Some(2.5)] {
             assert_eq!(Economy::new(500, 100, Some(0.0), plain(reader)).pays_after_turns, Some(0));
         }
-        assert_eq!(said(500, 100, Some(0.0), None), "saves 400 tokens a turn; the summary costs nothing");
+        assert_eq!(sentence(500, 100, Some(0.0), None), "saves 400 tokens a turn; the summary costs nothing");
     }
 
     #[test]
@@ -257,18 +257,18 @@ mod tests {
         }
         assert_eq!(Economy::new(100, 100, Some(0.0), plain(Some(2.5))).pays_after_turns, None, "nothing is gained");
         assert_eq!(
-            said(100, 100, Some(0.01), Some(2.5)),
+            sentence(100, 100, Some(0.01), Some(2.5)),
             "saves nothing a turn; the summary costs $0.01 and never pays"
         );
         let unsure = Economy::new(100, 100, Some(0.01), plain(Some(2.5))).sentence(true, Some("gpt-4o"));
         let little = "saves little: no more goes than --summary-tokens; the summary costs about $0.01";
         assert_eq!(unsure, little);
         assert_eq!(
-            said(100, 300, Some(0.01), Some(2.5)),
+            sentence(100, 300, Some(0.01), Some(2.5)),
             "adds 200 tokens a turn ($0.0005 with gpt-4o); the summary costs $0.01 and never pays"
         );
         assert_eq!(
-            said(101, 100, Some(0.01), Some(0.0)),
+            sentence(101, 100, Some(0.01), Some(0.0)),
             "saves 1 token a turn; the summary costs $0.01 and never pays"
         );
     }
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!((economy.saved_usd_per_turn, economy.cost_usd, economy.pays_after_turns), (None, None, None));
         assert_eq!(economy.sentence(true, None), "saves about 400 tokens a turn");
         assert_eq!(Economy::new(500, 100, Some(0.01), plain(None)).pays_after_turns, None);
-        assert_eq!(said(500, 100, Some(0.01), None), "saves 400 tokens a turn; the summary costs $0.01");
+        assert_eq!(sentence(500, 100, Some(0.01), None), "saves 400 tokens a turn; the summary costs $0.01");
         assert_eq!(Prices::default().of_summary(100, 100), None);
     }
 

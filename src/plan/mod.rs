@@ -21,6 +21,8 @@ use crate::transcript::formats::SummaryPosition;
 use crate::transcript::order::Turn;
 use crate::transcript::{Message, Note, Retention, Transcript};
 
+pub(crate) use cutoff::legal_cuts;
+
 use carried::carried;
 use compactions::Compactions;
 use pairs::Pairs;
@@ -259,8 +261,8 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     let pairing = &transcript.pairing;
     let (cut, moved_because) = cutoff::safe(transcript, wanted, policy.pairs);
     if cut <= first {
-        let why = moved_because.unwrap_or_else(|| "nothing stands before the cut".to_owned());
-        return plan.nothing(format!("there is no safe cut: {why}, and so on to the beginning"));
+        let why = moved_because.unwrap_or_else(|| "there is nothing before the cut".to_owned());
+        return plan.nothing(format!("there is no safe cut: {why}, and no earlier cut is safe"));
     }
     (plan.cutoff, plan.kept_from) = (cut, cut);
     plan.moved_because = moved_because;
@@ -269,18 +271,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     plan.carried = weight.carried();
     let must_stay = weight.compactions.staying(cut);
     plan.pinned = pins::pinned(transcript, policy, plan.carried, must_stay, cut);
-    plan.before_summary = match policy.rules.carries {
-        // DeerFlow shows a carried summary to its model behind the system messages, before all others.
-        true => plan.pinned.iter().take_while(|&&index| messages[index].role.is_system()).count(),
-        false => match transcript.format.summary_position(transcript) {
-            SummaryPosition::AfterPinned => plan.pinned.len(),
-            SummaryPosition::First => 0,
-            SummaryPosition::InPlace => {
-                let last = plan.replaced().last().copied().unwrap_or_default();
-                plan.pinned.partition_point(|&index| index < last)
-            }
-        },
-    };
+    plan.before_summary = before_summary(&plan, transcript, policy);
     if let Some(reason) = weight.compactions.refusal(transcript, &plan) {
         return Plan { refused: true, ..plan.nothing(reason) };
     }
@@ -291,12 +282,30 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     }
     if is_left_foreign(&plan, messages) {
         return plan.nothing(
-            "without what would be summarized, most of it would be of kinds that no reader knows; keep more".to_owned(),
+            "without the summarized messages, most of the result would be of kinds that no reader knows; keep more"
+                .to_owned(),
         );
     }
     match worthless(&plan, messages, tally, policy) {
         Some(reason) => plan.nothing(reason),
         None => plan,
+    }
+}
+
+/// Returns how many of the pinned messages come before the summary.
+fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &Policy) -> usize {
+    if policy.rules.carries {
+        // DeerFlow shows a carried summary to its model behind the system messages, before all others.
+        let is_system = |index: &&usize| transcript.messages[**index].role.is_system();
+        return plan.pinned.iter().take_while(is_system).count();
+    }
+    match transcript.format.summary_position(transcript) {
+        SummaryPosition::AfterPinned => plan.pinned.len(),
+        SummaryPosition::First => 0,
+        SummaryPosition::InPlace => {
+            let last = plan.replaced().last().copied().unwrap_or_default();
+            plan.pinned.partition_point(|&index| index < last)
+        }
     }
 }
 
@@ -343,10 +352,10 @@ fn worthless(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, polic
     match summarized.as_slice() {
         [] => Some("every message before the cut is pinned".to_owned()),
         [only] if policy.rules.gains && messages[*only].is_summary(&policy.summary_prefix) => {
-            Some("nothing but an earlier summary stands before the cut".to_owned())
+            Some("there is only an earlier summary before the cut".to_owned())
         }
         _ if policy.smallest_summary > 0 && !tally.reaches(&summarized, policy.smallest_summary + 1) => Some(format!(
-            "what stands before the cut is too small for a summary to be smaller ({} tokens)",
+            "the history before the cut is too small for a summary to be smaller ({} tokens)",
             tally.sum(&summarized)
         )),
         _ => None,
@@ -365,8 +374,6 @@ pub(crate) fn cut_at(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy:
     let rules = Rules { without_trigger: true, ..policy.rules };
     plan(transcript, tally, &Policy { triggers: Vec::new(), budget: None, keep, rules, ..policy.clone() })
 }
-
-pub(crate) use cutoff::legal_cuts;
 
 /// Returns how many messages are before the kept part: none where nothing triggers or all messages are kept.
 pub(crate) fn old_messages(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &Policy) -> usize {

@@ -78,10 +78,12 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
             (Verbose, of(source, format!("{found} violations of its provider's rules")))
         }
         Event::CallsRemoved { source, calls } => {
-            let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
+            let calls = if calls == 1 { "1 call is removed".to_owned() } else { format!("{calls} calls are removed") };
             (Usual, of(source, format!("{calls}, since the format has no way to write a result for it")))
         }
-        Event::BrokenOff { source, line } => (Usual, of(source, format!("line {line} breaks off; it stays unchanged"))),
+        Event::BrokenOff { source, line } => {
+            (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))
+        }
         Event::Planned { source, plan, policy } => (Verbose, planned(source, plan, policy)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
@@ -151,7 +153,7 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
                 OnError::Passthrough => "the transcript stays unchanged",
                 OnError::Extractive => "the embedded summarizer is used instead",
                 OnError::Embed if archived => "the summary is this message",
-                OnError::Embed => "the summary is this message, and the history is gone",
+                OnError::Embed => "the summary is this message, and the history is lost",
             };
             (if is_known { Verbose } else { Quiet }, format!("{message}; {instead}"))
         }
@@ -171,8 +173,7 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
         Happening::Pruned([]) => return None,
         Happening::Pruned(accounts) => (Verbose, pruned(accounts)),
         Happening::Capped(tokens) => {
-            let text =
-                format!("results in the part that is kept are cut to {tokens} tokens, since nothing else makes it fit");
+            let text = format!("results in the kept part are cut to {tokens} tokens, since nothing else makes it fit");
             (Usual, text)
         }
         Happening::TooLarge { tokens, window } => {
@@ -248,7 +249,7 @@ fn split(plan: &Plan, pairs: Pairs) -> Option<String> {
         Parted::Pair(call, result) => {
             format!("the cut at {cut} splits the call in message {call} from its result in message {result}")
         }
-        Parted::Orphan => format!("what is kept begins with a result without a call, message {cut}"),
+        Parted::Orphan => format!("the kept part begins with a result without a call, message {cut}"),
     };
     Some(format!("{what}, as --pairs {pairs} lets it; --pairs strict does not"))
 }
@@ -303,7 +304,7 @@ pub(crate) fn between(between: Between<'_>) {
             print_line(&format!("{}; asking again {change}, from now on", why.trim_end_matches('.')));
         }
         Between::Stop(why) => print_line(&format!(
-            "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; mend that and run again"
+            "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; fix the cause and run again"
         )),
         Between::Slower(why, at_once) => {
             let requests = counted(at_once, "request");

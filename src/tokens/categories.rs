@@ -108,12 +108,12 @@ impl Parts {
         parts.add(&message.content, &own, &size, &mut || answers.next().and_then(&named).unwrap_or(Category::Text));
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
-            let given = match call.arguments {
+            let arguments = match call.arguments {
                 Arguments::Text(text) => size(&text.decode()),
                 Arguments::Value(value) => size(value.raw()),
                 Arguments::Absent => 0.0,
             };
-            parts.0.push((Category::Tool(name.clone()), size(&name) + given));
+            parts.0.push((Category::Tool(name.clone()), size(&name) + arguments));
         }
         if parts.0.is_empty() {
             parts.0.push((own, 1.0));

@@ -157,17 +157,17 @@ impl FromStr for Counter {
     }
 }
 
-/// What the exact counters count of a message.
+/// A piece of a message that the exact counters count.
 enum Piece<'a> {
     /// A string, decoded before it is counted.
     Text(Text<'a>),
     /// JSON, counted as it is spelled.
     Json(Json<'a>),
-    /// Something of a fixed size, in tokens.
+    /// A piece of a fixed size, in tokens.
     Fixed(u64),
 }
 
-/// Sums up the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
+/// Sums the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
 fn exact(message: &Message<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
     let name = message.rest().name.map_or(0, |name| size(Piece::Text(name)) + 1);
     let calls: u64 = message.calls.iter().map(|call| exact_call(call, size)).sum();

@@ -179,7 +179,7 @@ mod tests {
         let priced = all().filter(|model| model.input_price.is_some()).count();
         assert!(priced > 300, "{priced}");
         assert_eq!(find("openai/gpt-4o").expect("known").input_price, Some(2.5));
-        // It hands on to others, at their prices.
+        // It forwards to other models, at their prices.
         assert_eq!(find("openrouter:openrouter/auto").expect("known").input_price, None);
         assert!(all().all(|model| model.input_price.is_none_or(|price| price >= 0.0)));
     }

@@ -268,7 +268,7 @@ mod tests {
         out
     }
 
-    /// Made with `python3.11 -c 'import json, sys; print(repr(json.loads(sys.stdin.read())))'`.
+    /// The expected texts come from `python3.11 -c 'import json, sys; print(repr(json.loads(sys.stdin.read())))'`.
     #[test]
     fn as_python_prints() {
         for (json, python) in [
@@ -303,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Made with `python3.11 -c 'import json, sys; print(json.dumps(json.loads(sys.stdin.read()), ensure_ascii=False))'`.
+    /// The expected texts come from `python3.11 -c 'import json, sys; print(json.dumps(json.loads(sys.stdin.read()), ensure_ascii=False))'`.
     #[test]
     fn as_python_writes_json() {
         for (json, python) in [

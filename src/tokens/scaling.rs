@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::transcript::framing::tests::read;
 
-    /// Ten tokens a message; each of the model's with the provider and the count it is given.
+    /// Returns the total of messages of ten tokens. Each message of the model has a provider and a reported count.
     fn total(reports: &[(Option<&str>, Option<u64>)]) -> u64 {
         let message = |(provider, tokens): &(Option<&str>, Option<u64>)| {
             let provider = provider.map_or("{}".to_owned(), |name| format!(r#"{{"model_provider":"{name}"}}"#));

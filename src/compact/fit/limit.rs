@@ -4,7 +4,7 @@ use crate::exit::{Exit, Failure};
 use crate::wording::readable_source;
 
 /// Why a conversation stays unchanged where its result could not be read.
-pub(super) const LEFT_FOREIGN: &str = "most of what would be left would be of kinds that no reader knows; keep more";
+pub(super) const LEFT_FOREIGN: &str = "most of the result would be of kinds that no reader knows; keep more";
 
 /// How a conversation is made to fit a size. All sizes are in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,9 +57,9 @@ impl Unmet {
             return Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{larger}"));
         }
         let parts = [
-            (self.kept, "in the part that is kept, its results cut as far as they can be"),
+            (self.kept, "in the kept part, its results cut as far as they can be"),
             (self.pinned, "pinned"),
-            (self.before, "at least for what stands before"),
+            (self.before, "at least for the history before it"),
             (self.overhead, "of --overhead-tokens"),
         ];
         let parts: Vec<String> =

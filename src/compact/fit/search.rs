@@ -99,7 +99,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     fn settle_cut(&mut self, target: u64, plan: Plan, room: u64, cap: Option<u64>) {
         let before = &self.fitted.plan;
         let moved_because = (plan.cutoff != self.fitted.kept_from)
-            .then(|| "what stands from there to the kept part fits pruned".to_owned());
+            .then(|| "the messages from there to the kept part fit once they are pruned".to_owned());
         let (triggered, fired, wanted) = (before.triggered, before.fired.clone(), before.wanted);
         self.fitted.plan = Plan { triggered, fired, wanted, moved_because, kept_from: self.fitted.kept_from, ..plan };
         self.settle(target, room, cap, None);
@@ -127,7 +127,7 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
     }
 
     /// Returns the smallest and the largest size of the summary's message, where `room` is left beside the kept part. A
-    /// summary tells more for its size than the pruned messages behind it, which get the room that the summary leaves.
+    /// summary holds more for its size than the pruned messages behind it, which get the room that the summary leaves.
     fn summary_range(&self, room: u64) -> (u64, u64) {
         let (policy, transcript) = (self.policy, self.fitted.transcript);
         let summary = &policy.summary;

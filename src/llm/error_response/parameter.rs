@@ -255,7 +255,7 @@ mod tests {
     use super::*;
     use crate::llm::providers::tests::{endpoint, request};
 
-    /// What a server complains of that is sent a request for a model, in its words.
+    /// Returns the parameter of which a server complains with these words, after a request for a model.
     fn complains(model: &str, words: &Value) -> Option<(&'static str, Rejection)> {
         let (provider, model) = model.split_once(':').expect("a provider and a model");
         let sent = endpoint(provider, model).request(&request("p"));
@@ -280,7 +280,7 @@ mod tests {
                 "output_config",
                 Rejection::Offered("medium"),
             ),
-            // The value that was sent is repeated behind those that are taken.
+            // The message repeats the sent value behind the accepted ones.
             (
                 "openai:o3",
                 "[{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'medium' or 'high'\", 'input': 'low'}]",

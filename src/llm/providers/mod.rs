@@ -229,7 +229,7 @@ fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
 pub(super) mod tests {
     use super::*;
 
-    /// A model of a provider at its own address.
+    /// Returns a model of a provider at its own address.
     pub(in crate::llm) fn endpoint(provider: &str, model: &str) -> Endpoint {
         let provider = by_name(provider).expect("a provider");
         let key = Secret::new("sk-test");
@@ -237,7 +237,7 @@ pub(super) mod tests {
         Endpoint { provider, model, base_url, key, request_json: Map::new() }
     }
 
-    /// A request of a prompt and nothing else.
+    /// Returns a request with only a prompt.
     pub(in crate::llm) fn request(prompt: &str) -> Request {
         Request { system: None, prompt: prompt.to_owned(), limit: 9, thoughts: 0 }
     }

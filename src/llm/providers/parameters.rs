@@ -133,7 +133,7 @@ fn matches_pattern(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The member and value that a model is sent, as one text, and whether it thinks all the same.
+    /// Returns what a model is sent, as a text, and whether it still reasons.
     fn wants(parameters: &Parameters, model: &str) -> (String, bool) {
         let Some(ModelParameters { least, thinks, .. }) = parameters.of(model) else {
             return ("unknown".to_owned(), false);

@@ -111,7 +111,7 @@ impl Picture<'_, '_> {
         ranges.into_iter().map(|range| self.row(range, whole)).collect()
     }
 
-    /// What the conversation is, and what was decided and why.
+    /// Draws the head: the conversation, the decision and its reason.
     fn head(&self, columns: usize, out: &mut String) {
         let Picture { transcript, tally, plan, policy, .. } = self;
         let mut first = Line::default();
@@ -154,7 +154,7 @@ impl Picture<'_, '_> {
             let message = &transcript.messages[*index];
             let what = match message.compaction() {
                 Some(Compaction::Readable(_)) if stays(index) => "stays",
-                Some(Compaction::Readable(_)) => "is an earlier summary, and goes on in the new one",
+                Some(Compaction::Readable(_)) => "is an earlier summary, and the new one carries it on",
                 Some(Compaction::Failed) => "failed, and stays as it is",
                 _ => "can only be read by its provider, and stays as it is",
             };

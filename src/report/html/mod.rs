@@ -54,7 +54,7 @@ impl Reader {
 #[derive(Debug)]
 struct Row {
     conversation: Conversation,
-    /// Where the result went.
+    /// The place of the result.
     to: String,
 }
 

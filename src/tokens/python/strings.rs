@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use crate::tokens::python::Chars;
 
-    /// Strings of four pieces each, escaped as in JSON and not.
+    /// Strings of four pieces each, with and without the escapes of JSON.
     #[test]
     fn a_string_counts_what_is_written_of_it() {
         const PIECES: [&str; 23] = [
