@@ -71,8 +71,8 @@ fn conversations(settings: &Settings) -> Result<Exit> {
     settings.voice.notices.iter().for_each(|line| tell(&reporter, Event::Notice(line)));
     match settings.voice.volume {
         Volume::Quiet => {}
-        Volume::Verbose => settings.summarizer.backend.listen(reporter::between),
-        Volume::Usual => settings.summarizer.backend.listen(reporter::long_waits),
+        Volume::Verbose => settings.summarizer.backend.listen(reporter::report_between),
+        Volume::Usual => settings.summarizer.backend.listen(reporter::report_long_waits),
     }
     let inputs = inputs::find(settings)?;
     file::check(settings, &inputs)?;

@@ -76,18 +76,23 @@ pub(crate) struct ChangedConversation<'t, 'a> {
 
 /// Collects the content for the archive of all changed conversations. `edits` are all edits of `source`. With `records`,
 /// the archive has what it takes to restore it.
-pub(crate) fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
-    let mut kept = Archived::default();
+pub(crate) fn archive_contents(
+    records: bool,
+    source: &str,
+    edits: &[Edit],
+    changed: Vec<ChangedConversation<'_, '_>>,
+) -> Archived {
+    let mut contents = Archived::default();
     if !records {
-        changed.into_iter().for_each(|one| kept.extend(one.archived));
-        return kept;
+        changed.into_iter().for_each(|one| contents.extend(one.archived));
+        return contents;
     }
     let (mut changes, mut sections) = (Vec::new(), Vec::new());
     for ChangedConversation { transcript, source, edits, removed, archived } in changed {
         changes.push(Change::new(transcript, edits, &removed));
         let own = archived.sections.into_iter().next();
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
-        kept.files.extend(archived.files);
+        contents.files.extend(archived.files);
     }
     for (mut section, way) in sections.into_iter().zip(ways_back(source, &apply(source, edits), &changes)) {
         // Strings and numbers do not fail to serialize.
@@ -95,9 +100,9 @@ pub(crate) fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<Cha
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
             record.extend(way);
         }
-        kept.sections.push(section);
+        contents.sections.push(section);
     }
-    kept
+    contents
 }
 
 /// Returns the record of the messages with some indices.

@@ -36,7 +36,7 @@ use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 use crate::wording::readable_source;
 
-pub(crate) use archive::{Archived, ChangedConversation, Section, kept};
+pub(crate) use archive::{Archived, ChangedConversation, Section, archive_contents};
 pub(crate) use compaction::{Account, Compaction};
 pub use compactor::{CompactedText, Compactor, restore};
 pub(crate) use context::CompactionContext;

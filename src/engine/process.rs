@@ -12,7 +12,7 @@ use anyhow::Result;
 
 use crate::compact::{
     Archived, ChangedConversation, Compaction, CompactionContext, CompactionPolicy, Decision, Emit, FittedPlan,
-    Happening, certain_files, decide, economy, kept,
+    Happening, archive_contents, certain_files, decide, economy,
 };
 use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
 use crate::exit::Failure;
@@ -129,7 +129,7 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = kept(self.policy.has_records(), document.source, &edits, changed);
+        let archived = archive_contents(self.policy.has_records(), document.source, &edits, changed);
         let made = match self.policy.emit {
             Emit::Messages => Rewritten::Edited(edits),
             Emit::Update | Emit::Summary => Rewritten::Text(updates),
@@ -194,7 +194,7 @@ impl InputTask<'_> {
             let (source, counter) = (source.as_str(), self.policy.counter);
             diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits, pruned }.draw());
         }
-        Ok(Outcome { made: Rewritten::Text(terminal::printed(diffs)), compacted, idle, ..Outcome::default() })
+        Ok(Outcome { made: Rewritten::Text(terminal::for_stdout(diffs)), compacted, idle, ..Outcome::default() })
     }
 
     /// Prints where each conversation would be cut, and shows the summary where that is wanted.
@@ -339,7 +339,7 @@ impl InputTask<'_> {
         idle: &mut Idle,
     ) {
         let Plan { reason, refused, .. } = &fitted.plan;
-        let is_told = self.policy.disabled.is_some() || self.policy.cut.never();
+        let is_told = self.policy.disabled.is_some() || self.policy.cut.never_triggers();
         let is_told = is_told || *refused && !self.settings.action.is_dry_run();
         let planned = reason.clone().filter(|_| !is_told && !fitted.is_change());
         let Some(reason) = left.or(planned) else { return };

@@ -35,12 +35,12 @@ impl Compactions {
     }
 
     /// Returns the messages before a cut that must stay.
-    pub(super) fn staying(&self, cut: usize) -> &[usize] {
+    pub(super) fn that_stay(&self, cut: usize) -> &[usize] {
         &self.opaque[..self.opaque.partition_point(|&index| index < cut)]
     }
 
     /// Describes the part that can be summarized, where that is not the whole conversation.
-    pub(super) fn beginning(&self) -> Option<String> {
+    pub(super) fn summarizable_part(&self) -> Option<String> {
         let last = self.last?;
         Some(format!("the part behind the provider's own compaction, message {last},"))
     }
@@ -48,7 +48,7 @@ impl Compactions {
     /// Returns why a compaction that must stay before the kept part cannot.
     pub(super) fn refusal(&self, transcript: &Transcript<'_>, plan: &Plan) -> Option<String> {
         let of = |index: usize| format!("message {index} holds a compaction that only its provider can read");
-        let staying = self.staying(plan.cutoff);
+        let staying = self.that_stay(plan.cutoff);
         if let Some(gone) = staying.iter().find(|index| plan.pinned.binary_search(index).is_err()) {
             return Some(format!("{}, and cannot stay by itself beside a summary", of(*gone)));
         }

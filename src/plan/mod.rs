@@ -249,12 +249,12 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
         return plan.nothing("there are no messages".to_owned());
     }
     if !plan.triggered {
-        let why = if policy.never() { NEVER } else { "no trigger was reached" };
+        let why = if policy.never_triggers() { NEVER } else { "no trigger was reached" };
         return plan.nothing(why.to_owned());
     }
     let first = weight.first();
     let Some(wanted) = cutoff::wanted(&weight) else {
-        let all = weight.compactions.beginning().unwrap_or_else(|| "the whole conversation".to_owned());
+        let all = weight.compactions.summarizable_part().unwrap_or_else(|| "the whole conversation".to_owned());
         return plan.nothing(format!("{all} is within --keep {}", policy.keep));
     };
     (plan.wanted, plan.kept_from) = (wanted, wanted);
@@ -269,7 +269,7 @@ pub(crate) fn plan(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, policy: &
     let orphan = || pairing.orphaned.get(cut).is_some_and(|orphaned| *orphaned).then_some(Parted::Orphan);
     plan.parted = pairing.split_pair(cut).map(|(call, result)| Parted::Pair(call, result)).or_else(orphan);
     plan.carried = weight.carried();
-    let must_stay = weight.compactions.staying(cut);
+    let must_stay = weight.compactions.that_stay(cut);
     plan.pinned = pins::pinned(transcript, policy, plan.carried, must_stay, cut);
     plan.before_summary = before_summary(&plan, transcript, policy);
     if let Some(reason) = weight.compactions.refusal(transcript, &plan) {
@@ -365,7 +365,7 @@ fn worthless(plan: &Plan, messages: &[Message<'_>], tally: &Tally<'_, '_>, polic
 /// Returns the messages before a cut that stay, in order.
 pub(crate) fn pinned(transcript: &Transcript<'_>, policy: &Policy, cut: usize) -> Vec<usize> {
     let earlier = carried(transcript, policy).and_then(|earlier| earlier.index);
-    pins::pinned(transcript, policy, earlier, Compactions::of(transcript, policy).staying(cut), cut)
+    pins::pinned(transcript, policy, earlier, Compactions::of(transcript, policy).that_stay(cut), cut)
 }
 
 /// Returns the plan with a cut at one place, by all other rules of the policy; without a cut where none can be there.
@@ -397,7 +397,7 @@ pub(crate) const NEVER: &str = "no trigger is given, and the preset does nothing
 
 impl Policy {
     /// Whether the policy can never trigger.
-    pub(crate) fn never(&self) -> bool {
+    pub(crate) fn never_triggers(&self) -> bool {
         self.triggers.is_empty() && self.budget.is_none() && !self.rules.without_trigger
     }
 

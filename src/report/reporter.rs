@@ -17,7 +17,7 @@ use crate::plan::{Parted, Plan};
 use crate::prune::Account;
 use crate::report::explain::{Picture, savings};
 use crate::report::json::DryRun;
-use crate::report::terminal::{self, beside_the_bar};
+use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
@@ -297,7 +297,7 @@ fn previewed(source: &str, summary: &str) {
 }
 
 /// Reports what happens between two requests.
-pub(crate) fn between(between: Between<'_>) {
+pub(crate) fn report_between(between: Between<'_>) {
     match between {
         Between::Wait(why, pause) => print_line(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64())),
         Between::Change(why, change) => {
@@ -314,12 +314,12 @@ pub(crate) fn between(between: Between<'_>) {
 }
 
 /// Reports what happens between two requests, except changes and short waits.
-pub(crate) fn long_waits(what: Between<'_>) {
+pub(crate) fn report_long_waits(what: Between<'_>) {
     const LONG: Duration = Duration::from_secs(10);
     match what {
         Between::Wait(_, pause) if pause < LONG => {}
         Between::Change(..) => {}
-        Between::Wait(..) | Between::Stop(_) | Between::Slower(..) => between(what),
+        Between::Wait(..) | Between::Stop(_) | Between::Slower(..) => report_between(what),
     }
 }
 
@@ -336,5 +336,5 @@ fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&str>
 
 fn print_line(text: &str) {
     // A failed write to standard error does not end the run.
-    beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", sanitize_line(text))));
+    with_bar_hidden(|| drop(writeln!(anstream::stderr(), "tcompact: {}", sanitize_line(text))));
 }

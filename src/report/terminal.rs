@@ -27,11 +27,11 @@ pub(crate) fn columns() -> usize {
 pub(crate) fn draw(text: &str) {
     let text = adapt_colours(text.to_owned(), &io::stderr());
     // A failed write to standard error does not end the run.
-    beside_the_bar(|| drop(io::stderr().lock().write_all(text.as_bytes())));
+    with_bar_hidden(|| drop(io::stderr().lock().write_all(text.as_bytes())));
 }
 
 /// Returns a text for standard output, with or without its colours.
-pub(crate) fn printed(text: String) -> String {
+pub(crate) fn for_stdout(text: String) -> String {
     adapt_colours(text, &io::stdout())
 }
 
@@ -48,7 +48,7 @@ pub(super) fn set_bar(bar: Option<ProgressBar>) -> Option<ProgressBar> {
 }
 
 /// Writes to standard error while the bar is hidden.
-pub(crate) fn beside_the_bar(write: impl FnOnce()) {
+pub(crate) fn with_bar_hidden(write: impl FnOnce()) {
     match &*lock(&BAR) {
         Some(bar) => bar.suspend(write),
         None => write(),
