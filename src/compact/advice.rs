@@ -1,5 +1,5 @@
-//! What to try where a conversation stays unchanged: a flag with which the same run would change it. Each flag is planned
-//! before it is suggested, so that it works.
+//! What to try where a conversation stays unchanged: a flag with which the same run would change it. Each flag is
+//! planned before it is suggested, so that it works.
 
 use crate::compact::context::CompactionContext;
 use crate::compact::decide::decide;

@@ -74,8 +74,8 @@ pub(crate) struct ChangedConversation<'t, 'a> {
     pub(crate) archived: Archived,
 }
 
-/// Collects the content for the archive of all changed conversations. `edits` are all edits of `source`. With `records`,
-/// the archive has what it takes to restore it.
+/// Collects the content for the archive of all changed conversations. `edits` are all edits of `source`. With
+/// `records`, the archive has what it takes to restore it.
 pub(crate) fn archive_contents(
     records: bool,
     source: &str,
@@ -117,9 +117,9 @@ pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize
 }
 
 impl ArchivePlace {
-    /// Returns the folder beside the archive for files of a kind, in the layout of `DeepAgents`: media beside its histories,
-    /// results of tools beside the folder of these. Ids of calls are unique only within a conversation, so each line of a
-    /// file has its own folder.
+    /// Returns the folder beside the archive for files of a kind, in the layout of `DeepAgents`: media beside its
+    /// histories, results of tools beside the folder of these. Ids of calls are unique only within a conversation, so
+    /// each line of a file has its own folder.
     pub(super) fn folder(&self, name: &str) -> PathBuf {
         let histories = self.file.parent().unwrap_or(Path::new(""));
         if name == MEDIA {

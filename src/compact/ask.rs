@@ -108,8 +108,8 @@ impl Summarization<'_, '_> {
         })
     }
 
-    /// Summarizes messages: at once where they fit, else in parts, in order, each with the notes on the parts before it.
-    /// Where the provider finds a part too long, the next one fits the window that it names, or has half the size.
+    /// Summarizes messages: at once where they fit, else in parts, in order, each with the notes on the parts before
+    /// it. Where the provider finds a part too long, the next one fits the window that it names, or has half the size.
     pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
         let connected: Vec<(usize, usize)> =
             self.history.groups.iter().chain(&self.history.pairing.pairs).copied().collect();

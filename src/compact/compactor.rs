@@ -17,8 +17,8 @@ use crate::transcript::framing::{Document, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
 
-/// Compacts the conversations of a text: a list of messages, an object around one, a session file, or one conversation per
-/// line, in any format that tcompact reads.
+/// Compacts the conversations of a text: a list of messages, an object around one, a session file, or one conversation
+/// per line, in any format that tcompact reads.
 ///
 /// It reads and writes nothing but the text. The embedded summarizer writes the summaries, unless another is given.
 ///

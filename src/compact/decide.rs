@@ -57,8 +57,8 @@ fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Ed
 
 /// Returns the planner's policy for a conversation, with the size of the smallest summary.
 pub(super) fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy {
-    // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise a
-    // summary that it cannot write.
+    // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
+    // a summary that it cannot write.
     let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
     let smallest_summary = if policy.summary.summarizer == SummarizerKind::Nobody {
         note_tokens(policy, transcript)

@@ -1,9 +1,9 @@
 //! The second step: the changes besides the summary, which make the result as small as it must be.
 //!
-//! Without `--fit`, the rules of `--prune` apply to all messages before the kept part, and the plan stays where `--keep`
-//! put it. With `--fit`, they apply only as far as needed. Where that is not enough, the conversation is cut, as early as
-//! it fits. Where even that is not enough, long results of the kept part lose their middle. A conversation then has three
-//! zones: the summarized messages, the pruned messages behind the summary, and the kept part.
+//! Without `--fit`, the rules of `--prune` apply to all messages before the kept part, and the plan stays where
+//! `--keep` put it. With `--fit`, they apply only as far as needed. Where that is not enough, the conversation is cut,
+//! as early as it fits. Where even that is not enough, long results of the kept part lose their middle. A conversation
+//! then has three zones: the summarized messages, the pruned messages behind the summary, and the kept part.
 
 mod limit;
 mod search;
@@ -225,8 +225,8 @@ impl<'t> FittedPlan<'t> {
         LimitSearch::cut_earlier(self, policy, (target, limit), summary + summary / SPARE)
     }
 
-    /// Returns the effect of the rules on messages before `end` that are not pinned. With a goal, the rules stop as soon as
-    /// they save so many tokens.
+    /// Returns the effect of the rules on messages before `end` that are not pinned. With a goal, the rules stop as
+    /// soon as they save so many tokens.
     fn pruned_before(&self, policy: &CompactionPolicy, end: usize, pinned: &[usize], goal: Option<u64>) -> Pruned {
         let is_free = |index: usize| index >= self.plan.start && index < end && pinned.binary_search(&index).is_err();
         self.pruned_where(policy, is_free, &policy.pruning.rules, goal)

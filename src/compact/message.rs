@@ -1,4 +1,5 @@
-//! The message that takes the place of a history: the words around a summary, the note of `--model none`, and their sizes.
+//! The message that takes the place of a history: the words around a summary, the note of `--model none`, and their
+//! sizes.
 
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
-//! The compaction of one conversation in four steps: decide, fit, summarize, rewrite. Each step is a function of the result
-//! of the one before. The last returns a [`Compaction`], from which all output is derived.
+//! The compaction of one conversation in four steps: decide, fit, summarize, rewrite. Each step is a function of the
+//! result of the one before. The last returns a [`Compaction`], from which all output is derived.
 //!
-//! Several steps read the conversation with some of its messages shortened. Those edits are made on a view. The result is
-//! always made from the source, with the edits in messages that stay.
+//! Several steps read the conversation with some of its messages shortened. Those edits are made on a view. The result
+//! is always made from the source, with the edits in messages that stay.
 //!
-//! What is not here: where conversations come from and results go, who answers a summarizer's requests, and who listens to
-//! events.
+//! What is not here: where conversations come from and results go, who answers a summarizer's requests, and who listens
+//! to events.
 
 mod advice;
 mod archive;
@@ -59,8 +59,8 @@ impl CompactionContext<'_> {
     /// The conversation cannot be read with the early edits.
     pub(crate) fn plan<'t>(&self, transcript: &'t Transcript<'t>, arena: &'t Arena<'t>) -> Result<FittedPlan<'t>> {
         let mut fitted = fit(decide(transcript, self.policy, arena)?, self.policy);
-        // The embedded summarizer can need less room than planned. Only a trial summary shows how much, and the room that it
-        // leaves is for the messages behind it.
+        // The embedded summarizer can need less room than planned. Only a trial summary shows how much, and the room
+        // that it leaves is for the messages behind it.
         if self.policy.summary.is_embedded() && fitted.fit.is_some() && fitted.plan.cutoff > 0 {
             let silent = CompactionContext { listen: &|_, _| (), keeps_facts: false, ..*self };
             if let Some(summary) = summarize(&silent, "", &fitted).summary {

@@ -228,15 +228,15 @@ pub(crate) enum Emit {
 /// The habits of a system besides cutting and summarizing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ways {
-    /// It reads `LangChain`'s messages: `LangChain` must convert them without an error, and its estimate counts them for
-    /// every model.
+    /// It reads `LangChain`'s messages: `LangChain` must convert them without an error, and its estimate counts them
+    /// for every model.
     pub(crate) langchain: bool,
     /// The characters per token of its estimate, for every model.
     pub(crate) characters: Option<f64>,
     /// Its estimate counts a list of content as langchain-core 1.2.7 does.
     pub(crate) repr_lists: bool,
-    /// It moves the history to a file that the summary names, and media to files beside it. The result must fit the model's
-    /// input.
+    /// It moves the history to a file that the summary names, and media to files beside it. The result must fit the
+    /// model's input.
     pub(crate) files: bool,
     /// Its summary messages have the mark by which `LangChain` recognizes them.
     pub(crate) marks: bool,

@@ -8,8 +8,8 @@ use crate::compact::archive::{self, Archived, Files, MEDIA, Section};
 use crate::compact::fit::FittedPlan;
 use crate::compact::policy::{CompactionPolicy, is_lines};
 
-/// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where the
-/// archive is for reading. An archive of records gets them with the changes that restoring undoes.
+/// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where
+/// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
 pub(super) fn archived(policy: &CompactionPolicy, source: &str, fitted: &FittedPlan<'_>) -> Archived {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
     let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.transcript.messages[index]);

@@ -1,5 +1,5 @@
-//! The third step: the summary of one conversation. It selects what is sent, asks the summarizer, judges the answer, and
-//! falls back on `--on-error`.
+//! The third step: the summary of one conversation. It selects what is sent, asks the summarizer, judges the answer,
+//! and falls back on `--on-error`.
 
 mod embedded;
 mod facts;

@@ -1,7 +1,7 @@
 //! Changes of requests that a server needs, learned from its error responses.
 //!
-//! No table knows every model: deployments have custom names, and gateways accept their own parameters. So a request that is
-//! rejected for one of our parameters is changed as the response asks, and sent again.
+//! No table knows every model: deployments have custom names, and gateways accept their own parameters. So a request
+//! that is rejected for one of our parameters is changed as the response asks, and sent again.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -206,8 +206,8 @@ mod tests {
         })
     }
 
-    /// For every set of accepted parameters and every form of complaint, the server gets a request that it accepts after at
-    /// most as many requests as there are parameters.
+    /// For every set of accepted parameters and every form of complaint, the server gets a request that it accepts
+    /// after at most as many requests as there are parameters.
     #[test]
     fn every_taste_is_learned() {
         const MODELS: [&str; 5] = ["my-deployment", "gpt-5.5", "claude-opus-5", "deepseek-v4-pro", "qwen3.5-plus"];

@@ -22,8 +22,8 @@ const MOST_OUTPUT: u64 = 16 << 20;
 /// Runs `command` with `sh -c`, and returns its output.
 ///
 /// # Errors
-/// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0. The message has the end of
-/// its standard error.
+/// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0. The message has the
+/// end of its standard error.
 pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let name = crate::summary::exchange::shown(command, NAMED);

@@ -1,5 +1,5 @@
-//! Finds an encoded word in a text: the text as its readers see it, without what a terminal or a page drops, and with every
-//! escape decoded that one of them decodes.
+//! Finds an encoded word in a text: the text as its readers see it, without what a terminal or a page drops, and with
+//! every escape decoded that one of them decodes.
 //!
 //! The work is proportional to the length of the text, for any text.
 
@@ -25,8 +25,8 @@ const SEQUENCE: u8 = 0x2;
 /// Marks a byte that was decoded in the same layer, so that it is no part of another escape there.
 const DECODED: u8 = 0x80;
 
-/// How a reader decodes a text. Every reader decodes the escapes of addresses, of programming languages and of HTML, and drops
-/// all characters but visible ASCII.
+/// How a reader decodes a text. Every reader decodes the escapes of addresses, of programming languages and of HTML,
+/// and drops all characters but visible ASCII.
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     /// Decodes quoted-printable, in which an equals sign is an escape.
@@ -143,8 +143,8 @@ fn hexadecimal(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
-/// Returns the bytes that digits of so many bits encode, from the `skip`th digit of each run on. Runs too short for a word of
-/// `length` bytes are skipped, except hexadecimal ones, which can be separate pairs.
+/// Returns the bytes that digits of so many bits encode, from the `skip`th digit of each run on. Runs too short for a
+/// word of `length` bytes are skipped, except hexadecimal ones, which can be separate pairs.
 fn unpacked(view: &[Unit], bits: u32, value: fn(u8) -> Option<u8>, skip: usize, length: usize) -> Vec<Unit> {
     let mut bytes = Vec::new();
     for row in view.split(|unit| value(unit.byte).is_none()) {
@@ -178,8 +178,8 @@ fn is_control(byte: u8) -> bool {
 impl Reading {
     /// Decodes one layer of escapes.
     ///
-    /// An entity without a semicolon ends after its digits. Other escapes can hide that end, so such entities are decoded
-    /// only when no other escape is left.
+    /// An entity without a semicolon ends after its digits. Other escapes can hide that end, so such entities are
+    /// decoded only when no other escape is left.
     fn decoded(self, text: &[Unit]) -> Vec<Unit> {
         let bytes = |view: &[Unit]| -> Vec<u8> { view.iter().map(|unit| unit.byte).collect() };
         let ended = self.decoded_once(text, false);

@@ -1,5 +1,5 @@
-//! Error responses of servers: the message for people, the kind of failure, and the wait before a retry. No other module
-//! parses them.
+//! Error responses of servers: the message for people, the kind of failure, and the wait before a retry. No other
+//! module parses them.
 
 mod kind;
 pub(super) mod parameter;
@@ -35,8 +35,8 @@ fn contains_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|words| text.contains(words))
 }
 
-/// Returns the wait that a server requests: in `retry-after-ms`, in `retry-after` as seconds or as a date, or in the details
-/// of Google's errors.
+/// Returns the wait that a server requests: in `retry-after-ms`, in `retry-after` as seconds or as a date, or in the
+/// details of Google's errors.
 pub(super) fn requested_wait(
     milliseconds: Option<&str>,
     header: Option<&str>,
@@ -70,8 +70,8 @@ pub(super) fn server_message(body: &str, key: Option<&Secret>) -> String {
         Some(message) => message,
         None => Cow::Borrowed(title(body).unwrap_or(body)),
     };
-    // The key is masked after decoding, as JSON can spell it with escapes, and before clipping, which could leave half of
-    // it.
+    // The key is masked after decoding, as JSON can spell it with escapes, and before clipping, which could leave half
+    // of it.
     let text = shown(key.map_or_else(|| text.to_string(), |key| key.mask(&text)).trim(), SHOWN);
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }

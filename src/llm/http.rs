@@ -1,7 +1,7 @@
 //! The HTTP client: it sends a request until it is answered, or until a retry is useless.
 //!
-//! The client is built only for the first request: building it costs more than a whole dry run. It follows no redirects, so a
-//! key is sent only to its own address. It uses the proxies of the environment.
+//! The client is built only for the first request: building it costs more than a whole dry run. It follows no
+//! redirects, so a key is sent only to its own address. It uses the proxies of the environment.
 
 use std::io::Read;
 use std::sync::OnceLock;
@@ -83,8 +83,8 @@ impl HttpClient {
         }
     }
 
-    /// Sends a request for a summary, and returns the reply. Where the server rejects a parameter, this request and all later
-    /// ones are changed as the response asks.
+    /// Sends a request for a summary, and returns the reply. Where the server rejects a parameter, this request and all
+    /// later ones are changed as the response asks.
     ///
     /// # Errors
     /// The error of the last attempt. It does not contain the key, even where the server repeats it.

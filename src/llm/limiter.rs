@@ -1,8 +1,8 @@
 //! A circuit breaker and a congestion window for a server, which all workers of a run share.
 //!
 //! Some failures are permanent, such as a wrong key or an unreachable address. After [`MOST_IN_A_ROW`] of one kind, no
-//! request is sent any more. Each time a server has trouble or limits the rate, it gets half as many requests at once. With
-//! each full window that it answers, it gets one more, as in TCP.
+//! request is sent any more. Each time a server has trouble or limits the rate, it gets half as many requests at once.
+//! With each full window that it answers, it gets one more, as in TCP.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -130,7 +130,8 @@ impl State {
         Some(Changed::Stopped)
     }
 
-    /// Halves the window, once for all requests that were in flight together, and delays all requests as the server asks.
+    /// Halves the window, once for all requests that were in flight together, and delays all requests as the server
+    /// asks.
     fn narrow(&mut self, halvings: u64, failed: &FailedAttempt) -> Option<Changed> {
         /// A longer wait delays only the request that it answers.
         const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);

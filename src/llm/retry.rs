@@ -85,8 +85,8 @@ impl RetryPolicy {
         may && failed.asked <= Some(LONGEST_ASKED)
     }
 
-    /// Returns the wait before a retry: twice as long each time, with a random part, so that clients that failed together do
-    /// not return together.
+    /// Returns the wait before a retry: twice as long each time, with a random part, so that clients that failed
+    /// together do not return together.
     fn backoff(self, tried: u32) -> Duration {
         let first = match self.persistence {
             Persistence::Own => FIRST_WAIT,

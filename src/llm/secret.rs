@@ -14,15 +14,15 @@ const MASK: &str = "[key]";
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// Returns a key without white space around it, which comes from files and from copying; nothing if it has characters
-    /// that no header can contain.
+    /// Returns a key without white space around it, which comes from files and from copying; nothing if it has
+    /// characters that no header can contain.
     pub(crate) fn new(key: &str) -> Option<Self> {
         let key = key.trim();
         key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
     }
 
-    /// Masks the key in a text, in plain form and in every encoding that a terminal or another program would decode. All
-    /// other text stays the same, byte for byte.
+    /// Masks the key in a text, in plain form and in every encoding that a terminal or another program would decode.
+    /// All other text stays the same, byte for byte.
     ///
     /// This must be the last step before a text is shown, except for clipping: a part of a key is not recognized.
     pub(crate) fn mask(&self, text: &str) -> String {

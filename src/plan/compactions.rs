@@ -1,8 +1,8 @@
 //! The cuts that a provider's own compactions allow.
 //!
-//! The provider reads its last compaction in the place of all messages before it. A readable one is an earlier summary, and
-//! the cut is behind it. An opaque one stays as it is, and the summary follows it: before it, the provider would not read
-//! the summary.
+//! The provider reads its last compaction in the place of all messages before it. A readable one is an earlier summary,
+//! and the cut is behind it. An opaque one stays as it is, and the summary follows it: before it, the provider would
+//! not read the summary.
 
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;

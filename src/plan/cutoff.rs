@@ -26,8 +26,8 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
             let limit = policy.keep.in_tokens(policy.context_window).unwrap_or(u64::MAX);
             let fitting = tally.suffix_within(limit).max(first);
             let wanted = fitting.min(most);
-            // A scaled total can exceed the limit though the sum of its parts does not. LangChain then still considers the
-            // cut before the first message, and moves it past results that begin there.
+            // A scaled total can exceed the limit though the sum of its parts does not. LangChain then still considers
+            // the cut before the first message, and moves it past results that begin there.
             if policy.scales(tally) && last > first && weight.message_tokens() > limit {
                 return Some(wanted);
             }
@@ -57,9 +57,9 @@ fn why_unsafe(pairing: &Pairing, wanted: usize) -> String {
     }
 }
 
-/// Returns the safe cut nearest to `wanted`, and why it moved; 0 where there is none. A safe cut splits no call from its
-/// result. The kept part behind it does not begin with an orphaned result, and the provider accepts its beginning behind a
-/// summary.
+/// Returns the safe cut nearest to `wanted`, and why it moved; 0 where there is none. A safe cut splits no call from
+/// its result. The kept part behind it does not begin with an orphaned result, and the provider accepts its beginning
+/// behind a summary.
 ///
 /// Messages at the cut that hold only orphaned results are summarized with the history. For every other reason the cut
 /// moves towards the beginning, so that more is kept than was asked for, and never less.

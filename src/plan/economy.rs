@@ -1,9 +1,9 @@
 //! What a compaction is worth: the tokens and the money that each further turn saves, the cost of the summary, and the
 //! number of turns after which it has paid.
 //!
-//! Each further turn sends the whole conversation once. The plain figures are for a reader without a prompt cache, who pays
-//! the full price of input. [`Cached`] has the figures for a reader with one: each turn reads the conversation at the
-//! cached price, and the provider writes the new context once, as its prefix has changed.
+//! Each further turn sends the whole conversation once. The plain figures are for a reader without a prompt cache, who
+//! pays the full price of input. [`Cached`] has the figures for a reader with one: each turn reads the conversation at
+//! the cached price, and the provider writes the new context once, as its prefix has changed.
 
 use serde::Serialize;
 
@@ -50,8 +50,8 @@ pub(crate) struct Cached {
     pub(crate) write_usd: f64,
     /// What each further turn saves where it reads the conversation from the cache.
     pub(crate) saved_usd_per_turn: f64,
-    /// The turns after which the savings cover the summary and the write; absent where the summary's cost is unknown, or
-    /// where that never happens.
+    /// The turns after which the savings cover the summary and the write; absent where the summary's cost is unknown,
+    /// or where that never happens.
     pub(crate) pays_after_turns: Option<u64>,
 }
 
@@ -101,7 +101,8 @@ impl Economy {
         Economy { prices: Some(when), ..self }
     }
 
-    /// Describes the economy in a sentence. `about` marks it as an estimate; `reader` is the model that reads the result.
+    /// Describes the economy in a sentence. `about` marks it as an estimate; `reader` is the model that reads the
+    /// result.
     pub(crate) fn sentence(&self, about: bool, reader: Option<&str>) -> String {
         let about = if about { "about " } else { "" };
         let tokens = self.saved_tokens_per_turn;

@@ -21,9 +21,9 @@ fn answered_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a
     answers.iter().filter_map(|answer| answer.id).map(|id| id.decode())
 }
 
-/// Moves a cut by `LangChain`'s rule. Where results begin at `wanted`, the cut moves back to the last message before them
-/// that calls one of them, so that more is kept; without such a message, it moves past the results. The rule considers only
-/// the run of results at the cut, so it can split a result elsewhere from its call.
+/// Moves a cut by `LangChain`'s rule. Where results begin at `wanted`, the cut moves back to the last message before
+/// them that calls one of them, so that more is kept; without such a message, it moves past the results. The rule
+/// considers only the run of results at the cut, so it can split a result elsewhere from its call.
 pub(super) fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize {
     let run = messages[wanted..].iter().take_while(|message| is_result(message)).count();
     if run == 0 {

@@ -62,9 +62,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns a policy that keeps so much of the end, and else has the defaults of a run without flags: it compacts at any
-    /// size, pins system messages and keeps every call with its results. The size of the smallest summary is not set, as it
-    /// depends on the words around the summary.
+    /// Returns a policy that keeps so much of the end, and else has the defaults of a run without flags: it compacts at
+    /// any size, pins system messages and keeps every call with its results. The size of the smallest summary is not
+    /// set, as it depends on the words around the summary.
     pub fn keeping(keep: Size) -> Self {
         Policy {
             triggers: Vec::new(),
@@ -99,8 +99,8 @@ pub(crate) struct Rules {
     pub(crate) gains: bool,
     /// Whether a conversation begins at the provider's last readable compaction, as it does for that provider.
     pub(crate) compactions: bool,
-    /// Whether the next summary carries an earlier one on instead of summarizing it. The user's last request and messages
-    /// that a program marked as reminders then stay.
+    /// Whether the next summary carries an earlier one on instead of summarizing it. The user's last request and
+    /// messages that a program marked as reminders then stay.
     pub(crate) carries: bool,
 }
 
@@ -146,8 +146,8 @@ pub struct Plan {
     pub pinned: Vec<usize>,
     /// How many of the pinned messages come before the summary. The others follow it.
     pub before_summary: usize,
-    /// Where the conversation begins for its provider: at the provider's last readable compaction. Messages before it are
-    /// replaced, and not summarized again.
+    /// Where the conversation begins for its provider: at the provider's last readable compaction. Messages before it
+    /// are replaced, and not summarized again.
     pub start: usize,
     /// The message with the earlier summary that the next one carries on, instead of summarizing or keeping it.
     pub carried: Option<usize>,
@@ -309,8 +309,8 @@ fn before_summary(plan: &Plan, transcript: &Transcript<'_>, policy: &Policy) -> 
     }
 }
 
-/// Returns why a provider would refuse the order of the pinned messages, the summary and the kept part. Only messages that
-/// did not follow each other before are checked.
+/// Returns why a provider would refuse the order of the pinned messages, the summary and the kept part. Only messages
+/// that did not follow each other before are checked.
 fn refused_order(plan: &Plan, transcript: &Transcript<'_>) -> Option<String> {
     let rules = transcript.order;
     let (before, after) = plan.pinned.split_at(plan.before_summary);
@@ -401,14 +401,14 @@ impl Policy {
         self.triggers.is_empty() && self.budget.is_none() && !self.rules.without_trigger
     }
 
-    /// Whether totals are scaled by the tokens that providers reported. Only `LangChain`'s estimate is; an exact count needs
-    /// no correction.
+    /// Whether totals are scaled by the tokens that providers reported. Only `LangChain`'s estimate is; an exact count
+    /// needs no correction.
     pub(crate) fn scales(&self, tally: &Tally<'_, '_>) -> bool {
         self.rules.reported_scales && matches!(tally.counter(), Counter::Approx(_))
     }
 
-    /// Whether the provider that a message names serves the model that will read the result. Without a named model, it is
-    /// assumed to.
+    /// Whether the provider that a message names serves the model that will read the result. Without a named model, it
+    /// is assumed to.
     fn is_served_by(&self, provider: &str) -> bool {
         self.provider.is_none_or(|ours| ours == provider || (ours, provider) == ("google", "google_genai"))
     }

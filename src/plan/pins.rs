@@ -35,8 +35,8 @@ impl Pin {
             Pin::System if !message.role.is_system() => false,
             // The next summary carries an earlier one on. Pinned, it would stay beside all later ones.
             _ if message.is_summary(&policy.summary_prefix) => false,
-            // System messages at the front can stay there. A later one can only be moved there where the provider accepts
-            // a system message among the others.
+            // System messages at the front can stay there. A later one can only be moved there where the provider
+            // accepts a system message among the others.
             Pin::System => {
                 transcript.format.summary_roles().contains(&SummaryRole::System)
                     || transcript.messages[..index].iter().all(|message| message.role.is_system())
@@ -92,9 +92,9 @@ fn is_reminder(message: &Message<'_>) -> bool {
         && message.additional("dynamic_context_reminder").is_some_and(|mark| !mark.is_falsy())
 }
 
-/// Returns the indices below `cutoff` that stay, in order: those that rules pin and those that must stay, without a carried
-/// summary. A pinned call keeps its results, a pinned result its call, a part of a response the other parts. A call
-/// without a result does not stay.
+/// Returns the indices below `cutoff` that stay, in order: those that rules pin and those that must stay, without a
+/// carried summary. A pinned call keeps its results, a pinned result its call, a part of a response the other parts. A
+/// call without a result does not stay.
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &Policy,

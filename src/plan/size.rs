@@ -34,7 +34,8 @@ pub enum Size {
 }
 
 impl Size {
-    /// Returns the size in tokens, where it can be: the number, or the part of the context window, rounded down, at least 1.
+    /// Returns the size in tokens, where it can be: the number, or the part of the context window, rounded down, at
+    /// least 1.
     pub(crate) fn in_tokens(self, context_window: Option<u64>) -> Option<u64> {
         match self {
             Size::Tokens(tokens) => Some(tokens),

@@ -22,8 +22,8 @@ pub(crate) fn policy() -> Policy {
     }
 }
 
-/// Returns a conversation spelled by letters: `s`ystem, `u`ser, `a`ssistant, `S`ummary, `c`all, `2` calls, `r`esult of the last
-/// open call, `o`rphaned result.
+/// Returns a conversation spelled by letters: `s`ystem, `u`ser, `a`ssistant, `S`ummary, `c`all, `2` calls, `r`esult of
+/// the last open call, `o`rphaned result.
 fn conversation(letters: &str) -> String {
     let mut open: Vec<usize> = Vec::new();
     let call = |id: usize| format!(r#"{{"id":"c{id}","function":{{"name":"f","arguments":"{{}}"}}}}"#);

@@ -75,8 +75,8 @@ impl<'w, 'a> Weight<'w, 'a> {
         }
     }
 
-    /// Whether the conversation has so many tokens. Where the total is a plain sum, counting stops as soon as the answer is
-    /// known.
+    /// Whether the conversation has so many tokens. Where the total is a plain sum, counting stops as soon as the
+    /// answer is known.
     fn tokens_reach(&self, least: u64) -> bool {
         if self.earlier.is_some() || self.policy.scales(self.tally) {
             return self.total() >= least;
@@ -85,8 +85,8 @@ impl<'w, 'a> Weight<'w, 'a> {
         self.tally.reaches(&all, least.saturating_sub(self.policy.overhead_tokens))
     }
 
-    /// Returns the tokens of the conversation with the overhead. A carried summary is counted after all messages, as in the
-    /// systems that carry one on.
+    /// Returns the tokens of the conversation with the overhead. A carried summary is counted after all messages, as in
+    /// the systems that carry one on.
     pub(super) fn total(&self) -> u64 {
         let earlier = self.earlier.map(|earlier| earlier.tokens(self.tally.counter()));
         self.scaled(earlier).saturating_add(self.policy.overhead_tokens)
@@ -97,8 +97,8 @@ impl<'w, 'a> Weight<'w, 'a> {
         self.scaled(None)
     }
 
-    /// Returns the tokens of the messages, scaled by what providers reported where the policy says so. `after` are tokens
-    /// that follow the last message.
+    /// Returns the tokens of the messages, scaled by what providers reported where the policy says so. `after` are
+    /// tokens that follow the last message.
     fn scaled(&self, after: Option<u64>) -> u64 {
         let mut total = ScaledTotal::default();
         for (index, message) in self.read().filter(|(index, _)| Some(*index) != self.carried()) {

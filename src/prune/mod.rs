@@ -1,8 +1,8 @@
-//! The rules of `--prune`, which shorten messages before anything is summarized: old results of tools, files that were read
-//! again, thinking, pictures, long arguments. A rule is a file and a row of [`KINDS`].
+//! The rules of `--prune`, which shorten messages before anything is summarized: old results of tools, files that were
+//! read again, thinking, pictures, long arguments. A rule is a file and a row of [`KINDS`].
 //!
-//! A rule proposes edits to the messages that it may touch. This module decides which edits are made. A pruned message has
-//! a note that says so, and is not pruned again.
+//! A rule proposes edits to the messages that it may touch. This module decides which edits are made. A pruned message
+//! has a note that says so, and is not pruned again.
 
 mod arguments;
 mod cap;

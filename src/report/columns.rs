@@ -15,7 +15,8 @@ pub(super) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// Returns a text on one line of at most so many columns, without control characters. Reads no more of the text than fits.
+/// Returns a text on one line of at most so many columns, without control characters. Reads no more of the text than
+/// fits.
 pub(super) fn fitted(text: &str, columns: usize) -> String {
     let mut line = String::new();
     let mut left = columns;

@@ -201,7 +201,8 @@ impl Diff<'_, '_> {
         self.message(index, (message, shown), look, out);
     }
 
-    /// Draws a message: its role, its size and the beginning of its text. `shown` is the message with its secrets masked.
+    /// Draws a message: its role, its size and the beginning of its text. `shown` is the message with its secrets
+    /// masked.
     fn message(&self, index: usize, (message, shown): (&Message<'_>, &Message<'_>), look: Look, out: &mut String) {
         let mut add = |text: &str| push(out, look.style, look.sign, text);
         let tokens = self.counter.count(message);

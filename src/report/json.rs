@@ -25,8 +25,8 @@ use crate::wording;
 
 use crate::files::output;
 
-/// The plan for one conversation, as `--dry-run --json` prints it. `counter` counts the tokens; indices are those of the
-/// input's messages.
+/// The plan for one conversation, as `--dry-run --json` prints it. `counter` counts the tokens; indices are those of
+/// the input's messages.
 #[derive(Debug, Serialize)]
 pub(crate) struct DryRun<'r> {
     source: &'r str,

@@ -1,5 +1,5 @@
-//! Lines on standard error: one for each event in which a run differs from the request and, with `-v`, for each decision and
-//! step.
+//! Lines on standard error: one for each event in which a run differs from the request and, with `-v`, for each
+//! decision and step.
 
 use std::io::Write;
 use std::path::Path;

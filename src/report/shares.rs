@@ -1,7 +1,7 @@
 //! Shares of the categories that a conversation's tokens are spent on.
 
-/// What a category is a share of: the context window, or all categories together where the window is unknown or too small
-/// for them.
+/// What a category is a share of: the context window, or all categories together where the window is unknown or too
+/// small for them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shares {
     /// Tokens of the whole; at least one.

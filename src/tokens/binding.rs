@@ -1,7 +1,7 @@
 //! The models that sign their thinking for the exact messages before it. They refuse it once those have changed.
 
-/// The base names of these models. Providers put prefixes before them (`anthropic/`, `us.anthropic.`) and dates and versions
-/// behind (`-20260901`, `@20260901`, `-v1:0`, `[1m]`), and some write dots for hyphens.
+/// The base names of these models. Providers put prefixes before them (`anthropic/`, `us.anthropic.`) and dates and
+/// versions behind (`-20260901`, `@20260901`, `-v1:0`, `[1m]`), and some write dots for hyphens.
 const BINDING: [&str; 7] = [
     "claude-fable-5-1",
     "claude-fable-5-2",

@@ -1,7 +1,7 @@
 //! What a conversation's tokens are spent on: the text of each role, each tool, thinking and media.
 //!
-//! A message is counted as a whole, as counters add tokens for each message. Its tokens are distributed over its parts in
-//! proportion to their sizes, so that all categories add up to the messages.
+//! A message is counted as a whole, as counters add tokens for each message. Its tokens are distributed over its parts
+//! in proportion to their sizes, so that all categories add up to the messages.
 
 use std::collections::{BTreeMap, HashMap};
 

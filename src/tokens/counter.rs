@@ -12,8 +12,8 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
 
-/// Tokens around the text of a message when it is sent: three for the frame and one for the role, as OpenAI documents for
-/// Chat Completions.
+/// Tokens around the text of a message when it is sent: three for the frame and one for the role, as OpenAI documents
+/// for Chat Completions.
 const EXACT_OVERHEAD: u64 = 4;
 
 /// How the tokens of a message are counted.

@@ -1,9 +1,10 @@
 //! The table of models: context windows, prices and tokenizers.
 //!
-//! `models.tsv` has a line for each model: provider, name, window and longest output in tokens, then prices in US dollars
-//! per million tokens: input, output, input from the provider's cache, writing to that cache (empty where unknown). It is
-//! searched as text, and never parsed as a whole. The prices were read in the month [`PRICES_OF`]. They are those of the
-//! standard tier, and the lowest where a price depends on the length of the request or the time of day.
+//! `models.tsv` has a line for each model: provider, name, window and longest output in tokens, then prices in US
+//! dollars per million tokens: input, output, input from the provider's cache, writing to that cache (empty where
+//! unknown). It is searched as text, and never parsed as a whole. The prices were read in the month [`PRICES_OF`]. They
+//! are those of the standard tier, and the lowest where a price depends on the length of the request or the time of
+//! day.
 
 use std::collections::HashSet;
 
@@ -35,8 +36,8 @@ pub(crate) struct Model {
     pub(crate) output_price: Option<f64>,
     /// US dollars per million tokens of input from the provider's prompt cache, where known.
     pub(crate) cached_price: Option<f64>,
-    /// US dollars per million tokens written to that cache. None where the provider charges nothing extra, so that a write
-    /// costs the same as input.
+    /// US dollars per million tokens written to that cache. None where the provider charges nothing extra, so that a
+    /// write costs the same as input.
     pub(crate) cache_write_price: Option<f64>,
 }
 
@@ -82,8 +83,8 @@ fn lines() -> impl Iterator<Item = &'static str> {
     TABLE.lines().skip(1)
 }
 
-/// Finds a model by `name`, `provider:name` or `provider/name`. A name alone finds the model at its maker: a reseller has
-/// other prices, and can have another window.
+/// Finds a model by `name`, `provider:name` or `provider/name`. A name alone finds the model at its maker: a reseller
+/// has other prices, and can have another window.
 pub(crate) fn find(name: &str) -> Option<Model> {
     // Only the numbers of the found line are parsed.
     lines().find(|line| has_name(line, name)).and_then(Model::parse)

@@ -1,9 +1,9 @@
-//! Python's notation of JSON values: `repr`, and `json.dumps` without escapes of characters outside ASCII. `LangChain` counts
-//! its characters and sends it to models. Also, the white space of Python's `strip`.
+//! Python's notation of JSON values: `repr`, and `json.dumps` without escapes of characters outside ASCII. `LangChain`
+//! counts its characters and sends it to models. Also, the white space of Python's `strip`.
 //!
-//! Dicts and lists have `, ` and `: `; integers stay as they are spelled, other numbers are printed like Python's floats. In
-//! `repr`, strings have single quotes, and the characters that Unicode 14.0 calls not printable are escaped. Nothing
-//! recurses, so only memory limits the nesting. Text that is only counted is not stored.
+//! Dicts and lists have `, ` and `: `; integers stay as they are spelled, other numbers are printed like Python's
+//! floats. In `repr`, strings have single quotes, and the characters that Unicode 14.0 calls not printable are escaped.
+//! Nothing recurses, so only memory limits the nesting. Text that is only counted is not stored.
 
 mod strings;
 
@@ -153,8 +153,8 @@ fn items(ends: &[usize], open: usize) -> Vec<usize> {
 /// The number of members up to which a linear search is faster than a map.
 const FEW: usize = 8;
 
-/// Returns the keys of an object and the first tokens of their values. A repeated key keeps its first place and its last
-/// value.
+/// Returns the keys of an object and the first tokens of their values. A repeated key keeps its first place and its
+/// last value.
 fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'a>, usize)> {
     let items = items(ends, open);
     let named = items.chunks_exact(2).filter_map(|pair| match tokens[pair[0]] {
@@ -231,7 +231,8 @@ impl Dialect {
     }
 }
 
-/// Appends a float like Python: the shortest digits that parse to the same value, without an exponent from 1e-4 to 1e16.
+/// Appends a float like Python: the shortest digits that parse to the same value, without an exponent from 1e-4 to
+/// 1e16.
 fn float(value: f64, infinity: &str, out: &mut impl Sink) {
     if value.is_infinite() {
         out.push_str(if value > 0.0 { "" } else { "-" });

@@ -1,8 +1,8 @@
 //! Token counts that providers reported, and how `LangChain` corrects its estimate with them.
 //!
-//! A model's message can hold the number of tokens that its provider counted up to and including it. `LangChain` scales its
-//! estimate of the whole by the ratio of that number to the estimate at the same place, by at least 1 and at most 1.25. It
-//! does so only where all messages that name a provider name the same one.
+//! A model's message can hold the number of tokens that its provider counted up to and including it. `LangChain` scales
+//! its estimate of the whole by the ratio of that number to the estimate at the same place, by at least 1 and at most
+//! 1.25. It does so only where all messages that name a provider name the same one.
 
 use std::borrow::Cow;
 

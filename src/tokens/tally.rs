@@ -42,8 +42,8 @@ impl<'m, 'a> Tally<'m, 'a> {
         indices.iter().map(|&index| self.message(index)).sum()
     }
 
-    /// Whether some messages together have at least `limit` tokens. It counts from the last message, as the cutoff needs
-    /// those counts again, until the answer is certain; and none where bounds are enough.
+    /// Whether some messages together have at least `limit` tokens. It counts from the last message, as the cutoff
+    /// needs those counts again, until the answer is certain; and none where bounds are enough.
     pub(crate) fn reaches(&self, indices: &[usize], limit: u64) -> bool {
         let mut most = 0;
         let can_be_more = |&index: &usize| {
@@ -80,8 +80,8 @@ impl<'m, 'a> Tally<'m, 'a> {
         limit == 0 || indices.iter().rev().any(reached)
     }
 
-    /// Returns the first index from which on the messages have at most `limit` tokens together; the number of messages where
-    /// even the last one has more.
+    /// Returns the first index from which on the messages have at most `limit` tokens together; the number of messages
+    /// where even the last one has more.
     pub(crate) fn suffix_within(&self, limit: u64) -> usize {
         let mut left = limit;
         let mut start = self.messages.len();

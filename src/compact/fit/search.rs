@@ -20,8 +20,8 @@ pub(super) struct LimitSearch<'f, 't, 'p> {
     limit: u64,
     /// The size of the conversation as it is.
     total: u64,
-    /// The size that pruning must save. A change must be worth its while, since the provider reads all messages behind it
-    /// anew.
+    /// The size that pruning must save. A change must be worth its while, since the provider reads all messages behind
+    /// it anew.
     goal: u64,
     /// The pinned messages before the kept part.
     pinned: Vec<usize>,
@@ -105,8 +105,8 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         self.settle(target, room, cap, None);
     }
 
-    /// Returns the first message of the longest tail of at most half the limit. The last message is always in it, with all
-    /// messages that belong to it.
+    /// Returns the first message of the longest tail of at most half the limit. The last message is always in it, with
+    /// all messages that belong to it.
     fn half_limit_tail(&self) -> usize {
         let FittedPlan { view, tally, .. } = &*self.fitted;
         let last = view.messages.len() - 1;
@@ -144,8 +144,8 @@ impl<'f, 't, 'p> LimitSearch<'f, 't, 'p> {
         (least, room.min(wanted.saturating_add(wrapper)).max(least))
     }
 
-    /// Returns the plan with the earliest cut at which a summary, the pruned messages behind it and the kept part fit the
-    /// target, and the room for the summary's message. That message has `summary` tokens, or its share of the room.
+    /// Returns the plan with the earliest cut at which a summary, the pruned messages behind it and the kept part fit
+    /// the target, and the room for the summary's message. That message has `summary` tokens, or its share of the room.
     pub(super) fn earliest_cut(&self, target: u64, summary: Option<u64>) -> Option<(Plan, u64)> {
         let kept_from = self.fitted.kept_from;
         let sizes = self.sizes();

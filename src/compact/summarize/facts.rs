@@ -9,8 +9,8 @@ use crate::compact::policy::Accept;
 use crate::compact::summarize::Summarization;
 
 impl Summarization<'_, '_> {
-    /// Appends the facts that a model's summary lacks, as many as `--ledger` allows and as still leave a saving. The summary
-    /// is paid for: a fault in this code loses only the facts.
+    /// Appends the facts that a model's summary lacks, as many as `--ledger` allows and as still leave a saving. The
+    /// summary is paid for: a fault in this code loses only the facts.
     pub(super) fn with_facts(&self, summary: String) -> String {
         if self.policy.summary.ledger == 0 || self.is_embedded() {
             return summary;

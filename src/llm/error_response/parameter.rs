@@ -119,8 +119,8 @@ const OFFERS: [&str; 9] = [
     "choose from",
 ];
 
-/// Returns the parameter of the request `sent` that the body of an error with status 400 or 422 concerns. Of several, it
-/// prefers one that the user did not set in `given`.
+/// Returns the parameter of the request `sent` that the body of an error with status 400 or 422 concerns. Of several,
+/// it prefers one that the user did not set in `given`.
 pub(in crate::llm) fn rejected_parameter(
     body: &str,
     sent: &Value,
@@ -167,8 +167,8 @@ pub(in crate::llm) fn is_given(path: &str, given: &Map<String, Value>) -> bool {
     first.is_some_and(|first| keys.try_fold(first, |value, key| value.get(key)).is_some())
 }
 
-/// Returns the parameter with the effort that was sent, where a text quotes its value and lists others, but does not name
-/// the parameter.
+/// Returns the parameter with the effort that was sent, where a text quotes its value and lists others, but does not
+/// name the parameter.
 fn effort_named_by_value(text: &str, sent: &Value) -> Option<(usize, &'static str)> {
     ["reasoning_effort", "reasoning", "output_config"].into_iter().find_map(|path| {
         let value = value(sent, path)?;

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Returns the window in tokens that a refusal names. It is the model's whole window or the limit of its input: a request
-/// has to fit either.
+/// Returns the window in tokens that a refusal names. It is the model's whole window or the limit of its input: a
+/// request has to fit either.
 pub(in crate::llm) fn named(body: &str) -> Option<u64> {
     // A smaller number is something else, and a larger one a mistake.
     const PLAUSIBLE: std::ops::RangeInclusive<u64> = 256..=100_000_000;

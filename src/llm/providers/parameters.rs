@@ -1,5 +1,5 @@
-//! The parameters that models accept beside the prompt: the one that limits the answer, and those that reduce reasoning as
-//! far as possible. Summaries need little reasoning, and its tokens count towards the limit and the bill.
+//! The parameters that models accept beside the prompt: the one that limits the answer, and those that reduce reasoning
+//! as far as possible. Summaries need little reasoning, and its tokens count towards the limit and the bill.
 //!
 //! Where the tables lack a model or are wrong, [`crate::llm::adapt`] learns from the server's answer.
 

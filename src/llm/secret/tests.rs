@@ -126,7 +126,8 @@ const AROUND: [(&str, &str); 8] = [
     ("\\n", "\\n"),
 ];
 
-/// Keys as providers issue them: letters and digits behind a prefix, some with characters that addresses and JSON escape.
+/// Keys as providers issue them: letters and digits behind a prefix, some with characters that addresses and JSON
+/// escape.
 fn keys() -> impl Strategy<Value = String> {
     ("(sk-|sk-proj-|gsk_|AIza|xai-|)", "[A-Za-z0-9_/+=.-]{20,60}").prop_map(|(prefix, rest)| prefix + &rest)
 }

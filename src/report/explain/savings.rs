@@ -6,7 +6,8 @@ use crate::report::columns::{Line, fitted_end};
 use crate::report::explain::{BOLD, DIM, MessageStatus};
 use crate::wording::counted;
 
-/// Draws the table in at most so many columns; nothing for no conversation. `is_planned` says that nothing was done yet.
+/// Draws the table in at most so many columns; nothing for no conversation. `is_planned` says that nothing was done
+/// yet.
 pub(crate) fn draw(largest: &Largest, columns: usize, is_planned: bool) -> String {
     let mut out = String::new();
     if largest.conversations == 0 {

@@ -99,8 +99,8 @@ impl Page {
     }
 }
 
-/// Draws what a conversation's tokens were spent on: a bar for each category, as a share of the context window where that
-/// is known.
+/// Draws what a conversation's tokens were spent on: a bar for each category, as a share of the context window where
+/// that is known.
 fn categories(tokens: &[(String, u64)], window: Option<u64>) -> String {
     let shares = Shares::new(tokens.iter().map(|(_, tokens)| tokens).sum(), window);
     let of = if shares.is_window { "Of the window" } else { "Share" };

@@ -1,12 +1,12 @@
-//! Escaping of text for a page. The result has no markup, does not change the direction of the text around it, and shows
-//! invisible characters. Every text is treated as hostile.
+//! Escaping of text for a page. The result has no markup, does not change the direction of the text around it, and
+//! shows invisible characters. Every text is treated as hostile.
 
 use std::fmt::Write;
 
 use crate::sanitize::is_control;
 
-/// Escapes a text for use between tags and in a quoted attribute. Line ends and tabs stay. Controls become their pictures;
-/// invisible characters and those that change the direction of text become their numbers.
+/// Escapes a text for use between tags and in a quoted attribute. Line ends and tabs stay. Controls become their
+/// pictures; invisible characters and those that change the direction of text become their numbers.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text.chars().peekable();

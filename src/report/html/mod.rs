@@ -1,8 +1,8 @@
-//! The page of `--html`: one file for a browser, without network access or scripts. It has a row for each conversation, and
-//! pictures to click through for those that save most.
+//! The page of `--html`: one file for a browser, without network access or scripts. It has a row for each conversation,
+//! and pictures to click through for those that save most.
 //!
-//! A page is a text made of plain data, which `crate::engine::page` collects and `crate::engine` writes. Every text in it is
-//! treated as hostile (`escape`), and no more of a conversation is shown than a browser can handle.
+//! A page is a text made of plain data, which `crate::engine::page` collects and `crate::engine` writes. Every text in
+//! it is treated as hostile (`escape`), and no more of a conversation is shown than a browser can handle.
 
 mod batch;
 mod conversation;

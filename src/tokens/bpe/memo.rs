@@ -1,7 +1,7 @@
 //! A cache of token counts for short pieces.
 //!
-//! Texts repeat the same words, but their entries are scattered over the vocabulary's table. Here the ones in use are close
-//! together in memory, and pieces that are no entry need not be merged again.
+//! Texts repeat the same words, but their entries are scattered over the vocabulary's table. Here the ones in use are
+//! close together in memory, and pieces that are no entry need not be merged again.
 
 use crate::tokens::bpe::table::{MULTIPLIER, SHORT};
 
@@ -15,11 +15,11 @@ const LONG_PLACE_BITS: u32 = 12;
 
 /// Fixed-size tables. Each place holds the last piece with its index.
 pub(super) struct Memo {
-    /// The hash of a piece, shifted left so that the bits of the index drop out, with the number of tokens in the low bits.
-    /// The hash of a short piece is unique, so nothing else is compared. 0 for an empty place.
+    /// The hash of a piece, shifted left so that the bits of the index drop out, with the number of tokens in the low
+    /// bits. The hash of a short piece is unique, so nothing else is compared. 0 for an empty place.
     places: Box<[u64]>,
-    /// The first eight bytes of a longer piece and its last eight. The first byte of the last eight is also one of the first
-    /// eight, so the length and the number of tokens replace it. 0 for an empty place.
+    /// The first eight bytes of a longer piece and its last eight. The first byte of the last eight is also one of the
+    /// first eight, so the length and the number of tokens replace it. 0 for an empty place.
     long: Box<[[u64; 2]]>,
 }
 

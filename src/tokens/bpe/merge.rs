@@ -2,8 +2,8 @@
 
 use crate::tokens::bpe::table::{LONGEST_TOKEN, NO_PAIR, RANK_BITS, Table};
 
-/// Pieces are merged in windows of so many bytes, so that the cost of a long piece is linear in its length, not quadratic.
-/// Every size gives the same tokens.
+/// Pieces are merged in windows of so many bytes, so that the cost of a long piece is linear in its length, not
+/// quadratic. Every size gives the same tokens.
 const WINDOW: usize = 128;
 
 /// Merges pieces, and keeps its memory between them.
@@ -11,7 +11,8 @@ const WINDOW: usize = 128;
 /// A part is identified by the index of its first byte in the window.
 pub(super) struct Merger {
     table: Table,
-    /// The [`key`] of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin no part.
+    /// The [`key`] of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin no
+    /// part.
     keys: Vec<i32>,
     /// The lowest key of each [`BLOCK`], so that the lowest of all is found without reading all keys.
     lows: Vec<i32>,
@@ -29,8 +30,8 @@ const BLOCK: usize = 16;
 /// The bits of a key that are the index in its block.
 const IN_BLOCK_BITS: u32 = BLOCK.trailing_zeros();
 
-/// Returns the key of a pair with this rank and first part: the rank, then the index in the block. So the lowest key of a
-/// block holds its own index, and the leftmost of equal ranks is the lowest.
+/// Returns the key of a pair with this rank and first part: the rank, then the index in the block. So the lowest key of
+/// a block holds its own index, and the leftmost of equal ranks is the lowest.
 fn key(rank: i32, part: usize) -> i32 {
     const { assert!(BLOCK.is_power_of_two() && RANK_BITS + IN_BLOCK_BITS < i32::BITS - 1, "below NO_PAIR") };
     if rank == NO_PAIR { NO_PAIR } else { rank << IN_BLOCK_BITS | (part % BLOCK) as i32 }
@@ -70,8 +71,8 @@ impl Merger {
         std::iter::successors(Some(0), |part| self.ends.get(*part).copied()).take_while(move |part| *part < end)
     }
 
-    /// Merges the window, the first `length` bytes of `text`: always the pair with the lowest rank, the leftmost of equals,
-    /// until no pair is in the vocabulary. (A lookup is faster where the text continues behind it.)
+    /// Merges the window, the first `length` bytes of `text`: always the pair with the lowest rank, the leftmost of
+    /// equals, until no pair is in the vocabulary. (A lookup is faster where the text continues behind it.)
     fn merge(&mut self, text: &[u8], length: usize) {
         self.start(&text[..length]);
         self.join_characters(text, length);
@@ -119,8 +120,8 @@ impl Merger {
         self.lows.extend(self.keys.as_chunks().0.iter().map(low));
     }
 
-    /// Joins the bytes of each three-byte character that becomes one token in any case. East Asian texts have long pieces of
-    /// such characters, and most of their merges join these bytes.
+    /// Joins the bytes of each three-byte character that becomes one token in any case. East Asian texts have long
+    /// pieces of such characters, and most of their merges join these bytes.
     fn join_characters(&mut self, text: &[u8], length: usize) {
         let window = &text[..length];
         if !window.iter().fold(false, |any, byte| any | (*byte & 0xF0 == 0xE0)) {
@@ -155,8 +156,8 @@ impl Merger {
     /// Counts a piece window by window.
     ///
     /// A sequence of tokens is the result of merging if and only if every two neighbours stay two when they are merged
-    /// alone: the first merge across a border would also happen with the two alone. So a window is merged together with the
-    /// last tokens before it, as many as needed until the border to earlier tokens is stable.
+    /// alone: the first merge across a border would also happen with the two alone. So a window is merged together with
+    /// the last tokens before it, as many as needed until the border to earlier tokens is stable.
     fn count_long(&mut self, piece: &[u8]) -> u64 {
         let mut tokens: Vec<usize> = Vec::new();
         let mut done = 0;

@@ -1,9 +1,9 @@
 //! Exact token counts in OpenAI's `o200k_base` and `cl100k_base`, the same as Python's tiktoken with `encode_ordinary`.
 //!
 //! Text is split into pieces (`split`) by the classes of its characters (`classes`). Most pieces are entries of the
-//! vocabulary (`table`) or were counted recently (`memo`). The others are merged pair by pair (`merge`). The tables are used
-//! in place in the program, so nothing is loaded or built at run time. Names of special tokens, such as `<|endoftext|>`, are
-//! plain text here: a transcript is data.
+//! vocabulary (`table`) or were counted recently (`memo`). The others are merged pair by pair (`merge`). The tables are
+//! used in place in the program, so nothing is loaded or built at run time. Names of special tokens, such as
+//! `<|endoftext|>`, are plain text here: a transcript is data.
 //!
 //! What is deliberately absent: the tokens themselves. Only their number is needed.
 

@@ -1,7 +1,7 @@
 //! The patterns that split text into pieces before merging, written by hand.
 //!
-//! OpenAI publishes them as regular expressions with look-ahead. Written by hand they need no engine, no compilation and no
-//! stack, and find each piece in one or two passes. The tests compare them with the expressions.
+//! OpenAI publishes them as regular expressions with look-ahead. Written by hand they need no engine, no compilation
+//! and no stack, and find each piece in one or two passes. The tests compare them with the expressions.
 //!
 //! All functions take valid UTF-8 from the start of a character on.
 
@@ -55,8 +55,8 @@ pub(super) fn o200k(text: &[u8]) -> usize {
     number_or_symbols_or(text, b"\r\n/", space)
 }
 
-/// Matches the alternatives of both patterns: `\p{N}{1,3}`, ` ?[^\s\p{L}\p{N}]+` with its trailing characters, else white
-/// space.
+/// Matches the alternatives of both patterns: `\p{N}{1,3}`, ` ?[^\s\p{L}\p{N}]+` with its trailing characters, else
+/// white space.
 #[inline]
 fn number_or_symbols_or(text: &[u8], trailing: &[u8], space: impl Fn(&[u8]) -> usize) -> usize {
     if class(text, 0).0 == Classes::NUMBER {
@@ -73,8 +73,8 @@ fn number_or_symbols_or(text: &[u8], trailing: &[u8], space: impl Fn(&[u8]) -> u
     end
 }
 
-/// Matches the first two alternatives of `o200k_base`: a word with one sign before it, without its contraction. Returns 0 if
-/// there is none.
+/// Matches the first two alternatives of `o200k_base`: a word with one sign before it, without its contraction. Returns
+/// 0 if there is none.
 #[inline]
 fn word(text: &[u8]) -> usize {
     let start = word_prefix(text);
@@ -91,7 +91,8 @@ fn word(text: &[u8]) -> usize {
 /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+`. `start` if there is none.
 #[inline]
 fn word_from(text: &[u8], start: usize) -> (usize, bool) {
-    // The end of the last letter of the upper part that is also a lower one. Where no lower letter follows, the word ends there.
+    // The end of the last letter of the upper part that is also a lower one. Where no lower letter follows, the word
+    // ends there.
     let mut low = start;
     let mut upper = start;
     loop {

@@ -1,41 +1,43 @@
 //! The vocabularies, as tables that are read in place.
 //!
-//! Most entries of one vocabulary are also entries of the other. So both share one table for entries of 2 to 8 bytes and one
-//! for longer ones. (Single bytes are entries too, but their ranks are never needed.) Both tables are sorted by a hash of the
-//! entry, and a directory has the start of each bucket of hashes. The hash of a short entry is reversible, so an equal hash
-//! is an equal entry; the bucket holds the bits of the hash that do not fit into its slot. A slot has the rank in
-//! `o200k_base`. The ranks in `cl100k_base` are a separate list, with one bit per slot for whether it has one.
+//! Most entries of one vocabulary are also entries of the other. So both share one table for entries of 2 to 8 bytes
+//! and one for longer ones. (Single bytes are entries too, but their ranks are never needed.) Both tables are sorted by
+//! a hash of the entry, and a directory has the start of each bucket of hashes. The hash of a short entry is
+//! reversible, so an equal hash is an equal entry; the bucket holds the bits of the hash that do not fit into its slot.
+//! A slot has the rank in `o200k_base`. The ranks in `cl100k_base` are a separate list, with one bit per slot for
+//! whether it has one.
 //!
-//! Every merge begins with pairs of bytes, which have a separate table in blocks. Few pairs are entries, and those are close
-//! together, so most blocks are equal and stored once. One bit of a filter excludes most other byte strings. The filter stays
-//! in the processor's cache; the tables do not.
+//! Every merge begins with pairs of bytes, which have a separate table in blocks. Few pairs are entries, and those are
+//! close together, so most blocks are equal and stored once. One bit of a filter excludes most other byte strings. The
+//! filter stays in the processor's cache; the tables do not.
 //!
 //! The files hold little-endian numbers and bytes. `entries.table` has:
 //! - two `u32`s: the numbers of short and of long entries;
-//! - the filter: for each value of the first [`FILTER_BITS`] of a hash, a bit for whether an entry has it, the lowest bit of
-//!   a byte first;
+//! - the filter: for each value of the first [`FILTER_BITS`] of a hash, a bit for whether an entry has it, the lowest
+//!   bit of a byte first;
 //! - the two tables;
 //! - the bytes of the long entries.
 //!
-//! A table has, for each [`BUCKETS`] buckets, a `u32`, the slot at which the first one begins, and a `u64`, the number of
-//! slots of each in four bits; then a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank, or [`NO_RANK`]. In the
-//! short table, the bits above it are the hash without the bits of the bucket. In the long table, they are 7 bits of the
-//! entry's length minus one, 20 bits of its offset in the bytes of the long entries, which can overlap, and as many bits of
-//! the hash as fit.
+//! A table has, for each [`BUCKETS`] buckets, a `u32`, the slot at which the first one begins, and a `u64`, the number
+//! of slots of each in four bits; then a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank, or
+//! [`NO_RANK`]. In the short table, the bits above it are the hash without the bits of the bucket. In the long table,
+//! they are 7 bits of the entry's length minus one, 20 bits of its offset in the bytes of the long entries, which can
+//! overlap, and as many bits of the hash as fit.
 //!
 //! `o200k_base.table` and `cl100k_base.table` have:
 //! - a `u32`: the number of blocks of pairs;
 //! - a `u16` for each [`PAIRS`] pairs of bytes: their block;
 //! - the blocks: a `u32` per pair, its rank or [`NO_PAIR`];
 //! - a bit for each code point below 0x10000: whether its three bytes are an entry;
-//! - a `u16` for each byte that ends a character of several, from 0x80 on, with a bit for each byte that begins a character
-//!   of three, from 0xE0 on: whether an entry has the two side by side without all bytes of both characters.
+//! - a `u16` for each byte that ends a character of several, from 0x80 on, with a bit for each byte that begins a
+//!   character of three, from 0xE0 on: whether an entry has the two side by side without all bytes of both characters.
 //!
-//! `cl100k_base.table` also has, for each 64 slots of the short and then the long table, a `u32`, the number of slots before
-//! them with a rank, and a `u64`, which of them have one; then the ranks, [`OTHER_RANK_BITS`] each, the lowest bits of a byte
-//! first. The test `generated_tables` generates the files from tiktoken-rs.
+//! `cl100k_base.table` also has, for each 64 slots of the short and then the long table, a `u32`, the number of slots
+//! before them with a rank, and a `u64`, which of them have one; then the ranks, [`OTHER_RANK_BITS`] each, the lowest
+//! bits of a byte first. The test `generated_tables` generates the files from tiktoken-rs.
 
-/// The longest entry of either vocabulary, in bytes. So a text of `n` bytes has at least `n / 128` tokens and at most `n`.
+/// The longest entry of either vocabulary, in bytes. So a text of `n` bytes has at least `n / 128` tokens and at most
+/// `n`.
 pub(crate) const LONGEST_TOKEN: usize = 128;
 
 /// A vocabulary: byte strings and their ranks.
@@ -47,8 +49,8 @@ pub(super) struct Table {
     ranks: Option<Ranks>,
 }
 
-/// The rank of bytes that are no entry, above all ranks. Ranks are signed, as every processor can compare several signed
-/// numbers at once.
+/// The rank of bytes that are no entry, above all ranks. Ranks are signed, as every processor can compare several
+/// signed numbers at once.
 pub(super) const NO_PAIR: i32 = i32::MAX;
 
 /// The number of pairs in a block.
@@ -67,8 +69,8 @@ pub(super) const LENGTH_BITS: u32 = 7;
 pub(super) const OFFSET_BITS: u32 = 20;
 /// The lower bits of a slot of the long table that are not part of its hash.
 pub(super) const PLACE_BITS: u32 = RANK_BITS + LENGTH_BITS + OFFSET_BITS;
-/// The upper bits of a hash that index its bucket. In the short table, they are as many as those of a rank, so that bucket
-/// and slot together hold the whole hash.
+/// The upper bits of a hash that index its bucket. In the short table, they are as many as those of a rank, so that
+/// bucket and slot together hold the whole hash.
 pub(super) const SHORT_BUCKET_BITS: u32 = RANK_BITS;
 pub(super) const LONG_BUCKET_BITS: u32 = 15;
 /// The number of buckets in a group of the directory.
@@ -92,8 +94,8 @@ impl Table {
         Table { pairs, characters, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
     }
 
-    /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end inside
-    /// characters.
+    /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
+    /// inside characters.
     pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
         let (place, slot) = self.entries.find(text, length)?;
         let rank = match &self.ranks {
@@ -111,12 +113,12 @@ impl Table {
         i32::from_le_bytes(self.pairs.blocks[block as usize][pair % PAIRS])
     }
 
-    /// Whether a three-byte character begins at this byte of a text, and its bytes become one token before any of them merges
-    /// with another byte.
+    /// Whether a three-byte character begins at this byte of a text, and its bytes become one token before any of them
+    /// merges with another byte.
     ///
-    /// They do if they are an entry, and no entry has only some of them beside a byte of a neighbour. Then nothing merges with
-    /// only a part of the three, and every entry that contains them has a higher rank. (A test checks this for these
-    /// vocabularies. It is not known for neighbours of one byte, for which some entries break the rule.)
+    /// They do if they are an entry, and no entry has only some of them beside a byte of a neighbour. Then nothing
+    /// merges with only a part of the three, and every entry that contains them has a higher rank. (A test checks this
+    /// for these vocabularies. It is not known for neighbours of one byte, for which some entries break the rule.)
     pub(super) fn is_whole_character(&self, text: &[u8], at: usize) -> bool {
         let Some(&bytes @ [first @ 0xE0..0xF0, 0x80..0xC0, last @ 0x80..0xC0]) = text[at..].first_chunk() else {
             return false;
@@ -148,8 +150,8 @@ impl Pairs {
 struct Characters {
     /// A bit for each code point below 0x10000: whether its three bytes are an entry.
     entries: &'static [u8],
-    /// For each byte that ends a character, from 0x80 on, a bit for each byte that begins one of three, from 0xE0 on: whether
-    /// an entry has the two side by side without all bytes of both characters.
+    /// For each byte that ends a character, from 0x80 on, a bit for each byte that begins one of three, from 0xE0 on:
+    /// whether an entry has the two side by side without all bytes of both characters.
     split: &'static [[u8; 2]],
 }
 
@@ -167,8 +169,8 @@ impl Characters {
         self.entries[code_point / 8] >> (code_point % 8) & 1 == 1
     }
 
-    /// Whether every entry with these two bytes side by side has all bytes of both characters. False where that is unknown: the
-    /// first byte ends no character of several, or the second begins none of three.
+    /// Whether every entry with these two bytes side by side has all bytes of both characters. False where that is
+    /// unknown: the first byte ends no character of several, or the second begins none of three.
     fn stay_whole_between(&self, last: u8, first: u8) -> bool {
         let (0x80..0xC0, 0xE0..0xF0) = (last, first) else { return false };
         u16::from_le_bytes(self.split[usize::from(last - 0x80)]) >> (first - 0xE0) & 1 == 0
@@ -206,7 +208,8 @@ impl Entries {
         Entries { filter, short, long, long_bytes }
     }
 
-    /// Returns the slot of the first `length` bytes of `text`, and its number. The long table is numbered after the short one.
+    /// Returns the slot of the first `length` bytes of `text`, and its number. The long table is numbered after the
+    /// short one.
     fn find(&self, text: &[u8], length: usize) -> Option<(usize, u64)> {
         if length <= SHORT {
             let hash = short_hash(text, length);
@@ -297,8 +300,8 @@ impl Ranks {
 /// An odd multiplier without a pattern in its bits.
 pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// Returns a hash that is unique for each short text: missing bytes up to eight are filled with ones, which no text has, and
-/// each step is reversible.
+/// Returns a hash that is unique for each short text: missing bytes up to eight are filled with ones, which no text
+/// has, and each step is reversible.
 #[inline]
 pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     let word = match text.first_chunk() {

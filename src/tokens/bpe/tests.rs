@@ -51,7 +51,8 @@ fn generated_tables() {
     check("classes.table", &classes(class_numbers()));
 }
 
-/// Each entry is found with its rank whatever follows it; nothing else is found, not even entries of the other vocabulary.
+/// Each entry is found with its rank whatever follows it; nothing else is found, not even entries of the other
+/// vocabulary.
 #[test]
 fn entries_are_found_and_nothing_else() {
     let o200k = entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998);
@@ -118,8 +119,8 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
     move |code| numbers[code as usize]
 }
 
-/// Generates `entries.table`, `o200k_base.table` and `cl100k_base.table` from the entries of the latter two in the order of
-/// their ranks.
+/// Generates `entries.table`, `o200k_base.table` and `cl100k_base.table` from the entries of the latter two in the
+/// order of their ranks.
 fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     assert!(o200k.len() < NO_RANK as usize && cl100k.len() <= 1 << OTHER_RANK_BITS, "the ranks have room");
     let other_ranks: HashMap<&Vec<u8>, u32> = cl100k.iter().zip(0..).collect();
@@ -173,7 +174,8 @@ fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
     number.chain(block_of).chain(blocks.concat().iter().flat_map(|rank| rank.to_le_bytes())).collect()
 }
 
-/// Generates which three-byte characters are entries, and which adjacent bytes entries have without their whole characters.
+/// Generates which three-byte characters are entries, and which adjacent bytes entries have without their whole
+/// characters.
 fn characters(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut whole = vec![0u8; (1 << 16) / 8];
     let mut parted = [0u16; 64];

@@ -75,10 +75,11 @@ pub(super) fn json_string(text: Text<'_>, out: &mut impl Sink) {
     out.push('"');
 }
 
-/// Returns the length of the `repr` of a string from one pass over its bytes; nothing where each character must be examined.
+/// Returns the length of the `repr` of a string from one pass over its bytes; nothing where each character must be
+/// examined.
 ///
-/// Python has the same one-letter escapes as JSON for most characters, so the spelled length is the length of the `repr`
-/// except for quotes. In escaped text, every double quote is escaped.
+/// Python has the same one-letter escapes as JSON for most characters, so the spelled length is the length of the
+/// `repr` except for quotes. In escaped text, every double quote is escaped.
 pub(super) fn string_length(text: Text<'_>) -> Option<usize> {
     let raw = text.raw();
     let kinds = kinds(raw.as_bytes(), text.is_escaped());

@@ -1,5 +1,5 @@
-//! What the models of each provider accept: from the providers' documentation and SDKs as of November 2026. The first row
-//! whose pattern matches counts.
+//! What the models of each provider accept: from the providers' documentation and SDKs as of November 2026. The first
+//! row whose pattern matches counts.
 
 use crate::llm::providers::parameters::{Least, ModelParameters, Parameters, Row};
 
