@@ -88,6 +88,37 @@ fn the_size_to_try_works() {
     }
 }
 
+/// A summarizer that writes so many words, whatever it is asked for.
+struct Wordy(usize);
+
+impl SummaryBackend for Wordy {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Ok(Reply { text: "word ".repeat(self.0), ..Reply::default() })
+    }
+}
+
+#[test]
+fn a_summary_that_misses_the_tenth_is_accepted_within_the_limit() {
+    let source = json!([user(60), user(200)]).to_string();
+    let total = tokens(&source);
+    let limit = total - total / 20;
+    let compact = |words: usize, limit: Option<u64>| {
+        let mut policy = policy(limit.unwrap_or(u64::MAX), Some(1), SummarizerKind::Command);
+        policy.fit = limit.map(Size::Tokens);
+        policy.summary.ledger = 0;
+        Compactor::new(policy).with_summarizer(Wordy(words)).compact(&source)
+    };
+    let (mut near, mut over) = (0, 0);
+    for words in 1..60 {
+        let Ok(free) = compact(words, None) else { continue };
+        let size = tokens(&free.text);
+        assert_eq!(compact(words, Some(limit)).is_ok(), size <= limit, "{words} words: {size} of {limit}");
+        near += usize::from(size <= limit && size > total - limit.div_ceil(10));
+        over += usize::from(size > limit);
+    }
+    assert!(near > 3 && over > 3, "{near} {over}");
+}
+
 struct Unasked;
 
 impl SummaryBackend for Unasked {

@@ -245,8 +245,8 @@ unchanged: the whole conversation is within --keep messages:1
 const NO_SAFE_CUT: &str = "\
 chat.json: openai-chat, 3 messages, 38 tokens (approx)
 unchanged; --keep messages:1 would cut at 2: there is no safe cut: a cut at 2
-  would split the call in message 0 from its result in message 2, and so on to
-  the beginning
+  would split the call in message 0 from its result in message 2, and no earlier
+  cut is safe
 
 0 ╭ assistant 25 █████████████████████████ → look_up {\"plant\":\"a\"}
 1 │ assistant  7 ███████                   wait
