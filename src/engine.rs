@@ -72,8 +72,8 @@ fn process_inputs(settings: &Settings) -> Result<Exit> {
     settings.stderr.notices.iter().for_each(|line| notify(&reporter, Event::Notice(line)));
     match settings.stderr.volume {
         Volume::Quiet => {}
-        Volume::Verbose => settings.summarizer.backend.listen(reporter::between),
-        Volume::Usual => settings.summarizer.backend.listen(reporter::long_waits),
+        Volume::Verbose => settings.summarizer.backend.listen(reporter::report_between),
+        Volume::Usual => settings.summarizer.backend.listen(reporter::report_long_waits),
     }
     let inputs = inputs::find(settings)?;
     file::check(settings, &inputs)?;
@@ -133,7 +133,7 @@ fn open_cache(settings: &Settings, inputs: &Inputs, pending: Option<&(PathBuf, P
     if let Some((home, summaries)) = pending {
         links::refuse(home, summaries).map_err(|error| unusable(summaries, &error))?;
         tidy(home);
-        return Ok(RunCache { cache: Some(Cache::to_be_made(summaries)), is_for_lines: true });
+        return Ok(RunCache { cache: Some(Cache::created_on_demand(summaries)), is_for_lines: true });
     }
     let cache = match (&settings.summarizer.cache, &inputs.home) {
         (Some(cache), _) => Some(cache.clone()),
@@ -141,7 +141,7 @@ fn open_cache(settings: &Settings, inputs: &Inputs, pending: Option<&(PathBuf, P
             let folder = home.join(inputs::OWN_FOLDER).join(journal::SUMMARIES);
             links::refuse(home, &folder).map_err(|error| unusable(&folder, &error))?;
             let cache = Cache::open(&folder).map_err(|error| unusable(&folder, &error))?;
-            Some(cache.that_must_keep())
+            Some(cache.mandatory())
         }
         (None, _) => None,
     };

@@ -235,7 +235,8 @@ impl Settings {
             return Vec::new();
         }
         let is_done = disabled.is_none();
-        let never = (cut.never() && is_done).then(|| format!("{}; the transcript stays unchanged", plan::NEVER));
+        let never =
+            (cut.never_triggers() && is_done).then(|| format!("{}; the transcript stays unchanged", plan::NEVER));
         let host = unencrypted_host(&summarizer.backend).filter(|_| is_done);
         let unencrypted =
             host.map(|host| format!("the key goes to {host} unencrypted; an address with https:// is safer"));

@@ -1,8 +1,9 @@
-//! What to try where a conversation stays unchanged: flags with which the same run would change it. Each is planned before
-//! it is named, so that nobody is sent from one run that does nothing to the next.
+//! What to try where a conversation stays unchanged: a flag with which the same run would change it. Each flag is
+//! planned before it is suggested, so that it works.
 
 use crate::compact::context::CompactionContext;
-use crate::compact::fit::FittedPlan;
+use crate::compact::decide::decide;
+use crate::compact::fit::{FittedPlan, fit};
 use crate::compact::policy::CompactionPolicy;
 use crate::plan::size::Size;
 use crate::prune::{Choice, chosen};
@@ -10,26 +11,25 @@ use crate::transcript::Transcript;
 use crate::transcript::view::Arena;
 
 impl CompactionContext<'_> {
-    /// The flag and the value that would change a conversation which a plan leaves unchanged, where there is one.
+    /// Returns a flag with a value that would change a conversation which a plan leaves unchanged.
     pub(crate) fn advice(&self, transcript: &Transcript<'_>, fitted: &FittedPlan<'_>) -> Option<String> {
         let works = |policy: &CompactionPolicy| {
             let arena = Arena::default();
-            let silent = CompactionContext { policy, listen: &|_, _| (), keeps_facts: false, ..*self };
-            let plan = silent.plan(transcript, &arena);
-            plan.is_ok_and(|plan| plan.is_change() && plan.check("").is_ok())
+            let plan = decide(transcript, policy, &arena).map(|decision| fit(decision, policy));
+            plan.is_ok_and(|plan| plan.is_change() && plan.is_met())
         };
         let attempts = attempts(fitted, self.policy).into_iter();
         attempts.filter(|(_, policy)| works(policy)).map(|(flag, _)| flag).next()
     }
 }
 
-/// Flags that may change a conversation, the most useful first, each with the rules that it makes.
+/// Returns flags that may change a conversation, the most useful first, each with its policy.
 fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, CompactionPolicy)> {
     let tokens = fitted.tokens(policy);
     let half = rounded(tokens / 2);
     let mut attempts = Vec::new();
-    let is_in_the_way = fitted.plan.refused || policy.disabled.is_some();
-    if is_in_the_way || half == 0 {
+    let is_hopeless = fitted.plan.refused || policy.disabled.is_some();
+    if is_hopeless || half == 0 {
         return attempts;
     }
     if !fitted.plan.triggered && !policy.is_by_window {
@@ -52,14 +52,15 @@ fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, 
         }
         attempts.push((format!("--fit {}", shown(Size::Tokens(half))), smaller));
     }
-    let messages = fitted.seen.messages.len() as u64 / 2;
+    let messages = fitted.view.messages.len() as u64 / 2;
     let fewer = match policy.cut.keep {
         Size::Tokens(_) | Size::Fraction(_) => Size::Tokens(half),
         Size::Messages(_) | Size::Turns(_) | Size::Nothing => Size::Messages(messages),
     };
-    for keep in
-        [fewer, Size::Messages(messages), Size::Messages(1)].into_iter().filter(|keep| *keep != Size::Messages(0))
-    {
+    let mut sizes = vec![fewer, Size::Messages(messages), Size::Messages(1)];
+    sizes.retain(|keep| *keep != Size::Messages(0));
+    sizes.dedup();
+    for keep in sizes {
         let mut less = unforced.clone();
         (less.cut.keep, less.keep_is_given) = (keep, true);
         attempts.push((format!("--keep {}", shown(keep)), less));
@@ -67,13 +68,13 @@ fn attempts(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Vec<(String, 
     attempts
 }
 
-/// A number with its first two digits, and zeros behind them.
+/// Rounds a number down to its first two digits.
 fn rounded(number: u64) -> u64 {
     let unit = 10_u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(1));
     number / unit * unit
 }
 
-/// A size as people write it.
+/// Formats a size as people write it.
 fn shown(size: Size) -> String {
     match size {
         Size::Tokens(tokens) if tokens % 1000 == 0 => format!("tokens:{}k", tokens / 1000),
@@ -84,6 +85,22 @@ fn shown(size: Size) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::framing::tests::read;
+
+    #[test]
+    fn no_flag_is_tried_twice() {
+        for (messages, expected) in [(3, &["--keep messages:1"][..]), (8, &["--keep messages:4", "--keep messages:1"])]
+        {
+            let message = r#"{"role":"user","content":"one of some messages"}"#;
+            let source = format!("[{}]", vec![message; messages].join(","));
+            let document = read(&source, None, None).expect("a transcript");
+            let policy = CompactionPolicy::keeping(Size::Messages(20));
+            let arena = Arena::default();
+            let fitted = fit(decide(&document.transcripts[0], &policy, &arena).expect("a decision"), &policy);
+            let flags: Vec<String> = attempts(&fitted, &policy).into_iter().map(|(flag, _)| flag).collect();
+            assert_eq!(flags, expected, "{messages}");
+        }
+    }
 
     #[test]
     fn numbers_that_one_can_remember() {

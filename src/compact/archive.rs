@@ -1,5 +1,4 @@
-//! What is cut away, kept elsewhere: the records of an archive, and how the summary names it. Who writes it is no matter
-//! here.
+//! The contents of an archive, and how the summary names it. It is written elsewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -12,83 +11,88 @@ use crate::transcript::Transcript;
 
 use crate::compact::policy::CompactionPolicy;
 
-/// Whole files: where, and what is in them.
+/// Whole files: their paths and contents.
 pub(super) type Files = Vec<(PathBuf, Vec<u8>)>;
 
-/// Folders of files beside an archive.
+/// The folders of files beside an archive.
 pub(super) const MEDIA: &str = "media";
 pub(super) const RESULTS: &str = "large_tool_results";
 /// The folder in which `DeepAgents` keeps its histories.
 const HISTORIES: &str = "conversation_history";
 
-/// What a summary begins with that `DeepAgents` wraps.
+/// The beginning of a summary that `DeepAgents` wraps.
 pub(super) const WRAPPED: &str = "You are in the middle of a conversation that has been summarized.";
 
-/// What was cut away from one conversation.
+/// A section of an archive: what one compaction removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Section {
     /// Text for reading.
     Text(String),
-    /// An object for a line of its own.
+    /// An object for one line.
     Record(Value),
 }
 
-/// Where an archive is.
+/// The archive of a conversation.
 #[derive(Debug, Clone)]
 pub(super) struct ArchivePlace {
     /// The file.
     pub(super) file: PathBuf,
-    /// Whether the summary is wrapped as `DeepAgents` wraps it.
+    /// Whether the summary is wrapped as in `DeepAgents`.
     wraps: bool,
-    /// The line of the conversation, where its source holds one a line.
+    /// The line of the conversation, where its source has one per line.
     line: Option<usize>,
 }
 
-/// What is to be kept elsewhere.
+/// Removed content, for the archive.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Archived {
-    /// Histories, for the end of the archive.
+    /// Sections to append to the archive.
     pub(crate) sections: Vec<Section>,
-    /// Whole files beside it: where, and what is in them.
+    /// Whole files beside it.
     pub(crate) files: Files,
 }
 
 impl Archived {
-    /// Adds what another has.
+    /// Adds the contents of another.
     pub(crate) fn extend(&mut self, other: Archived) {
         self.sections.extend(other.sections);
         self.files.extend(other.files);
     }
 }
 
-/// A conversation that was changed, and what of it is to be kept elsewhere.
+/// A changed conversation, and its content for the archive.
 pub(crate) struct ChangedConversation<'t, 'a> {
-    /// As it was.
+    /// The conversation before the change.
     pub(crate) transcript: &'t Transcript<'a>,
     /// Its name.
     pub(crate) source: String,
     /// The edits, in order.
     pub(crate) edits: Vec<Edit>,
-    /// Indices of the messages that its record holds, where there is one.
+    /// The indices of the messages that its record holds, where there is one.
     pub(crate) removed: Vec<usize>,
-    /// What else is to be kept.
+    /// Its other content for the archive.
     pub(crate) archived: Archived,
 }
 
-/// What is to be kept elsewhere of the changes that all these `edits` make to `source`, with records that tell the way back
-/// where these are wanted.
-pub(crate) fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<ChangedConversation<'_, '_>>) -> Archived {
-    let mut kept = Archived::default();
+/// Collects the content for the archive of all changed conversations. `edits` are all edits of `source`. With
+/// `records`, the archive has what it takes to restore it.
+pub(crate) fn archive_contents(
+    records: bool,
+    source: &str,
+    edits: &[Edit],
+    changed: Vec<ChangedConversation<'_, '_>>,
+) -> Archived {
+    let mut contents = Archived::default();
     if !records {
-        changed.into_iter().for_each(|one| kept.extend(one.archived));
-        return kept;
+        changed.into_iter().for_each(|one| contents.extend(one.archived));
+        return contents;
     }
     let (mut changes, mut sections) = (Vec::new(), Vec::new());
     for ChangedConversation { transcript, source, edits, removed, archived } in changed {
         changes.push(Change::new(transcript, edits, &removed));
         let own = archived.sections.into_iter().next();
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
-        kept.files.extend(archived.files);
+        contents.files.extend(archived.files);
     }
     for (mut section, way) in sections.into_iter().zip(ways_back(source, &apply(source, edits), &changes)) {
         // Strings and numbers do not fail to serialize.
@@ -96,12 +100,12 @@ pub(crate) fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<Cha
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {
             record.extend(way);
         }
-        kept.sections.push(section);
+        contents.sections.push(section);
     }
-    kept
+    contents
 }
 
-/// The record of the messages with some indices.
+/// Returns the record of the messages with some indices.
 pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize]) -> Value {
     let messages = indices.iter().map(|&index| transcript.messages[index].json.raw());
     json!({
@@ -113,9 +117,9 @@ pub(super) fn record(transcript: &Transcript<'_>, source: &str, indices: &[usize
 }
 
 impl ArchivePlace {
-    /// The folder beside the archive that files of a kind go to, as `DeepAgents` lays them out: media beside its
-    /// histories, results of tools beside the folder of these. Ids of calls are only good within a conversation, so each
-    /// line of a file has a folder of its own.
+    /// Returns the folder beside the archive for files of a kind, in the layout of `DeepAgents`: media beside its
+    /// histories, results of tools beside the folder of these. Ids of calls are unique only within a conversation, so
+    /// each line of a file has its own folder.
     pub(super) fn folder(&self, name: &str) -> PathBuf {
         let histories = self.file.parent().unwrap_or(Path::new(""));
         if name == MEDIA {
@@ -126,12 +130,12 @@ impl ArchivePlace {
         self.line.map_or(folder.clone(), |line| folder.join(format!("line-{line}")))
     }
 
-    /// The file as messages name it.
+    /// Returns the path as messages name it.
     pub(super) fn shown(&self) -> String {
         shown(&self.file)
     }
 
-    /// The text of a summary message that names the archive.
+    /// Returns the text of a summary message that names the archive.
     pub(super) fn introduce(&self, prefix: &str, summary: &str) -> String {
         let file = self.file.display();
         if self.wraps {
@@ -143,12 +147,13 @@ impl ArchivePlace {
     }
 }
 
-/// Where the archive of a conversation is.
+/// Returns the archive of a conversation, where there is one.
 pub(super) fn place(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> Option<ArchivePlace> {
     policy.archive.clone().map(|file| ArchivePlace { file, wraps: policy.ways.files, line: transcript.line })
 }
 
-/// The edits that move data out of some messages, and the files it goes to, as `DeepAgents` does before it summarizes.
+/// Returns the edits that move media out of some messages, and the files with it. `DeepAgents` does so before it
+/// summarizes.
 pub(super) fn media_moved_out(
     policy: &CompactionPolicy,
     transcript: &Transcript<'_>,
@@ -162,7 +167,7 @@ pub(super) fn media_moved_out(
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
 }
 
-/// A path as messages name it.
+/// Returns a path as messages name it.
 pub(super) fn shown(path: &Path) -> String {
     path.display().to_string()
 }

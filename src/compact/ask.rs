@@ -1,5 +1,5 @@
-//! Asking a summarizer: once more where the answer is rejected, and in parts where the history is more than can be read at
-//! once.
+//! Requests to a summarizer: repeated once where the answer is refused, and in parts where the history does not fit the
+//! model's window.
 
 use std::borrow::Cow;
 
@@ -13,26 +13,27 @@ use crate::summary::{fence, history};
 use crate::tokens::python;
 
 use crate::compact::happening::Happening;
+use crate::compact::no_summary::NoSummary;
 use crate::compact::policy::{Accept, SummarizerModel};
-use crate::compact::summarize::{NoSummary, Summarization};
+use crate::compact::summarize::Summarization;
 
-/// Tokens below which a part is not made smaller.
+/// The smallest part of a history that is sent, in tokens.
 const SMALLEST_PART: u64 = 64;
-/// The largest window, in tokens, whose model is asked in few words.
+/// The largest window, in tokens, for which the short prompt is used.
 const SMALL_WINDOW: u64 = 4096;
 
-/// How the summarizer is asked: what is known of the model, and the prompt.
+/// The terms of a request: what is known of the model, and the prompt.
 pub(super) struct Terms<'s> {
     model: SummarizerModel,
     template: Cow<'s, Template>,
 }
 
 impl Summarization<'_, '_> {
-    /// The terms that the settings make, or those for a window that a server named.
+    /// Returns the terms of the settings, or those for a window that a server named.
     pub(super) fn terms(&self, learned: Option<u64>) -> Terms<'_> {
         let policy = &self.policy.summary;
         let model = learned.map_or(policy.model, |window| policy.model.within(window));
-        // What the result may have is for the facts beside the summary, too.
+        // The appended facts share the room with the summary.
         let room = self.fitted.fit.map(|fit| fit.room.saturating_sub(self.message_tokens("")));
         let room = room.map(|room| if policy.ledger > 0 { room / 3 * 2 } else { room });
         let asked_tokens = model.asked_tokens.min(room.unwrap_or(u64::MAX)).max(1);
@@ -41,10 +42,10 @@ impl Summarization<'_, '_> {
         let is_small = model.window.is_some_and(|window| window <= SMALL_WINDOW);
         let built_in = match policy.recipe.built_in {
             BuiltIn::Own if is_small => Some(BuiltIn::Small),
-            // What is asked for must fit the window as well.
+            // The requested size must fit the window as well.
             built_in => (learned.is_some() || is_less).then_some(built_in),
         };
-        // A system that is known asks as it does.
+        // The presets of known systems keep their prompts.
         let is_own = policy.recipe.overflow == Overflow::Parts && policy.template_from.is_none();
         let template = match built_in.filter(|_| is_own) {
             Some(built_in) => Cow::Owned(Template::built_in(built_in, model.asked_tokens)),
@@ -53,8 +54,10 @@ impl Summarization<'_, '_> {
         Terms { model, template }
     }
 
-    /// Sends a history in the prompt: all that there is to be summarized, or a part. The outer error is for good, whatever
-    /// the settings say of histories that are too long.
+    /// Sends a history in the prompt: the whole one (`for_all`), or a part.
+    ///
+    /// # Errors
+    /// The inner error is the summarizer's. The outer one is final: the prompt cannot be filled.
     pub(super) fn ask(
         &self,
         history: &str,
@@ -62,51 +65,51 @@ impl Summarization<'_, '_> {
         for_all: bool,
     ) -> Result<Result<Reply, NoAnswer>, NoSummary> {
         let policy = &self.policy.summary;
-        let wrong = |what: String| NoSummary { exit: Exit::Usage, message: what, kind: None };
-        let prompt = terms.template.fill(history).map_err(wrong)?;
+        let unfillable = |what: String| NoSummary { exit: Exit::Usage, message: what, kind: None };
+        let prompt = terms.template.fill(history).map_err(unfillable)?;
         if policy.recipe.canned.contains(&prompt.as_str()) {
             return Ok(Ok(Reply { text: prompt, ..Reply::default() }));
         }
         let SummarizerModel { asked_tokens: limit, thought_tokens: thoughts, .. } = terms.model;
         let request = Request { system: policy.recipe.system, prompt, limit, thoughts };
-        let is_usable = |reply: &Reply| match self.judged(reply, &terms.template, for_all) {
+        let is_usable = |reply: &Reply| match self.judge(reply, &terms.template, for_all) {
             Ok(()) => true,
             Err(refusal) => !for_all && refusal.has_begun(),
         };
-        let mut ask = || self.corrected(&request, terms, for_all);
+        let mut ask = || self.ask_again_if_refused(&request, terms, for_all);
         Ok(self.backend.remembered(&request, &is_usable, &mut ask).map(|Remembered { reply, is_kept }| {
             self.bill.borrow_mut().cached += u64::from(is_kept);
             reply
         }))
     }
 
-    /// The answer to a request; where it is not taken, that to the same request and what was wrong.
-    fn corrected(&self, request: &Request, terms: &Terms<'_>, for_all: bool) -> Result<Reply, NoAnswer> {
+    /// Returns the answer to a request. Where that is refused, the same request is sent again with the reason.
+    fn ask_again_if_refused(&self, request: &Request, terms: &Terms<'_>, for_all: bool) -> Result<Reply, NoAnswer> {
         let policy = &self.policy.summary;
         let answer = |request: &Request| {
             let reply = self.backend.answer(request, &mut self.bill.borrow_mut())?;
             let text = if policy.recipe.unwraps { fence::unwrapped(&reply.text) } else { &reply.text };
-            Ok(Reply { text: self.masked(text.to_owned()), ..reply })
+            Ok(Reply { text: self.mask(text.to_owned()), ..reply })
         };
         let reply = answer(request)?;
-        let Err(refusal) = self.judged(&reply, &terms.template, for_all) else { return Ok(reply) };
+        let Err(refusal) = self.judge(&reply, &terms.template, for_all) else { return Ok(reply) };
         if policy.accept == Accept::Any {
-            // It is refused by the rules of a system that does not ask again.
+            // The presets of known systems do not ask again.
             return Ok(reply);
         }
-        self.tell(Happening::AskedAgain(&refusal));
-        let (said, thoughts) = refusal.correction(request.limit);
+        self.report(Happening::AskedAgain(&refusal));
+        let (correction, thoughts) = refusal.correction(request.limit);
         let most = terms.model.most_tokens.map_or(u64::MAX, |most| most.saturating_sub(request.limit));
         let thoughts = thoughts.max(request.thoughts).min(most);
-        let prompt = format!("{}\n\n{said}", request.prompt);
+        let prompt = format!("{}\n\n{correction}", request.prompt);
         answer(&Request { prompt, thoughts, ..request.clone() }).map_err(|none: NoAnswer| NoAnswer {
             message: format!("{} (asked once more, since {refusal})", none.message),
             ..none
         })
     }
 
-    /// Has messages summarized: at once where they fit, or else in order, each part with the notes on those before it.
-    /// A provider that finds a part too long is sent one that fits the window it names, or else half as much.
+    /// Summarizes messages: at once where they fit, else in parts, in order, each with the notes on the parts before
+    /// it. Where the provider finds a part too long, the next one fits the window that it names, or has half the size.
     pub(super) fn in_parts(&self, indices: &[usize]) -> Result<Reply, NoSummary> {
         let connected: Vec<(usize, usize)> =
             self.history.groups.iter().chain(&self.history.pairing.pairs).copied().collect();
@@ -121,7 +124,7 @@ impl Summarization<'_, '_> {
             let for_all = groups == rest.len();
             if !for_all {
                 let part = rest[..groups].concat().len();
-                self.tell(Happening::Part { messages: indices.len(), part });
+                self.report(Happening::Part { messages: indices.len(), part });
             }
             match self.ask(&history, &terms, for_all)? {
                 Err(none) if none.too_long() => match none.window.filter(|_| terms.model.window != none.window) {
@@ -135,18 +138,18 @@ impl Summarization<'_, '_> {
                     },
                 },
                 Err(none) => return Err(none.into()),
-                Ok(reply) if for_all => match self.judged(&reply, &terms.template, true) {
+                Ok(reply) if for_all => match self.judge(&reply, &terms.template, true) {
                     Err(refusal) if notes.is_some() => return Err(self.needs_more(refusal, indices, &terms)),
                     _ => return Ok(reply),
                 },
                 Ok(reply) => {
                     let text = python::strip(&reply.text);
-                    notes = Some(match self.judged(&reply, &terms.template, false) {
+                    notes = Some(match self.judge(&reply, &terms.template, false) {
                         Ok(()) => text.to_owned(),
-                        // A whole summary that is cut off is refused; notes stand beside others.
+                        // A summary that is cut off is refused. Notes are not: other notes follow.
                         Err(refusal) if refusal.has_begun() => {
                             if !std::mem::replace(&mut is_cut_off, true) {
-                                self.tell(Happening::NotesCutOff);
+                                self.report(Happening::NotesCutOff);
                             }
                             whole_lines(text).to_owned()
                         }
@@ -158,12 +161,12 @@ impl Summarization<'_, '_> {
         }
     }
 
-    /// Why a summary of parts is refused, and which model would need no parts.
+    /// Returns why a summary in parts is refused, with the window that needs no parts.
     fn needs_more(&self, refusal: Refusal, indices: &[usize], terms: &Terms<'_>) -> NoSummary {
         const THOUSAND: u64 = 1000;
         let messages = self.messages(indices);
         let history = terms.template.fill(&history::write(messages)).unwrap_or_default();
-        // What is estimated may be a quarter more.
+        // An estimate can be a quarter too small.
         let tokens = self.measure(terms).tokens(&history) * 5 / 4 + terms.model.asked_tokens;
         let needed = tokens.div_ceil(THOUSAND) * THOUSAND;
         let failed = NoSummary::from(refusal);
@@ -174,11 +177,11 @@ impl Summarization<'_, '_> {
         NoSummary { message, ..failed }
     }
 
-    /// The next part: as many groups of messages as fit beside the notes, and one at least.
+    /// Returns the next part: as many groups of messages as fit beside the notes, and at least one.
     fn part(&self, notes: Option<&str>, groups: &[&[usize]], room: Option<u64>, terms: &Terms<'_>) -> Part {
         let measure = self.measure(terms);
         let mut left = room.unwrap_or(u64::MAX);
-        // However long the notes are, half of the room is for what is new.
+        // However long the notes are, half of the room is for new messages.
         let notes = notes.map(|notes| history::write_notes(&within(notes, measure, left / 2)));
         left = left.saturating_sub(notes.as_deref().map_or(0, |notes| measure.tokens(notes)));
         let mut written: Vec<String> = notes.into_iter().collect();
@@ -206,7 +209,10 @@ impl Summarization<'_, '_> {
         Measure { counter: self.policy.summary.model.counter, is_small }
     }
 
-    /// Tokens that a part may have, where the summarizer's window is known.
+    /// Returns the most tokens that a part can have, where the summarizer's window is known.
+    ///
+    /// # Errors
+    /// The window is too small for any part.
     fn room(&self, terms: &Terms<'_>) -> Result<Option<u64>, NoSummary> {
         let SummarizerModel { window: Some(window), asked_tokens, thought_tokens, .. } = terms.model else {
             return Ok(None);
@@ -220,10 +226,10 @@ impl Summarization<'_, '_> {
     }
 }
 
-/// What is sent at once.
+/// A part of the history, sent in one request.
 struct Part {
     history: String,
-    /// How many groups of messages are in it.
+    /// The number of groups of messages in it.
     groups: usize,
 }
 

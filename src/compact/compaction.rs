@@ -1,4 +1,4 @@
-//! What was done to a conversation: all that is known of it.
+//! The result of a compaction, with all that is known of it.
 
 use std::collections::BTreeMap;
 
@@ -14,47 +14,47 @@ use crate::compact::archive::{Archived, ChangedConversation};
 use crate::compact::fit::FittedPlan;
 use crate::compact::summarize::Summary;
 
-/// What was done to a conversation, or would be.
+/// The compaction of a conversation, done or planned.
 pub(crate) struct Compaction<'t> {
-    /// What was to be done.
+    /// The plan that was carried out.
     pub(crate) fitted: FittedPlan<'t>,
-    /// Where it was cut, with the messages of which nothing is left.
+    /// Where the conversation was cut, with the messages that were emptied.
     pub(crate) plan: Plan,
-    /// What took the place of its history, where that went.
+    /// The summary in the place of the history; none where that stays.
     pub(crate) summary: Option<Summary>,
-    /// What else is changed, in what stays; in order.
+    /// The edits of messages that stay, in order.
     pub(crate) edits: Vec<Edit>,
-    /// What is to be kept elsewhere.
+    /// The removed content, for the archive.
     pub(crate) archived: Archived,
-    /// What it took, and what it saves.
+    /// The costs and the savings.
     pub(crate) account: Account,
-    /// What masked the secrets of its history, by the same placeholders for whatever is still to be shown.
+    /// Masked the secrets of the history; texts that are shown later get the same placeholders.
     pub(crate) redactor: Option<Redactor>,
-    /// The facts in what went, as it was summarized, where they were collected.
+    /// The facts in the summarized messages, where they were collected.
     pub(crate) facts: Option<Record>,
     /// Why there is no result.
     pub(crate) failure: Option<anyhow::Error>,
 }
 
-/// What a compaction took, and what it saves.
+/// The costs and the savings of a compaction.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// What was asked for.
+    /// The requests, and what they cost.
     pub(crate) bill: Bill,
-    /// Tokens of the whole, where they are counted.
+    /// Tokens of the conversation before, where they are counted.
     pub(crate) tokens_before: Option<u64>,
-    /// Tokens of what is left, where they are counted and anything was changed.
+    /// Tokens of the result, where they are counted and anything was changed.
     pub(crate) tokens_after: Option<u64>,
-    /// What is saved, and what it cost.
+    /// What the compaction is worth.
     pub(crate) economy: Option<Economy>,
-    /// Places where secrets were masked, where they are to be.
+    /// The number of masked secrets of each kind, with `--redact`.
     pub(crate) redacted: Option<BTreeMap<&'static str, u64>>,
-    /// What went wrong, whatever was done about it.
+    /// What went wrong, whether or not `--on-error` helped.
     pub(crate) error: Option<String>,
 }
 
 impl Account {
-    /// Tokens that the whole conversation has less.
+    /// Returns the tokens that the conversation lost.
     pub(crate) fn lost(&self) -> u64 {
         self.tokens_before.zip(self.tokens_after).map_or(0, |(before, after)| before.saturating_sub(after))
     }
@@ -67,20 +67,20 @@ impl Compaction<'_> {
         stays && !self.fitted.pruned.accounts(self.plan.cutoff).is_empty()
     }
 
-    /// Tokens that messages which stay have less.
+    /// Returns the tokens that the messages that stay lost.
     pub(crate) fn pruned_tokens(&self) -> u64 {
         let accounts = self.fitted.pruned.accounts(self.plan.cutoff);
         accounts.iter().filter(|_| self.is_pruned()).map(|account| account.tokens).sum()
     }
 
-    /// Whether anything is another than before.
+    /// Whether anything was changed.
     pub(crate) fn is_change(&self) -> bool {
         self.summary.is_some() || !self.edits.is_empty()
     }
 }
 
 impl<'t, 'a> ChangedConversation<'t, 'a> {
-    /// A conversation of this name that was changed by a compaction.
+    /// Returns a conversation of this name as a compaction changed it.
     pub(crate) fn new(transcript: &'t Transcript<'a>, source: String, done: Compaction<'_>) -> Self {
         let Compaction { plan, summary, edits, archived, .. } = done;
         let placed = summary.map(|summary| rewrite::placed(transcript, &plan, &summary.placed));

@@ -1,8 +1,8 @@
-//! Compacting from within another program: a text in, a text out, and the way back.
+//! The library: it compacts a text into a text, and restores the original.
 
 use serde_json::Value;
 
-use crate::compact::archive::{ChangedConversation, Section, kept};
+use crate::compact::archive::{ChangedConversation, Section, archive_contents};
 use crate::compact::context::CompactionContext;
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 use crate::compact::reading::read;
@@ -17,11 +17,10 @@ use crate::transcript::framing::{Document, ReadError};
 use crate::transcript::source::Source;
 use crate::transcript::view::Arena;
 
-/// Compacts the conversations of texts: a list of messages, an object around one, a session file, one conversation a line,
-/// in any format that tcompact knows.
+/// Compacts the conversations of a text: a list of messages, an object around one, a session file, or one conversation
+/// per line, in any format that tcompact reads.
 ///
-/// Nothing is read, written or asked for but the text; summaries are written by the embedded summarizer, unless another is
-/// named.
+/// It reads and writes nothing but the text. The embedded summarizer writes the summaries, unless another is given.
 ///
 /// ```
 /// use tcompact::{CompactionPolicy, Compactor, Size};
@@ -35,17 +34,17 @@ use crate::transcript::view::Arena;
 /// ]"#;
 /// let compactor = Compactor::new(CompactionPolicy::keeping(Size::Messages(3)));
 ///
-/// // Where it would be cut: the last three messages begin with a result, so its call stays with it.
+/// // Where it would be cut: the last three messages begin with a result, so its call is kept with it.
 /// let plans = compactor.plan(text)?;
 /// assert_eq!((plans[0].wanted, plans[0].cutoff), (2, 1));
 ///
-/// // What is kept is the text's own, to the byte.
+/// // The kept part is the same, byte for byte.
 /// let compacted = compactor.compact(text)?;
 /// assert!(compacted.text.len() < text.len() + 200);
 /// let tail = &text[text.find(r#"{"role": "assistant", "tool_calls""#).unwrap()..];
 /// assert!(compacted.text.ends_with(tail));
 ///
-/// // And the way back.
+/// // The original can be restored.
 /// assert_eq!(compacted.restore()?, text);
 /// # Ok::<(), tcompact::Failure>(())
 /// ```
@@ -54,45 +53,45 @@ pub struct Compactor {
     backend: Box<dyn SummaryBackend>,
 }
 
-/// What a text became.
+/// A compacted text.
 #[derive(Debug, Clone)]
 pub struct CompactedText {
-    /// The new text, or the same where nothing was to be done.
+    /// The new text, or the same text where nothing was changed.
     pub text: String,
-    /// What was done to each conversation.
+    /// The plan for each conversation.
     pub plans: Vec<Plan>,
-    /// A record for each conversation that was changed: what it takes to put it back.
+    /// A record for each changed conversation, with what it takes to restore it.
     pub records: Vec<Value>,
 }
 
-/// Nobody: the embedded summarizer is not asked.
-struct Nobody;
+/// A backend that is never asked, as the embedded summarizer needs none.
+struct Unasked;
 
-impl SummaryBackend for Nobody {
+impl SummaryBackend for Unasked {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
         Ok(Reply::default())
     }
 }
 
-/// Somebody who has written the summary already.
-struct Written(String);
+/// A backend that answers with a given summary.
+struct Given(String);
 
-impl SummaryBackend for Written {
+impl SummaryBackend for Given {
     fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
         Ok(Reply { text: self.0.clone(), ..Reply::default() })
     }
 }
 
 impl Compactor {
-    /// One that does as a policy says, with the embedded summarizer, or with none where the policy says so.
+    /// Returns a compactor for a policy, with the embedded summarizer, or with none where the policy says so.
     pub fn new(mut policy: CompactionPolicy) -> Self {
         if policy.summary.summarizer != SummarizerKind::Nobody {
             policy.summary.summarizer = SummarizerKind::Embedded;
         }
-        Compactor { policy, backend: Box::new(Nobody) }
+        Compactor { policy, backend: Box::new(Unasked) }
     }
 
-    /// The same with a summary that is there already, whatever the conversation.
+    /// Uses a given summary for every conversation.
     ///
     /// ```
     /// use tcompact::{CompactionPolicy, Compactor, Size};
@@ -107,20 +106,20 @@ impl Compactor {
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
         self.policy.summary.accept = Accept::Any;
         self.policy.summary.ledger = 0;
-        self.with_summarizer(Written(summary.into()))
+        self.with_summarizer(Given(summary.into()))
     }
 
-    /// The same with whoever writes summaries.
+    /// Uses a backend that writes the summaries.
     #[must_use]
     pub fn with_summarizer(mut self, backend: impl SummaryBackend + 'static) -> Self {
         self.policy.summary.summarizer = SummarizerKind::Command;
         Compactor { backend: Box::new(backend), ..self }
     }
 
-    /// Where each conversation of a text would be cut.
+    /// Plans the compaction of each conversation of a text.
     ///
     /// # Errors
-    /// It is no transcript.
+    /// The text is no transcript.
     pub fn plan(&self, text: &str) -> Result<Vec<Plan>, Failure> {
         let source = Source::of(text).map_err(|error| unreadable(&error.into()))?;
         let document = self.read(&source, None)?;
@@ -134,15 +133,15 @@ impl Compactor {
     /// Compacts each conversation of a text.
     ///
     /// # Errors
-    /// It is no transcript, or there is no summary for one of them.
+    /// The text is no transcript, or there is no summary for one of its conversations.
     pub fn compact(&self, text: &str) -> Result<CompactedText, Failure> {
         self.compact_from(text, None)
     }
 
-    /// The same where the format is known, by a name that `tcompact --list formats` shows.
+    /// Compacts each conversation of a text in a format that `tcompact --list formats` names.
     ///
     /// # Errors
-    /// There is no such format, it is no transcript of it, or there is no summary for one of its conversations.
+    /// There is no such format, the text is no transcript of it, or there is no summary for one of its conversations.
     pub fn compact_as(&self, text: &str, format: &str) -> Result<CompactedText, Failure> {
         let known = by_name(format);
         self.compact_from(text, Some(known.ok_or_else(|| Failure::usage(format!("there is no format {format}")))?))
@@ -167,7 +166,7 @@ impl Compactor {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let sections = kept(true, text, &edits, changed).sections.into_iter();
+        let sections = archive_contents(true, text, &edits, changed).sections.into_iter();
         let record = |section| if let Section::Record(record) = section { Some(record) } else { None };
         Ok(CompactedText { text: rewrite::apply(text, &edits), plans, records: sections.filter_map(record).collect() })
     }
@@ -183,7 +182,7 @@ impl Compactor {
 }
 
 impl CompactedText {
-    /// The text as it was.
+    /// Restores the original text.
     ///
     /// # Errors
     /// The records do not fit the text.
@@ -192,7 +191,7 @@ impl CompactedText {
     }
 }
 
-/// The text that some records are of, as it was before: of the whole, or of each of its lines.
+/// Restores a compacted text from its records: the whole text, or each of its lines.
 ///
 /// # Errors
 /// The records do not fit the text.

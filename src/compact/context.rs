@@ -1,28 +1,28 @@
-//! What the steps of a compaction share.
+//! The context that all steps of a compaction share.
 
 use crate::summary::exchange::SummaryBackend;
 
 use crate::compact::happening::Happening;
 use crate::compact::policy::CompactionPolicy;
 
-/// What it takes to compact conversations.
+/// The context of compactions.
 #[derive(Clone, Copy)]
 pub(crate) struct CompactionContext<'c> {
-    /// What is to become of them.
+    /// The policy.
     pub(crate) policy: &'c CompactionPolicy,
-    /// Who writes summaries, unless the policy names the embedded summarizer.
+    /// Writes summaries, unless the policy names the embedded summarizer.
     pub(crate) backend: &'c dyn SummaryBackend,
-    /// Who is told what happens, with the name of the conversation.
+    /// Listens to what happens, with the name of the conversation.
     pub(crate) listen: &'c dyn Fn(&str, Happening<'_>),
-    /// Whether it is counted what a compaction saves.
+    /// Whether to count what a compaction saves.
     pub(crate) counts: bool,
-    /// Whether the facts are kept that the embedded summarizer writes from.
+    /// Whether to keep the facts from which the embedded summarizer writes.
     pub(crate) keeps_facts: bool,
 }
 
 impl CompactionContext<'_> {
-    /// Tells what happens.
-    pub(super) fn tell(&self, source: &str, what: Happening<'_>) {
+    /// Reports an event to the listener.
+    pub(super) fn report(&self, source: &str, what: Happening<'_>) {
         (self.listen)(source, what);
     }
 }

@@ -12,52 +12,53 @@ use crate::compact::masking::edited;
 use crate::compact::message::{note_tokens, summary_tokens};
 use crate::compact::policy::{Accept, CompactionPolicy, SummarizerKind};
 
-/// The shortest summary there can be: a history is only worth summarizing if the message that holds this is smaller.
+/// The shortest summary. A history is summarized only if the message with this text is smaller.
 const SMALLEST_SUMMARY: &str = ".";
 
-/// What is decided on a conversation.
+/// The decision on a conversation.
 pub(crate) struct Decision<'t> {
-    /// The conversation that the result is made of.
+    /// The original conversation, from which the result is made.
     pub(crate) transcript: &'t Transcript<'t>,
-    /// The conversation that was decided on: with the edits that are made before anything is counted.
-    pub(crate) seen: &'t Transcript<'t>,
-    /// These edits, in order.
+    /// The conversation that was counted and cut: with the early edits applied.
+    pub(crate) view: &'t Transcript<'t>,
+    /// The early edits, in order.
     pub(crate) edits: Vec<Edit>,
-    /// The sizes of its messages.
+    /// The sizes of the view's messages.
     pub(crate) tally: Tally<'t, 't>,
-    /// Whether and where it is cut.
+    /// Whether and where the conversation is cut.
     pub(crate) plan: Plan,
 }
 
 /// Decides on a conversation.
 ///
 /// # Errors
-/// With its arguments cut it is no conversation.
+/// The conversation cannot be read with the early edits.
 pub(crate) fn decide<'t>(
     transcript: &'t Transcript<'t>,
     policy: &CompactionPolicy,
     arena: &'t Arena<'t>,
 ) -> Result<Decision<'t>> {
     let edits = early_edits(transcript, policy);
-    let seen = edited(transcript, &edits, arena)?;
-    let tally = Tally::new(policy.counter, &seen.messages);
+    let view = edited(transcript, &edits, arena)?;
+    let tally = Tally::new(policy.counter, &view.messages);
     let plan = match policy.disabled.clone() {
-        None => plan(seen, &tally, &cut_policy(seen, policy)),
+        None => plan(view, &tally, &cut_policy(view, policy)),
         Some(reason) => Plan::of_nothing(reason),
     };
-    Ok(Decision { transcript, seen, edits, tally, plan })
+    Ok(Decision { transcript, view, edits, tally, plan })
 }
 
-/// The arguments that are cut before anything is decided.
+/// Returns the edits that a preset makes before anything is counted: it cuts arguments.
 fn early_edits(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Vec<Edit> {
     let truncation = policy.truncation.as_ref().filter(|_| policy.disabled.is_none());
     let tally = Tally::new(policy.counter, &transcript.messages);
     truncation.map(|cut| cut.early_edits(transcript, &tally, &policy.cut)).unwrap_or_default()
 }
 
-/// The planner's rules for a conversation.
+/// Returns the planner's policy for a conversation, with the size of the smallest summary.
 pub(super) fn cut_policy(transcript: &Transcript<'_>, policy: &CompactionPolicy) -> Policy {
-    // The embedded summarizer's is never larger, so a dry run of tcompact's own rules promises none that it cannot write.
+    // The embedded summarizer never writes more than it replaces. With tcompact's own rules, a dry run must not promise
+    // a summary that it cannot write.
     let embedded = policy.summary.is_embedded() && policy.cut.rules == Rules::OWN;
     let smallest_summary = if policy.summary.summarizer == SummarizerKind::Nobody {
         note_tokens(policy, transcript)

@@ -1,4 +1,4 @@
-//! What a compaction of a conversation is worth: estimated before there is a summary, and by what it took afterwards.
+//! What the compaction of a conversation is worth: estimated before it, and computed after it.
 
 use crate::plan::economy::{Economy, Prices};
 use crate::summary::exchange::Bill;
@@ -7,8 +7,8 @@ use crate::tokens::models::PRICES_OF;
 use crate::compact::fit::FittedPlan;
 use crate::compact::policy::{CompactionPolicy, SummarizerKind};
 
-/// What it would be worth, if anything would be summarized. The summary is taken to be as large as `--summary-tokens`
-/// asks for, but no larger than what it replaces; and to be asked for once, in a prompt with all of the history.
+/// Estimates what a plan is worth; nothing for a plan without a change. The estimate assumes a summary as large as
+/// `--summary-tokens`, but no larger than the messages that it replaces, and one request with the whole history.
 pub(crate) fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> Option<Economy> {
     let FittedPlan { plan, tally, pruned, .. } = fitted;
     let before = fitted.tokens(policy);
@@ -36,13 +36,13 @@ pub(crate) fn estimated(fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> O
     Some(of(policy, before, after, cost))
 }
 
-/// What it was worth: of `before` tokens `after` are left, whatever made them fewer, and the summary was billed.
+/// Returns what a compaction from `before` to `after` tokens was worth, with the bill for its summary.
 pub(crate) fn actual(policy: &CompactionPolicy, before: u64, after: u64, bill: &Bill) -> Economy {
-    let asked = bill.requests > 0;
+    let has_asked = bill.requests > 0;
     let cost = match policy.summary.summarizer {
-        // What a command does is not known, nor what it costs.
-        SummarizerKind::Command if asked => None,
-        SummarizerKind::Model if asked => bill.usage.and_then(|usage| policy.summary.model.billed(usage).cost_usd),
+        // The cost of a command is unknown.
+        SummarizerKind::Command if has_asked => None,
+        SummarizerKind::Model if has_asked => bill.usage.and_then(|usage| policy.summary.model.billed(usage).cost_usd),
         _ => Some(0.0),
     };
     of(policy, before, after, cost)

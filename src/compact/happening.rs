@@ -1,4 +1,4 @@
-//! What happens while a conversation is compacted, for whoever listens. It decides nothing.
+//! The events of a compaction, for its listener.
 
 use std::collections::BTreeMap;
 
@@ -10,75 +10,75 @@ use crate::summary::acceptance::Refusal;
 
 use crate::compact::policy::OnError;
 
-/// What happens.
+/// An event of a compaction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Happening<'h> {
-    /// Nothing of the history was left to be sent, and this stands for a summary.
+    /// `--trim-tokens` left nothing of the history to send. This text takes the place of the summary.
     NothingSent(&'h str),
-    /// An answer was refused, and is asked for once more.
+    /// An answer was refused; the request is repeated once.
     AskedAgain(&'h Refusal),
-    /// Only some messages are summarized at a time.
+    /// Only a part of the messages is summarized at once.
     Part {
-        /// How many there are to be summarized.
+        /// All messages to summarize.
         messages: usize,
-        /// How many of them are summarized now.
+        /// Messages in this part.
         part: usize,
     },
-    /// Notes on a part were cut off, and are used as far as they go.
+    /// The notes on a part were cut off; their whole lines are used.
     NotesCutOff,
-    /// There is no summary, where that does not end all.
+    /// The summarizer failed, and `--on-error` goes on.
     Failed {
         /// Why.
         message: &'h str,
-        /// What is done instead.
+        /// How `--on-error` goes on.
         instead: OnError,
-        /// Whether the history is kept elsewhere.
+        /// Whether an archive keeps the history.
         archived: bool,
-        /// Whether it was told for the whole run, and need not be told of each conversation.
+        /// Whether it was reported for the whole run already.
         is_known: bool,
     },
-    /// The embedded summarizer found nothing that would be smaller than what it replaces.
+    /// The embedded summarizer found no text smaller than the messages that it would replace.
     Left {
         /// Why.
         why: &'h str,
-        /// Whether something else should have decided.
+        /// Whether the settings promise otherwise.
         unexpected: bool,
     },
-    /// A model's summary goes without the facts that it lacks.
+    /// A fault lost the facts that a model's summary lacks.
     WithoutLedger(&'h Fault),
     /// A summary took the place of the history.
     Summarized {
-        /// Of so many messages.
+        /// Summarized messages.
         messages: usize,
-        /// It has so many tokens.
+        /// Tokens of the summary's message.
         tokens: u64,
-        /// What the provider counts.
+        /// The tokens that the provider counted, and their cost.
         billed: Option<Billed>,
-        /// Whether it is from the cache.
+        /// Whether it comes from the cache.
         cached: bool,
     },
-    /// So many secrets were masked.
+    /// Secrets were masked: the number of each kind.
     Redacted(&'h BTreeMap<&'static str, u64>),
-    /// Thinking is removed which was signed for the history before it, or stays and could be refused.
+    /// Thinking that was signed for another history is removed, or stays and can be refused.
     Thinking(&'h Removal),
-    /// What is changed where nothing is summarized.
+    /// Nothing was summarized.
     NotSummarized {
-        /// Arguments are cut.
+        /// Whether arguments were cut.
         arguments: bool,
-        /// Results are moved to files.
+        /// Whether results were moved to files.
         results: bool,
     },
     /// Messages that stay were pruned.
     Pruned(&'h [Account]),
     /// Results in the kept part were cut to so many tokens.
     Capped(u64),
-    /// The result has more tokens than fit the window.
+    /// The result does not fit the context window.
     TooLarge {
-        /// It has so many.
+        /// Tokens of the result.
         tokens: u64,
-        /// The window has room for so many.
+        /// Tokens of the window.
         window: u64,
     },
-    /// What is saved and what it cost.
+    /// What the compaction saves and costs.
     Economy(&'h Economy),
 }

@@ -1,4 +1,4 @@
-//! A conversation to be looked at: with edits made, and with its secrets masked where they are not to be shown.
+//! Views of a conversation: with edits applied, and with its secrets masked.
 
 use anyhow::Result;
 
@@ -8,10 +8,10 @@ use crate::rewrite::redaction::Redactor;
 use crate::transcript::Transcript;
 use crate::transcript::view::{Arena, view};
 
-/// A conversation with some edits made.
+/// Returns a conversation with edits applied.
 ///
 /// # Errors
-/// With these edits it is no conversation.
+/// The conversation cannot be read with these edits.
 pub(super) fn edited<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],
@@ -21,17 +21,17 @@ pub(super) fn edited<'t>(
     Ok(view(transcript, edits, arena).map_err(unreadable)?)
 }
 
-/// What masks the secrets of a conversation, and gives none of them a placeholder that is there.
+/// Returns a redactor for a conversation. It uses no placeholder that the conversation already contains.
 pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
     transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
     redactor
 }
 
-/// A conversation with some edits made, and with its secrets masked where they are to be.
+/// Returns a conversation with edits applied, and with its secrets masked where `masks` is given.
 ///
 /// # Errors
-/// It cannot be read again like this.
+/// The conversation cannot be read like this.
 pub(crate) fn masked<'t>(
     transcript: &'t Transcript<'t>,
     edits: &[Edit],

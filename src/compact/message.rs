@@ -1,5 +1,5 @@
-//! The message that takes the place of a history: what stands around a summary's text, the note where nobody summarizes,
-//! and how large they are.
+//! The message that takes the place of a history: the words around a summary, the note of `--model none`, and their
+//! sizes.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,10 @@ use crate::transcript::formats::{Format, InsertionPoint, SummaryMessage, read_en
 use crate::compact::archive::{self, ArchivePlace};
 use crate::compact::policy::CompactionPolicy;
 
-/// The text of a summary message: the summary in its fence, where it has one, with what stands before and after it.
+/// The smallest useful summary, in tokens.
+pub(super) const LEAST_SUMMARY: u64 = 24;
+
+/// Returns the text of a summary message: the summary, in its fence where it has one, between the words around it.
 pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlace>, summary: &str) -> String {
     let fenced = if policy.ways.fences { Cow::Owned(fence::closed(summary)) } else { Cow::Borrowed(summary) };
     let prefix = &policy.cut.summary_prefix;
@@ -21,25 +24,25 @@ pub(super) fn introduced(policy: &CompactionPolicy, archive: Option<&ArchivePlac
     }
 }
 
-/// Tokens of entries that are not part of a transcript yet; those that are no messages have none.
+/// Returns the tokens of entries that are not part of a transcript yet. Entries that are no messages have none.
 pub(super) fn message_tokens(format: &dyn Format, counter: Counter, entries: &[serde_json::Value]) -> u64 {
     let of_one = |entry: &serde_json::Value| read_entry(format, &entry.to_string(), |message| counter.count(message));
     entries.iter().filter_map(of_one).sum()
 }
 
-/// Tokens of the message that a summary makes which says this.
+/// Returns the tokens of the message for a summary with this text.
 pub(super) fn summary_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>, text: &str) -> u64 {
     let place = archive::place(policy, transcript);
     tokens_of(policy, transcript, &introduced(policy, place.as_ref(), text))
 }
 
-/// The note that stands for so many messages and tokens where nobody summarizes.
+/// Returns the note that takes the place of so many messages and tokens with `--model none`.
 pub(super) fn note(policy: &CompactionPolicy, transcript: &Transcript<'_>, messages: usize, tokens: u64) -> String {
     let kept = archive::place(policy, transcript).map(|place| format!("; they are kept in {}", place.shown()));
     format!("[tcompact: {messages} earlier messages removed, {tokens} tokens{}]", kept.unwrap_or_default())
 }
 
-/// Tokens that such a note has at most.
+/// Returns the most tokens that such a note can have.
 pub(super) fn note_tokens(policy: &CompactionPolicy, transcript: &Transcript<'_>) -> u64 {
     const MOST: u64 = 999_999_999;
     tokens_of(policy, transcript, &note(policy, transcript, transcript.messages.len(), MOST))

@@ -1,4 +1,4 @@
-//! All that decides what becomes of a conversation: where it is cut, how it is counted, and how a summary is asked for.
+//! The policy of a compaction: where conversations are cut, how they are counted, and how summaries are requested.
 
 use std::path::{Path, PathBuf};
 
@@ -16,45 +16,45 @@ use crate::tokens::Counter;
 use crate::tokens::models::Model;
 use crate::transcript::formats::SummaryRole;
 
-/// What is to become of conversations.
+/// The policy of a compaction.
 #[derive(Debug, Clone)]
 pub struct CompactionPolicy {
-    /// Where they are cut. The smallest size of a summary depends on the format, and is found for each.
+    /// Where conversations are cut. The smallest size of a summary depends on the format, and is computed for each.
     pub cut: Policy,
     /// How tokens are counted.
     pub counter: Counter,
-    /// The model that will read the result, where it is named.
+    /// The model that will read the result, where it is known.
     pub(crate) reader: Option<Model>,
-    /// Its full name, where the table of models does not have it.
+    /// The full name of that model, where the table of models does not have it.
     pub(crate) unlisted_reader: Option<String>,
-    /// How old arguments of tools are cut by a known system.
+    /// How a preset's system cuts old arguments of tools.
     pub(crate) truncation: Option<Truncation>,
-    /// What goes before anything is summarized.
+    /// What is pruned before anything is summarized.
     pub pruning: Pruning,
-    /// How large the result may be, where that is said.
+    /// The largest size of the result: `--fit`.
     pub fit: Option<Size>,
-    /// Whether the trigger and the size of the result are those that a known window gives where nobody says any.
+    /// Whether the trigger and the size of the result are the defaults for a known window.
     pub(crate) is_by_window: bool,
-    /// Whether somebody said how much is kept, so that it is kept however large the result may be.
+    /// Whether the kept part is explicit, so that `--fit` does not make it smaller.
     pub(crate) keep_is_given: bool,
-    /// What becomes of signed thinking behind history that has changed.
+    /// What happens to signed thinking behind a changed history.
     pub thinking: Thinking,
     /// How a summary is written.
     pub summary: SummaryPolicy,
     /// Whether secrets are masked.
     pub redact: bool,
-    /// Where what is cut away goes.
+    /// The file for removed messages.
     pub(crate) archive: Option<PathBuf>,
-    /// What a known system does besides.
+    /// Other habits of a preset's system.
     pub(crate) ways: Ways,
     /// What is written.
     pub(crate) emit: Emit,
-    /// Why nothing is to be done, where that is so.
+    /// Why nothing is done, where a preset disables compaction.
     pub(crate) disabled: Option<String>,
 }
 
 impl CompactionPolicy {
-    /// One that keeps so much of the end, and is else that of a run without flags.
+    /// Returns a policy that keeps so much of the end, and else has the defaults of a run without flags.
     pub fn keeping(keep: Size) -> Self {
         const SUMMARY_TOKENS: u64 = 1024;
         let (counter, recipe) = (Counter::DEFAULT, Recipe::OWN);
@@ -99,29 +99,29 @@ impl CompactionPolicy {
         }
     }
 
-    /// Whether an archive is to tell the way back. From what is no transcript there is none.
+    /// Whether the archive has records, from which the transcript can be restored. Only a transcript can be.
     pub(crate) fn has_records(&self) -> bool {
         self.archive.as_deref().is_some_and(is_lines) && self.emit == Emit::Messages
     }
 
-    /// The name of the model that reads on, where the user says so.
+    /// Returns the name of the model that will read the result, where it is known.
     pub(crate) fn reader_name(&self) -> Option<&str> {
         let unlisted = || Some(self.unlisted_reader.as_deref()?.split_once(':')?.1);
         self.reader.map(|model| model.name).or_else(unlisted)
     }
 }
 
-/// What goes before anything is summarized.
+/// What is pruned before anything is summarized.
 #[derive(Debug, Clone, Default)]
 pub struct Pruning {
-    /// The rules, from the cheapest to the dearest.
+    /// The rules, in the order in which they apply.
     pub(crate) rules: Vec<Rule>,
-    /// Names of tools whose calls and results stay.
+    /// The names of tools whose calls and results stay.
     pub except: Vec<String>,
 }
 
 impl Pruning {
-    /// Rules in the words of `--prune`: `all`, or kinds with what they take, such as `results:5` and `cap:2000`.
+    /// Parses rules as `--prune` takes them: `all`, or rules such as `results:5` and `cap:2000`.
     ///
     /// # Errors
     /// One of them is no rule.
@@ -134,36 +134,36 @@ impl Pruning {
 /// How a summary is written.
 #[derive(Debug, Clone)]
 pub struct SummaryPolicy {
-    /// Who writes it.
+    /// The kind of summarizer.
     pub(crate) summarizer: SummarizerKind,
-    /// What they are called in a report.
+    /// The name of the summarizer in a report.
     pub(crate) name: String,
-    /// What is known of the model that summarizes.
+    /// The model that summarizes.
     pub(crate) model: SummarizerModel,
-    /// The context window of the model that summarizes, in tokens, where it is known; else the reader's.
+    /// The context window of that model in tokens, where it is known; else the reader's.
     pub(crate) window: Option<u64>,
-    /// How it is asked for.
+    /// How a summary is requested.
     pub(crate) recipe: Recipe,
     /// The prompt.
     pub(crate) template: Template,
-    /// What the user gave it with, if it is not the built-in one.
+    /// The flag or variable that gave the prompt; none for the built-in one.
     pub(crate) template_from: Option<&'static str>,
     /// How much of the end of the history the summarizer is sent, in tokens.
     pub(crate) trim_tokens: Option<u64>,
-    /// Its size, in tokens.
+    /// The size of the summary, in tokens.
     pub tokens: u64,
-    /// The role of its message.
+    /// The role of the summary message.
     pub role: SummaryRole,
-    /// Tokens that facts may have which are appended to a model's summary.
+    /// The most tokens of facts that are appended to a model's summary.
     pub ledger: u64,
     /// Which summaries are accepted.
     pub accept: Accept,
-    /// What is done where there is none.
+    /// What is done when the summarizer fails.
     pub on_error: OnError,
 }
 
 impl SummaryPolicy {
-    /// Whether the embedded summarizer writes.
+    /// Whether the embedded summarizer writes the summary.
     pub(crate) fn is_embedded(&self) -> bool {
         self.summarizer == SummarizerKind::Embedded
     }
@@ -171,24 +171,24 @@ impl SummaryPolicy {
 
 /// The name of the embedded summarizer.
 pub(crate) const EXTRACTIVE: &str = "extractive";
-/// What is named for a summarizer where nobody summarizes.
+/// The name of a summarizer that writes none.
 pub(crate) const NOBODY: &str = "none";
 
-/// Whether a name is that of no model: nobody has to be asked.
+/// Whether a name is that of no model, so that no request is needed.
 pub(crate) fn is_no_model(name: &str) -> bool {
     [EXTRACTIVE, NOBODY].contains(&name)
 }
 
-/// Who writes summaries.
+/// The kinds of summarizers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SummarizerKind {
-    /// Nobody: a note stands in the place of what is cut away.
+    /// None: a note takes the place of the removed messages.
     Nobody,
     /// The embedded summarizer.
     Embedded,
     /// A model behind an API.
     Model,
-    /// A command, of which nothing is known.
+    /// A command.
     Command,
 }
 
@@ -201,7 +201,7 @@ pub enum OnError {
     Passthrough,
     /// The embedded summarizer is used.
     Extractive,
-    /// The text of the error takes the place of the summary; the history is lost.
+    /// The error text takes the place of the summary; the history is lost.
     Embed,
 }
 
@@ -225,55 +225,55 @@ pub(crate) enum Emit {
     Summary,
 }
 
-/// What a system does besides cutting and summarizing.
+/// The habits of a system besides cutting and summarizing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ways {
-    /// It knows `LangChain`'s messages: they must be what `LangChain` converts without an error, and are estimated as it
-    /// does whatever the model's own tokenizer, of which there is only one.
+    /// It reads `LangChain`'s messages: `LangChain` must convert them without an error, and its estimate counts them
+    /// for every model.
     pub(crate) langchain: bool,
-    /// The estimate's characters a token, whatever the model.
+    /// The characters per token of its estimate, for every model.
     pub(crate) characters: Option<f64>,
-    /// The estimate counts a list of content as langchain-core 1.2.7 does.
+    /// Its estimate counts a list of content as langchain-core 1.2.7 does.
     pub(crate) repr_lists: bool,
-    /// The history goes to a file that the summary names, pictures and other data to files beside it, and what is kept
-    /// must fit the model's input.
+    /// It moves the history to a file that the summary names, and media to files beside it. The result must fit the
+    /// model's input.
     pub(crate) files: bool,
-    /// A summary message has the mark by which `LangChain` knows its own.
+    /// Its summary messages have the mark by which `LangChain` recognizes them.
     pub(crate) marks: bool,
-    /// A summary is put back in a fence.
+    /// Its summaries are in a fence.
     pub(crate) fences: bool,
 }
 
 impl Ways {
-    /// tcompact's own.
+    /// tcompact's own habits.
     pub(crate) const OWN: Ways =
         Ways { langchain: false, characters: None, repr_lists: false, files: false, marks: true, fences: true };
 }
 
-/// Whether an archive holds records, a line each, and not text for reading.
+/// Whether an archive has records, one per line, instead of text for reading.
 pub(crate) fn is_lines(file: &Path) -> bool {
     file.extension().is_some_and(|end| end.eq_ignore_ascii_case("jsonl"))
 }
 
-/// What is known of the model that summarizes, by tcompact's own recipe.
+/// The model that summarizes, as far as it is known.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SummarizerModel {
-    /// Its context window in tokens, where that is known.
+    /// The context window in tokens, where it is known.
     pub(crate) window: Option<u64>,
-    /// How its tokens are counted, as well as is known.
+    /// How its tokens are counted, as far as that is known.
     pub(crate) counter: Counter,
-    /// The size that it is asked for, in tokens.
+    /// The requested size of a summary, in tokens.
     pub(crate) asked_tokens: u64,
-    /// Tokens that it gets for what it thinks before.
+    /// Tokens that it gets for reasoning before the answer.
     pub(crate) thought_tokens: u64,
     /// The longest answer that it can write, in tokens, where that is known.
     pub(crate) most_tokens: Option<u64>,
-    /// US dollars that it takes for a million tokens of input and of output, where these are known.
+    /// The prices of input and of output in US dollars per million tokens, where they are known.
     pub(crate) prices: Option<(f64, f64)>,
 }
 
 impl SummarizerModel {
-    /// The same model, of which its server said how many tokens it reads at once.
+    /// Returns the same model with the context window that its server named.
     #[must_use]
     pub(crate) fn within(self, window: u64) -> Self {
         let quarter = (window / 4).max(1);
@@ -281,7 +281,7 @@ impl SummarizerModel {
         SummarizerModel { window: Some(window), asked_tokens, thought_tokens, ..self }
     }
 
-    /// What tokens cost: as the provider says, or by the table.
+    /// Returns the cost of tokens: from the provider, or else from the table of models.
     pub(crate) fn billed(&self, usage: Usage) -> Billed {
         let by_table = Prices { writer: self.prices, ..Prices::default() }.of_summary(usage.input, usage.output);
         Billed {

@@ -1,4 +1,4 @@
-//! What is pruned, kept elsewhere: for reading, and the bytes of media in files of their own.
+//! Pruned content for the archive: the messages as text, and the bytes of media in files.
 
 use std::path::PathBuf;
 
@@ -8,8 +8,8 @@ use crate::compact::archive::{self, Archived, Files, MEDIA, Section};
 use crate::compact::fit::FittedPlan;
 use crate::compact::policy::{CompactionPolicy, is_lines};
 
-/// What is kept of a conversation that was only pruned: the messages as they were, where the archive is for reading. A
-/// record holds them in its way back.
+/// Returns the content for the archive of a conversation that was only pruned: the pruned messages as they were, where
+/// the archive is for reading. An archive of records gets them with the changes that restoring undoes.
 pub(super) fn archived(policy: &CompactionPolicy, source: &str, fitted: &FittedPlan<'_>) -> Archived {
     let for_reading = policy.archive.as_deref().filter(|file| !is_lines(file));
     let touched = fitted.pruned.sizes.keys().map(|&index| &fitted.transcript.messages[index]);
@@ -17,7 +17,7 @@ pub(super) fn archived(policy: &CompactionPolicy, source: &str, fitted: &FittedP
     Archived { sections: section.into_iter().collect(), files: files(policy, fitted) }
 }
 
-/// The bytes of media that were pruned, and where they go.
+/// Returns the files with the bytes of pruned media.
 pub(super) fn files(policy: &CompactionPolicy, fitted: &FittedPlan<'_>) -> Files {
     let Some(place) = archive::place(policy, fitted.transcript) else { return Files::new() };
     let folder: PathBuf = place.folder(MEDIA);

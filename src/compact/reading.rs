@@ -1,4 +1,4 @@
-//! The conversations of a text, as a policy has them looked at.
+//! The conversations of a text, read by a policy.
 
 use crate::plan::mark_summaries;
 use crate::rewrite::thinking;
@@ -8,10 +8,10 @@ use crate::transcript::source::Source;
 
 use crate::compact::policy::CompactionPolicy;
 
-/// The conversations in a text, of a format and with lines of a kind where these are known.
+/// Reads the conversations in a text. The format and the kind of lines are detected where they are not given.
 ///
 /// # Errors
-/// It is no transcript, or one that is mostly unknown.
+/// The text is no transcript, or mostly of kinds that no reader knows.
 pub(crate) fn read<'a>(
     source: &'a Source<'a>,
     from: Option<&'static dyn Format>,

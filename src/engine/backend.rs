@@ -34,7 +34,7 @@ impl SummaryBackend for RunBackend<'_> {
         let asked = |reply| Remembered { reply, is_kept: false };
         let Some(cache) = self.cache else { return ask().map(asked) };
         let identity = self.summarizer.identity(request);
-        let _alone = self.cores.without(|| cache.alone(&identity));
+        let _alone = self.cores.without(|| cache.exclusive(&identity));
         match cache.get(&identity) {
             Some(Kept::Reply(reply)) if is_usable(&reply) => return Ok(Remembered { reply, is_kept: true }),
             Some(Kept::TooLong { window }) => {

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::compact::{Archived, ChangedConversation, CompactionPolicy, Happening, kept};
+use crate::compact::{Archived, ChangedConversation, CompactionPolicy, Happening, archive_contents};
 use crate::events::Event;
 use crate::exit::Failure;
 use crate::files::input::Input;
@@ -97,7 +97,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         }
         let edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         let text = rewrite::apply(document.source, &edits);
-        archived.extend(kept(policy.has_records(), document.source, &edits, changed));
+        archived.extend(archive_contents(policy.has_records(), document.source, &edits, changed));
         input.text = text;
     }
     Ok(archived)

@@ -38,7 +38,7 @@ impl InputTask<'_> {
                 row.saving = self.explain_plan(explain, &source, &fitted, worth.as_ref());
                 conversations.push(row);
             }
-            fitted.check(&source)?;
+            fitted.check(&source, self.policy)?;
             self.check_state(&source, &fitted)?;
             let line = |fitted: &FittedPlan<'_>, economy, summary: Option<&str>| match json {
                 true => DryRun::new(&source, fitted, self.policy).with(economy, summary).to_line(),
@@ -69,7 +69,7 @@ impl InputTask<'_> {
         let notify = |what: Happening<'_>| self.notify(Event::Compacting { source, what, reader });
         notify(Happening::Thinking(&fitted.thinking));
         fitted.fit.and_then(|fit| fit.cap).into_iter().for_each(|tokens| notify(Happening::Capped(tokens)));
-        let tokens = fitted.staying(self.policy);
+        let tokens = fitted.tokens_without_summary(self.policy);
         let window = self.policy.cut.context_window.filter(|window| tokens > *window);
         window.into_iter().for_each(|window| notify(Happening::TooLarge { tokens, window }));
         self.warn_of_unknown_tools(source, fitted);

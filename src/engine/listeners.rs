@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::events::{Event, Listener};
-use crate::report::html::PageInTheMaking;
+use crate::report::html::PageBuilder;
 use crate::report::json::Report;
 use crate::report::progress::{Progress, Results};
 use crate::report::reporter::Reporter;
@@ -16,7 +16,7 @@ pub(super) struct Listeners {
     pub(super) reporter: Reporter,
     pub(super) report: Report,
     /// The page of `--html`.
-    pub(super) page: Option<PageInTheMaking>,
+    pub(super) page: Option<PageBuilder>,
     pub(super) progress: Progress,
 }
 

@@ -16,7 +16,7 @@ use crate::files::output::{self, Output};
 use crate::plan::Plan;
 use crate::report::brief;
 use crate::report::explain::Picture;
-use crate::report::html::{Page, PageInTheMaking, Reader, Shown, picture};
+use crate::report::html::{Page, PageBuilder, Reader, Shown, picture};
 use crate::rewrite::redaction::Redactor;
 use crate::rewrite::{Edit, Placed, remaining};
 use crate::settings::Settings;
@@ -174,13 +174,13 @@ fn own_words(policy: &CompactionPolicy, summary: &str) -> String {
 }
 
 /// Returns an empty page for a run with `--html`.
-pub(super) fn new_page(settings: &Settings) -> Option<PageInTheMaking> {
+pub(super) fn new_page(settings: &Settings) -> Option<PageBuilder> {
     settings.output.html.as_ref()?;
     let reader = settings.policy.reader.and_then(|model| {
         let price = model.input_price?;
         Some(Reader { name: format!("{}:{}", model.provider, model.name), price })
     });
-    Some(PageInTheMaking::new(Page::new(reader, settings.action.is_read_only())))
+    Some(PageBuilder::new(Page::new(reader, settings.action.is_read_only())))
 }
 
 /// Refuses a page that is one of `others`, or that cannot be written, before anything is done or paid for.
@@ -203,7 +203,7 @@ pub(super) fn check(file: &Path, others: &[&Path]) -> Result<()> {
 ///
 /// # Errors
 /// It cannot be written; an earlier page stays unchanged.
-pub(super) fn write(page: PageInTheMaking, file: &Path, inputs: &Inputs) -> Result<()> {
+pub(super) fn write(page: PageBuilder, file: &Path, inputs: &Inputs) -> Result<()> {
     let files: Vec<&Path> = inputs.files().collect();
     // While it is written, it is as private as the first input.
     let first = files.first().and_then(|first| fs::metadata(first).ok());

@@ -36,7 +36,7 @@ impl InputTask<'_> {
 
     /// Refuses the update of messages that no `LangGraph` state accepts, before a summary is paid for.
     pub(super) fn check_state(&self, source: &str, fitted: &FittedPlan<'_>) -> Result<()> {
-        let refused = || rewrite::refused_by_state(fitted.seen, &fitted.plan);
+        let refused = || rewrite::refused_by_state(fitted.view, &fitted.plan);
         let refused = (self.policy.emit == Emit::Update).then(refused).flatten();
         let Some((index, why)) = refused else { return Ok(()) };
         let advice = "no LangGraph state takes it; leave --emit update out";

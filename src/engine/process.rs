@@ -11,8 +11,8 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::compact::{
-    Archived, ChangedConversation, Compaction, CompactionContext, Decision, Emit, FittedPlan, Happening, certain_files,
-    decide, economy, kept,
+    Archived, ChangedConversation, Compaction, CompactionContext, Decision, Emit, FittedPlan, Happening,
+    archive_contents, certain_files, decide, economy,
 };
 use crate::events::{Conversation, Drawn, Event, Idle, Saving, Status};
 use crate::exit::Failure;
@@ -129,7 +129,7 @@ impl InputTask<'_> {
         }
         let mut edits: Vec<Edit> = changed.iter().flat_map(|one| one.edits.iter().cloned()).collect();
         rewrite::sort(&mut edits);
-        let archived = kept(self.policy.has_records(), document.source, &edits, changed);
+        let archived = archive_contents(self.policy.has_records(), document.source, &edits, changed);
         let content = match self.policy.emit {
             Emit::Messages => Content::Edited(edits),
             Emit::Update | Emit::Summary => Content::Text(updates),
@@ -157,10 +157,10 @@ impl InputTask<'_> {
         for transcript in &document.transcripts {
             let arena = Arena::default();
             let source = source_name(self.input, transcript);
-            let Decision { seen, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
-            let tokens = plan::total(seen, &tally, &self.policy.cut);
+            let Decision { view, tally, plan, .. } = decide(transcript, self.policy, &arena)?;
+            let tokens = plan::total(view, &tally, &self.policy.cut);
             text.push_str(&match json {
-                true => Count::new(&source, (seen, &tally, &plan), tokens, self.policy).to_line(),
+                true => Count::new(&source, (view, &tally, &plan), tokens, self.policy).to_line(),
                 false => self.line(&source, transcript, tokens),
             });
         }
@@ -194,7 +194,7 @@ impl InputTask<'_> {
             let (source, counter) = (source.as_str(), self.policy.counter);
             diffs.push_str(&Diff { source, transcript, masked, counter, plan, summary, edits, pruned }.draw());
         }
-        Ok(Outcome { content: Content::Text(terminal::printed(diffs)), compacted, idle, ..Outcome::default() })
+        Ok(Outcome { content: Content::Text(terminal::for_stdout(diffs)), compacted, idle, ..Outcome::default() })
     }
 
     /// Warns of protected tools that have no calls. Several inputs need not have the same tools, so there is no warning
@@ -263,7 +263,7 @@ impl InputTask<'_> {
         idle: &mut Idle,
     ) {
         let Plan { reason, refused, .. } = &fitted.plan;
-        let is_reported = self.policy.disabled.is_some() || self.policy.cut.never();
+        let is_reported = self.policy.disabled.is_some() || self.policy.cut.never_triggers();
         let is_reported = is_reported || *refused && !self.settings.action.is_dry_run();
         let planned = reason.clone().filter(|_| !is_reported && !fitted.is_change());
         let Some(reason) = left.or(planned) else { return };
@@ -293,7 +293,7 @@ impl InputTask<'_> {
             }
             Explain::Table => Some(Saving {
                 source: readable_source(source).into_owned(),
-                messages: plan.seen.messages.len(),
+                messages: plan.view.messages.len(),
                 tokens: plan.tokens(self.policy),
                 saved: plan.tally.sum(&plan.plan.summarized()),
             }),

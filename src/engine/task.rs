@@ -3,7 +3,7 @@
 use crate::compact::CompactionPolicy;
 use crate::events::{Event, Listener};
 use crate::files::input::Input;
-use crate::report::html::PageInTheMaking;
+use crate::report::html::PageBuilder;
 use crate::settings::Settings;
 use crate::summary::exchange::SummaryBackend;
 
@@ -20,7 +20,7 @@ pub(super) struct InputTask<'r> {
     pub(super) backend: &'r dyn SummaryBackend,
     pub(super) listener: &'r dyn Listener,
     /// The page of `--html`.
-    pub(super) page: Option<&'r PageInTheMaking>,
+    pub(super) page: Option<&'r PageBuilder>,
     /// Whether there is or could be more than one input, so that each line of output names its input.
     pub(super) many: bool,
 }

@@ -1,7 +1,7 @@
-//! What a server wants otherwise in a request, learned from how it refuses one.
+//! Changes of requests that a server needs, learned from its error responses.
 //!
-//! No table knows every model: a deployment has the name that somebody chose, and a gateway takes what it takes. So a
-//! request that is refused for a parameter of ours is made again as the answer asks.
+//! No table knows every model: deployments have custom names, and gateways accept their own parameters. So a request
+//! that is rejected for one of our parameters is changed as the response asks, and sent again.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -16,10 +16,10 @@ use crate::llm::providers::parameters::Parameters;
 use crate::summary::exchange::Request;
 use crate::sync::lock;
 
-/// How often one request is changed at most.
+/// The most changes of one request.
 pub(crate) const MOST_CHANGES: usize = 3;
 
-/// The change that a complaint asks for.
+/// Returns the change for a complaint.
 fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameters) -> Change {
     const LIMITS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
     let refused = complaint.path;
@@ -36,7 +36,7 @@ fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameter
         Rejection::MustThink => Replacement::Members(serde_json::from_str(parameters.must_think).unwrap_or_default()),
         Rejection::Value if get(sent, parameters.effort).is_some_and(thinks_little) => effort("low"),
         Rejection::Value | Rejection::Unknown => match LIMITS.iter().position(|limit| *limit == refused) {
-            // Where both were sent, one of them is enough.
+            // Where both limits were sent, the other one is enough.
             Some(limit) if get(sent, LIMITS[1 - limit]).is_none() => Replacement::Name(LIMITS[1 - limit]),
             _ => Replacement::Nothing,
         },
@@ -44,31 +44,31 @@ fn change_for(complaint: RejectedParameter, sent: &Value, parameters: &Parameter
     Change { refused, instead }
 }
 
-/// What comes of a complaint.
+/// The outcome of a complaint.
 #[derive(Debug)]
 pub(super) enum Adaptation {
     /// Requests are changed from now on.
     New(Change),
-    /// Somebody else has learned it meanwhile.
+    /// Another thread learned it meanwhile.
     Known,
-    /// No other request would go better.
+    /// No change would help.
     Nothing,
 }
 
-/// What is known of the servers that were asked, by address and model, for as long as a run takes.
+/// The changes learned during a run, by address and model.
 #[derive(Debug, Default)]
 pub(crate) struct Adaptations {
     changes: Mutex<HashMap<(String, String), Vec<Change>>>,
 }
 
 impl Adaptations {
-    /// What is known to be changed in requests to an endpoint.
+    /// Returns the changes for requests to an endpoint.
     pub(crate) fn of(&self, endpoint: &Endpoint) -> Vec<Change> {
         let changes = lock(&self.changes);
         changes.get(&key(endpoint)).cloned().unwrap_or_default()
     }
 
-    /// Learns from a complaint of what was `sent` for a request, with the changes that were `known`.
+    /// Learns from a complaint about the body `sent` for a request, which had the changes `known`.
     pub(super) fn learn(
         &self,
         endpoint: &Endpoint,
@@ -86,7 +86,7 @@ impl Adaptations {
         if now.iter().any(is_about_it) {
             return Adaptation::Nothing;
         }
-        // Whoever takes neither of two names takes none.
+        // A server that accepts neither of two names accepts none.
         let is_back = |change: &Change| {
             now.iter().any(|old| matches!(change.instead, Replacement::Name(name) if name == old.refused))
         };
@@ -114,20 +114,20 @@ mod tests {
 
     const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-    /// What a server takes.
+    /// The parameters that a server accepts.
     #[derive(Debug, Clone)]
     struct Taste {
         limit: &'static str,
-        /// The efforts that it takes, by bits; none at all where it does not know the parameter.
+        /// The efforts that it accepts, as bits; none where it does not know the parameter.
         efforts: u8,
-        /// Whether it knows how thinking is switched off.
+        /// Whether it knows the parameter that switches reasoning off.
         knows_off: bool,
-        /// Whether it lets thinking be switched off.
+        /// Whether reasoning can be switched off.
         lets_off: bool,
         store: bool,
     }
 
-    /// What a server complains of first: a parameter, what it says of it, and a code.
+    /// Returns the first complaint of a server: a parameter, a message and a code.
     fn wrong(taste: &Taste, sent: &Value) -> Option<(&'static str, String, &'static str)> {
         const UNKNOWN: &str = "unsupported_parameter";
         let not_supported = |name: &str| format!("Unsupported parameter: '{name}' is not supported with this model.");
@@ -170,7 +170,7 @@ mod tests {
         (sent.get("store").is_some() && !taste.store).then(|| ("store", "Unknown parameter: 'store'".to_owned(), ""))
     }
 
-    /// The same complaint in the ways that servers and gateways write errors.
+    /// Returns a complaint in all forms in which servers and gateways write errors.
     fn bodies(name: &str, message: &str, code: &str) -> Vec<String> {
         vec![
             json!({"error": {"message": message, "type": "invalid_request_error", "param": name, "code": code}}),
@@ -206,8 +206,8 @@ mod tests {
         })
     }
 
-    /// Whatever a server takes, and however it says so, it is sent that after as many requests as there are parameters,
-    /// and at once the next time.
+    /// For every set of accepted parameters and every form of complaint, the server gets a request that it accepts
+    /// after at most as many requests as there are parameters.
     #[test]
     fn every_taste_is_learned() {
         const MODELS: [&str; 5] = ["my-deployment", "gpt-5.5", "claude-opus-5", "deepseek-v4-pro", "qwen3.5-plus"];
@@ -231,7 +231,7 @@ mod tests {
                     requests += 1;
                     assert!(requests <= 1 + MOST_CHANGES, "{taste:?} {sent} {body}");
                 };
-                // Nothing can be done where a model must think and takes no low effort.
+                // No change helps where a model must reason and does not accept a low effort.
                 let hopeless = !taste.lets_off && taste.efforts & 0b100 == 0;
                 assert!(
                     wrong(&taste, &sent).is_none() || hopeless,

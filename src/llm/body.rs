@@ -1,15 +1,15 @@
-//! The bodies of requests and answers: what is in them, and how a member is changed.
+//! The bodies of requests and answers, and changes of their members.
 
 use serde_json::{Map, Value};
 
 use crate::transcript::source::Source;
 
-/// What is in a body, where it is JSON.
+/// Parses a body, where it is JSON.
 pub(super) fn parsed(body: &str) -> Option<Source<'_>> {
     Source::of(body).ok()
 }
 
-/// Changes a value as a JSON merge patch says (RFC 7396): members are put or, where they are `null`, removed.
+/// Applies a JSON merge patch (RFC 7396): members are set or, where they are `null`, removed.
 pub(super) fn merge(target: &mut Value, patch: Value) {
     let Value::Object(patch) = patch else {
         *target = patch;
@@ -29,18 +29,18 @@ pub(super) fn merge(target: &mut Value, patch: Value) {
     *target = Value::Object(members);
 }
 
-/// Puts a member, whose path has points.
+/// Sets a member. The path has dots.
 pub(super) fn put(target: &mut Value, path: &str, value: Value) {
     let patch = path.rsplit('.').fold(value, |inner, key| Value::Object(Map::from_iter([(key.to_owned(), inner)])));
     merge(target, patch);
 }
 
-/// A member, whose path has points.
+/// Returns a member. The path has dots.
 pub(super) fn get<'v>(target: &'v Value, path: &str) -> Option<&'v Value> {
     path.split('.').try_fold(target, |value, key| value.get(key))
 }
 
-/// Takes a member out, whose path has points, and what holds nothing else.
+/// Removes a member, and each object that is empty without it. The path has dots.
 pub(super) fn take(target: &mut Value, path: &str) -> Option<Value> {
     let members = target.as_object_mut()?;
     let Some((first, rest)) = path.split_once('.') else { return members.shift_remove(path) };

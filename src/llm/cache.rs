@@ -1,4 +1,4 @@
-//! Summaries that were asked for before, a file each, named by the hash of all that decides them.
+//! The cache of summaries: one file for each, named by the hash of everything that decides it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -14,53 +14,54 @@ use crate::summary::exchange::{Reply, Stop};
 use crate::sync::{lock, unpoisoned};
 use crate::transcript::source::Source;
 
-/// What the hash begins with, so that files of another layout are never read.
+/// The beginning of the hashed text, so that files of another layout are never read.
 const LAYOUT: &str = "tcompact summary 1";
 
-/// How an answer ended, as it is written down.
+/// How an answer ended, as the file names it.
 const STOPS: [(Stop, &str); 3] = [(Stop::Done, "done"), (Stop::Length, "length"), (Stop::Refused, "refused")];
 const TOO_LONG: &str = "too long";
 
-/// What came of a request.
+/// The outcome of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kept {
-    /// An answer that was taken.
+    /// An accepted answer.
     Reply(Reply),
-    /// Nothing: it was too long for the model. That is kept so that the same is not tried in vain again.
+    /// The request was too long for the model. This is kept so that it is not sent again.
     TooLong {
-        /// How many tokens the model reads at once, where its server said so.
+        /// The context window in tokens, where the server named it.
         window: Option<u64>,
     },
 }
 
-/// A folder of summaries.
+/// A folder with summaries.
 #[derive(Debug, Clone)]
 pub(crate) struct Cache {
     folder: PathBuf,
-    asked: Arc<Asked>,
+    in_flight: Arc<InFlight>,
+    /// Whether a request is only sent if its answer can be kept.
     must_keep: bool,
-    /// Whether the folder is there, and not to be made for what is kept first.
-    is_made: bool,
+    /// Whether the folder exists. Else the first entry creates it.
+    exists: bool,
 }
 
-/// What is being asked for at this moment.
+/// The requests in flight.
 #[derive(Debug, Default)]
-struct Asked {
+struct InFlight {
     identities: Mutex<HashSet<String>>,
     answered: Condvar,
 }
 
-/// Bytes of a file that a token of a summary may take, with escapes.
-const BYTES_A_TOKEN: usize = 6;
+/// The most bytes of a file for a token of a summary, with escapes.
+const BYTES_PER_TOKEN: usize = 6;
 const MOST_RESERVED: usize = 1 << 20;
 
-/// Room for what comes of a request.
+/// Reserved space for the outcome of a request.
 pub(crate) struct Reserved {
     file: AtomicFile,
 }
 
 impl Reserved {
-    /// Keeps what came of it: whole, or not at all.
+    /// Writes the outcome: whole, or not at all.
     ///
     /// # Errors
     /// It cannot be written.
@@ -81,51 +82,51 @@ impl Reserved {
     }
 }
 
-/// That somebody asks for something, and nobody else does; no longer when this is dropped.
+/// The exclusive right to send a request, until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Asking<'c> {
+pub(crate) struct RequestGuard<'c> {
     cache: &'c Cache,
     identity: String,
 }
 
-impl Drop for Asking<'_> {
+impl Drop for RequestGuard<'_> {
     fn drop(&mut self) {
-        self.cache.asked().remove(&self.identity);
-        self.cache.asked.answered.notify_all();
+        self.cache.in_flight().remove(&self.identity);
+        self.cache.in_flight.answered.notify_all();
     }
 }
 
 impl Cache {
-    /// The cache in a folder, which is made where it is not there.
+    /// Opens the cache in a folder, and creates the folder where it does not exist.
     ///
     /// # Errors
-    /// No file can be made in it.
+    /// No file can be created in it.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        // The file for trying goes as it came.
+        // The operating system removes this file at once. It only shows that the folder is writable.
         tempfile::tempfile_in(folder)?;
         tidy(folder);
-        Ok(Cache { folder: folder.to_owned(), asked: Arc::default(), must_keep: false, is_made: true })
+        Ok(Cache { folder: folder.to_owned(), in_flight: Arc::default(), must_keep: false, exists: true })
     }
 
-    /// A cache in a folder that is made for the first summary, and that nobody but its owner looks into.
-    pub(crate) fn to_be_made(folder: &Path) -> Self {
+    /// Returns a cache in a folder that the first summary creates, readable only by its owner.
+    pub(crate) fn created_on_demand(folder: &Path) -> Self {
         tidy(folder);
-        Cache { folder: folder.to_owned(), asked: Arc::default(), must_keep: true, is_made: false }
+        Cache { folder: folder.to_owned(), in_flight: Arc::default(), must_keep: true, exists: false }
     }
 
-    /// Waits until nobody else asks for what has this identity: then it may be there.
-    pub(crate) fn alone(&self, identity: &str) -> Asking<'_> {
-        let waited = self.asked.answered.wait_while(self.asked(), |asked| asked.contains(identity));
+    /// Waits until no other thread sends the request with this identity. Its answer can be in the cache then.
+    pub(crate) fn exclusive(&self, identity: &str) -> RequestGuard<'_> {
+        let waited = self.in_flight.answered.wait_while(self.in_flight(), |in_flight| in_flight.contains(identity));
         unpoisoned(waited).insert(identity.to_owned());
-        Asking { cache: self, identity: identity.to_owned() }
+        RequestGuard { cache: self, identity: identity.to_owned() }
     }
 
-    fn asked(&self) -> MutexGuard<'_, HashSet<String>> {
-        lock(&self.asked.identities)
+    fn in_flight(&self) -> MutexGuard<'_, HashSet<String>> {
+        lock(&self.in_flight.identities)
     }
 
-    /// What came of what has this identity; nothing where nobody was asked, or what is there is no such file.
+    /// Returns the outcome of the request with this identity; nothing where there is no valid file.
     pub(crate) fn get(&self, identity: &str) -> Option<Kept> {
         let text = fs::read_to_string(self.file(identity)).ok()?;
         let source = Source::of(&text).ok()?;
@@ -139,31 +140,30 @@ impl Cache {
         Some(Kept::Reply(Reply { text, stop, usage: None }))
     }
 
-    /// Makes room for what comes of a request that may be answered in so many tokens: what is paid for must not be lost
-    /// since the disk is full.
+    /// Reserves space for an answer of so many tokens, so that a full disk does not lose an answer that is paid for.
     ///
     /// # Errors
-    /// There is no room.
+    /// There is no space.
     pub(crate) fn reserve(&self, identity: &str, tokens: u64) -> io::Result<Reserved> {
-        if !self.is_made {
+        if !self.exists {
             let mut builder = fs::DirBuilder::new();
             #[cfg(unix)]
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.recursive(true).create(&self.folder)?;
         }
         let mut file = AtomicFile::beside(&self.file(identity), None)?;
-        let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_A_TOKEN).min(MOST_RESERVED);
+        let bytes = usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN).min(MOST_RESERVED);
         file.file.write_all(&vec![0; bytes])?;
         Ok(Reserved { file })
     }
 
-    /// The same cache, without which nothing is to be asked for: what is paid for must be there when a run is repeated.
+    /// Makes the cache mandatory: answers that are paid for must be there when a run is repeated.
     #[must_use]
-    pub(crate) fn that_must_keep(self) -> Self {
+    pub(crate) fn mandatory(self) -> Self {
         Cache { must_keep: true, ..self }
     }
 
-    /// Whether nothing is to be asked for that cannot be kept.
+    /// Whether a request is only sent if its answer can be kept.
     pub(crate) fn must_keep(&self) -> bool {
         self.must_keep
     }

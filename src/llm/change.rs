@@ -1,4 +1,4 @@
-//! A change to the requests of a server: one of our parameters is left out, renamed or replaced.
+//! A change of the requests to a server: a parameter is removed, renamed or replaced.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 use crate::llm::body::{merge, put, take};
 use crate::summary::exchange::Request;
 
-/// What is changed in a request.
+/// A change of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Change {
-    /// The parameter that was refused, as a path with points.
+    /// The rejected parameter, as a path with dots.
     pub(super) refused: &'static str,
-    /// What is sent in its place.
+    /// What takes its place.
     pub(super) instead: Replacement,
 }
 
-/// What is sent in the place of a parameter.
+/// What takes the place of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Replacement {
     Nothing,
@@ -24,12 +24,12 @@ pub(super) enum Replacement {
     Name(&'static str),
     /// Other members, as a JSON merge patch.
     Members(Value),
-    /// The tokens of the summary alone.
+    /// The same parameter with the tokens of the summary alone.
     NoThoughts,
 }
 
 impl Change {
-    /// Makes the change in a body.
+    /// Applies the change to a body.
     pub(crate) fn apply(&self, body: &mut Value, request: &Request) {
         let value = take(body, self.refused);
         match (&self.instead, value) {

@@ -1,4 +1,4 @@
-//! A summarizer that is a command: the prompt on its standard input, the summary from its standard output.
+//! A command as summarizer: it reads the prompt from standard input and writes the summary to standard output.
 
 use std::io::{self, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,22 +8,22 @@ use std::time::{Duration, Instant};
 
 use crate::interrupt::{Running, kill_group};
 
-/// Characters of the command that an error message names it by.
+/// The longest name of a command in an error message, in characters.
 const NAMED: usize = 80;
-/// Characters of the end of its standard error that an error message shows.
+/// The longest end of its standard error in an error message, in characters.
 const SHOWN: usize = 300;
 
-/// How long its standard error is read on when it has ended: what it started may hold that open.
+/// How long its standard error is still read after its end. Processes that it started can keep it open.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
-/// Bytes that are read of what a command prints; a summary has a few thousand.
+/// The most bytes that are read of its output. A summary has a few thousand.
 const MOST_OUTPUT: u64 = 16 << 20;
 
-/// Runs `command` with `sh -c` and gives what it printed.
+/// Runs `command` with `sh -c`, and returns its output.
 ///
 /// # Errors
-/// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0; its last words are in
-/// the message.
+/// It could not be started, took longer than `timeout`, printed too much, or did not exit with 0. The message has the
+/// end of its standard error.
 pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<String, String> {
     let deadline = Instant::now() + timeout;
     let name = crate::summary::exchange::shown(command, NAMED);
@@ -32,17 +32,17 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
     in_own_group(&mut shell);
     let started = Running::start(&mut shell);
     let (mut child, running) = started.map_err(|error| format!("`{name}` could not be started: {error}"))?;
-    // All three pipes move at once: a command may answer before it has read everything.
+    // All three pipes are served at once: a command can answer before it has read everything.
     let stdin = child.stdin.take();
     let prompt = prompt.to_owned();
     let feed = move || {
-        // A command that does not read its input to the end is free to.
+        // A command need not read its whole input.
         let _ = stdin.map(|mut stdin| stdin.write_all(prompt.as_bytes()));
     };
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let pipes = || {
         thread::Builder::new().spawn(feed)?;
-        Ok::<_, io::Error>((collected(stdout)?, collected(stderr)?))
+        Ok::<_, io::Error>((read_all(stdout)?, read_all(stderr)?))
     };
     let (stdout, stderr) = pipes().map_err(|error| {
         kill(&mut child);
@@ -54,30 +54,30 @@ pub(crate) fn run(command: &str, prompt: &str, timeout: Duration) -> Result<Stri
         Ok(finished) => finished,
         Err(stopped) => {
             kill(&mut child);
-            let said = last_words(&stderr.recv_timeout(LAST_WORDS).unwrap_or_default());
+            let end = last_words(&stderr.recv_timeout(LAST_WORDS).unwrap_or_default());
             return Err(match stopped {
                 Stopped::TooLate => {
-                    format!("`{name}` took longer than --timeout {} seconds{said}", timeout.as_secs_f64())
+                    format!("`{name}` took longer than --timeout {} seconds{end}", timeout.as_secs_f64())
                 }
-                Stopped::TooMuch => format!("`{name}` printed more than {MOST_OUTPUT} bytes{said}"),
+                Stopped::TooMuch => format!("`{name}` printed more than {MOST_OUTPUT} bytes{end}"),
             });
         }
     };
-    let said = stderr.recv_timeout(LAST_WORDS).unwrap_or_default();
+    let stderr = stderr.recv_timeout(LAST_WORDS).unwrap_or_default();
     if !status.success() {
-        return Err(format!("`{name}` ended with {status}{}", last_words(&said)));
+        return Err(format!("`{name}` ended with {status}{}", last_words(&stderr)));
     }
     String::from_utf8(output).map_err(|_| format!("`{name}` printed something that is not UTF-8"))
 }
 
-/// Why a command is not waited for any longer.
+/// Why a command was stopped.
 enum Stopped {
     TooLate,
     TooMuch,
 }
 
-/// Reads a pipe to its end, or to more than anybody should print, on a thread of its own.
-fn collected(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Vec<u8>>> {
+/// Reads a pipe to its end, or past the limit, on its own thread.
+fn read_all(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Vec<u8>>> {
     let (done, result) = channel();
     thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
@@ -87,7 +87,7 @@ fn collected(pipe: Option<impl Read + Send + 'static>) -> io::Result<Receiver<Ve
     Ok(result)
 }
 
-/// The exit status and the output, if both are there before the deadline.
+/// Waits for the output and the exit status until the deadline.
 fn wait(child: &mut Child, stdout: &Receiver<Vec<u8>>, deadline: Instant) -> Result<(ExitStatus, Vec<u8>), Stopped> {
     let left = deadline.saturating_duration_since(Instant::now());
     let output = stdout.recv_timeout(left).map_err(|_| Stopped::TooLate)?;
@@ -103,7 +103,7 @@ fn wait(child: &mut Child, stdout: &Receiver<Vec<u8>>, deadline: Instant) -> Res
     }
 }
 
-/// Gives the command a process group of its own, so that at the timeout nothing it started is left behind.
+/// Runs the command in its own process group, so that the timeout also ends the processes that it started.
 #[cfg(unix)]
 fn in_own_group(command: &mut Command) {
     std::os::unix::process::CommandExt::process_group(command, 0);

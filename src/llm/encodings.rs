@@ -1,16 +1,16 @@
-//! A text as its readers have it in the end: without what a terminal or a page drops, and with everything decoded that
-//! one of them decodes. Where a word stands in it, though the text itself never spells it, is found here.
+//! Finds an encoded word in a text: the text as its readers see it, without what a terminal or a page drops, and with
+//! every escape decoded that one of them decodes.
 //!
-//! All work is proportional to the text, whatever is in it.
+//! The work is proportional to the length of the text, for any text.
 
 use std::ops::Range;
 
-/// Most characters of one escape, so that nobody makes the search for its beginning long.
+/// The most characters of an escape, which bounds the search for its beginning.
 const LONGEST_ESCAPE: usize = 32;
-/// How often bytes are taken out of base64 or hexadecimal digits, which may be written in such digits again.
+/// How many nested layers of base64 or hexadecimal digits are decoded.
 const PACKED_TWICE: usize = 2;
 
-/// One byte of a view, and the bytes of the text that it is read from.
+/// A byte of a view, and the range of the text from which it was read.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     byte: u8,
@@ -18,34 +18,34 @@ struct Unit {
     end: u32,
 }
 
-/// How often escapes are decoded that stand for escapes.
+/// How many nested layers of escapes are decoded.
 const LAYERS: usize = 6;
-/// What stands here for the one character that begins a terminal's sequence, as the two of `ESC [` do.
+/// The byte for the character that begins a terminal's sequence, like `ESC [`.
 const SEQUENCE: u8 = 0x2;
-/// Marks a byte that was decoded in the same layer: it is no part of another escape there.
+/// Marks a byte that was decoded in the same layer, so that it is no part of another escape there.
 const DECODED: u8 = 0x80;
 
-/// What a reader does with a text, besides decoding the escapes of addresses, of programming languages and of HTML, and
-/// dropping whatever is no visible ASCII character.
+/// How a reader decodes a text. Every reader decodes the escapes of addresses, of programming languages and of HTML,
+/// and drops all characters but visible ASCII.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct Reading {
     /// Decodes quoted-printable, in which an equals sign is an escape.
     quoted: bool,
-    /// Obeys a terminal's sequences and a backspace, and drops the tags of a page.
+    /// Executes a terminal's sequences and backspaces, and drops the tags of a page.
     rendered: bool,
 }
 
-/// Each reader sees words that another takes for something else: `=ab` is a value here and an escape there.
-const WAYS: [Way; 4] = [
-    Way { quoted: false, rendered: false },
-    Way { quoted: false, rendered: true },
-    Way { quoted: true, rendered: false },
-    Way { quoted: true, rendered: true },
+/// Every way to read. They exclude each other: `=ab` is a value in one and an escape in another.
+const READINGS: [Reading; 4] = [
+    Reading { quoted: false, rendered: false },
+    Reading { quoted: false, rendered: true },
+    Reading { quoted: true, rendered: false },
+    Reading { quoted: true, rendered: true },
 ];
 
-/// Where a text says `word` in disguise, in order. Letters count as the same in both cases, and backwards is no disguise.
+/// Returns where a text has `word` in encoded form, in order. Case does not matter, and neither does reversed order.
 pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
-    // An answer is never as long as four gigabytes.
+    // No answer has four gigabytes.
     let Ok(_) = u32::try_from(text.len()) else { return Vec::new() };
     let mut found = Vec::new();
     search(&units(text), word, PACKED_TWICE, &mut found);
@@ -61,14 +61,14 @@ pub(super) fn find(text: &str, word: &str) -> Vec<Range<usize>> {
 }
 
 fn search(text: &[Unit], word: &str, packed: usize, found: &mut Vec<Range<usize>>) {
-    // What is packed is read in fewer ways.
-    let ways = if packed == PACKED_TWICE { &WAYS[..] } else { &WAYS[..2] };
+    // Decoded digits are read in fewer ways.
+    let readings = if packed == PACKED_TWICE { &READINGS[..] } else { &READINGS[..2] };
     let bytes = |view: &[Unit]| -> Vec<u8> { view.iter().map(|unit| unit.byte).collect() };
     let mut seen: Vec<Vec<u8>> = Vec::new();
-    for way in ways {
+    for reading in readings {
         let mut view = text.to_vec();
         for _ in 0..=LAYERS {
-            if way.rendered {
+            if reading.rendered {
                 view = rendered(&view);
             }
             let mut visible = view.clone();
@@ -80,7 +80,7 @@ fn search(text: &[Unit], word: &str, packed: usize, found: &mut Vec<Range<usize>
                     search_packed(&visible, word, packed, found);
                 }
             }
-            let next = way.decoded(&view);
+            let next = reading.decoded(&view);
             if bytes(&next) == bytes(&view) {
                 break;
             }
@@ -89,7 +89,7 @@ fn search(text: &[Unit], word: &str, packed: usize, found: &mut Vec<Range<usize>
     }
 }
 
-/// The same in the bytes that digits in a text spell.
+/// Searches the bytes that digits in a text encode.
 fn search_packed(view: &[Unit], word: &str, packed: usize, found: &mut Vec<Range<usize>>) {
     for (bits, value, skips) in [(6, base64 as fn(u8) -> Option<u8>, 4), (4, hexadecimal, 2)] {
         for skip in 0..skips {
@@ -101,7 +101,7 @@ fn search_packed(view: &[Unit], word: &str, packed: usize, found: &mut Vec<Range
     }
 }
 
-/// Where a view says a word, forwards or backwards.
+/// Finds a word in a view, forwards or backwards.
 fn matches(view: &[Unit], word: &str, found: &mut Vec<Range<usize>>) {
     let bytes: Vec<u8> = view.iter().map(|unit| unit.byte.to_ascii_lowercase()).collect();
     let forwards = word.to_ascii_lowercase().into_bytes();
@@ -112,14 +112,14 @@ fn matches(view: &[Unit], word: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// A text by its bytes, with other characters than ASCII as those that they stand for, if they do.
+/// Returns the bytes of a text. Characters outside ASCII become those that they look like, or are dropped.
 fn units(text: &str) -> Vec<Unit> {
     let unit =
         |(at, c): (usize, char)| Some(Unit { byte: plain(c)?, start: at as u32, end: (at + c.len_utf8()) as u32 });
     text.char_indices().filter_map(unit).collect()
 }
 
-/// The ASCII character that a character is or looks like; the one of the others that a terminal obeys stays.
+/// Returns the ASCII character that a character is or looks like, or the mark of a terminal's sequence.
 fn plain(c: char) -> Option<u8> {
     match c {
         '\u{ff01}'..='\u{ff5e}' => u8::try_from(u32::from(c) - 0xfee0).ok(),
@@ -143,8 +143,8 @@ fn hexadecimal(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).map(|value| value as u8)
 }
 
-/// The bytes that digits of so many bits spell, from the `skip`th digit of each row of them on. Rows that are too short for
-/// a part of a word of `length` bytes are left out, but for hexadecimal digits, which may stand in pairs.
+/// Returns the bytes that digits of so many bits encode, from the `skip`th digit of each run on. Runs too short for a
+/// word of `length` bytes are skipped, except hexadecimal ones, which can be separate pairs.
 fn unpacked(view: &[Unit], bits: u32, value: fn(u8) -> Option<u8>, skip: usize, length: usize) -> Vec<Unit> {
     let mut bytes = Vec::new();
     for row in view.split(|unit| value(unit.byte).is_none()) {
@@ -170,16 +170,16 @@ fn unpacked(view: &[Unit], bits: u32, value: fn(u8) -> Option<u8>, skip: usize, 
     bytes
 }
 
-/// Whether a byte is one that a terminal obeys in a way that changes what stands around it.
-fn is_obeyed(byte: u8) -> bool {
+/// Whether a terminal executes a byte, which changes the text around it.
+fn is_control(byte: u8) -> bool {
     matches!(byte, SEQUENCE | 0x7 | 0x8 | 0x1b)
 }
 
-impl Way {
-    /// A text with one layer of escapes decoded.
+impl Reading {
+    /// Decodes one layer of escapes.
     ///
-    /// An entity without its semicolon ends where its digits do. Other escapes between two such entities hide that end, so
-    /// that these wait until nothing else is left to decode.
+    /// An entity without a semicolon ends after its digits. Other escapes can hide that end, so such entities are
+    /// decoded only when no other escape is left.
     fn decoded(self, text: &[Unit]) -> Vec<Unit> {
         let bytes = |view: &[Unit]| -> Vec<u8> { view.iter().map(|unit| unit.byte).collect() };
         let ended = self.decoded_once(text, false);
@@ -187,7 +187,7 @@ impl Way {
     }
 
     fn decoded_once(self, text: &[Unit], open_entities: bool) -> Vec<Unit> {
-        let mut decoder = Decoder { way: self, open_entities, view: Vec::with_capacity(text.len()) };
+        let mut decoder = Decoder { reading: self, open_entities, view: Vec::with_capacity(text.len()) };
         text.iter().for_each(|unit| decoder.push(*unit));
         decoder.decode_open(b' ');
         decoder.view.iter_mut().for_each(|unit| unit.byte &= !DECODED);
@@ -195,9 +195,9 @@ impl Way {
     }
 }
 
-/// Decodes each escape as soon as its last character has come.
+/// Decodes each escape at its last character.
 struct Decoder {
-    way: Way,
+    reading: Reading,
     /// Decodes entities without a semicolon.
     open_entities: bool,
     view: Vec<Unit>,
@@ -209,35 +209,35 @@ impl Decoder {
             self.decode_open(unit.byte);
             self.view.push(unit);
             self.decode(unit.byte);
-        } else if is_obeyed(unit.byte) && self.way.rendered {
+        } else if is_control(unit.byte) && self.reading.rendered {
             self.decode_open(unit.byte);
             self.view.push(unit);
-        } else if unit.byte == b'\n' && self.way.quoted && self.back(1) == b'=' {
-            // The line goes on.
+        } else if unit.byte == b'\n' && self.reading.quoted && self.back(1) == b'=' {
+            // A soft line break: the line continues.
             self.view.pop();
         }
     }
 
-    /// The byte so many places before the end.
+    /// Returns the byte so many places before the end.
     fn back(&self, places: usize) -> u8 {
         self.view.len().checked_sub(places).map_or(0, |at| self.view[at].byte)
     }
 
-    /// Replaces the last `length` units by the character of a code, if that is one that counts.
+    /// Replaces the last `length` units by the character of a code; characters that do not matter are dropped.
     fn replace(&mut self, length: usize, code: u32) {
         let at = self.view.len() - length;
         let (start, end) = (self.view[at].start, self.view[at + length - 1].end);
         self.view.truncate(at);
-        let byte = char::from_u32(code).and_then(plain).filter(|byte| byte.is_ascii_graphic() || is_obeyed(*byte));
+        let byte = char::from_u32(code).and_then(plain).filter(|byte| byte.is_ascii_graphic() || is_control(*byte));
         self.view.extend(byte.map(|byte| Unit { byte: byte | DECODED, start, end }));
     }
 
-    /// Decodes the escape that ends with this byte, which has come.
+    /// Decodes the escape that ends with this byte, the last one of the view.
     fn decode(&mut self, byte: u8) {
         let length = self.view.len();
         let digits = |count: usize| self.number(&self.view[length.saturating_sub(count)..], 16);
         let backslash = |places: usize, letter: u8| self.back(places) == b'\\' && self.back(places - 1) == letter;
-        let decoded = if self.back(3) == b'%' || self.way.quoted && self.back(3) == b'=' {
+        let decoded = if self.back(3) == b'%' || self.reading.quoted && self.back(3) == b'=' {
             digits(2).map(|code| (3, code))
         } else if self.back(2) == b'\\' && self.back(3) != 0x1b {
             match byte {
@@ -268,7 +268,7 @@ impl Decoder {
         }
     }
 
-    /// Decodes an escape without an end, which the next byte shows to be over.
+    /// Decodes an escape without an end mark, which the next byte ends.
     fn decode_open(&mut self, next: u8) {
         if !self.back(1).is_ascii_hexdigit() {
             return;
@@ -280,7 +280,7 @@ impl Decoder {
         }
     }
 
-    /// The entity of a number that is over where the next byte is no digit of it, without a semicolon.
+    /// Returns the numeric entity without a semicolon that the next byte ends, as it is no digit.
     fn entity_before(&self, next: u8) -> Option<(usize, u32)> {
         if !self.open_entities || next == b';' {
             return None;
@@ -288,11 +288,11 @@ impl Decoder {
         let size = self.since(b'&', |byte| byte.is_ascii_hexdigit() || matches!(byte, b'#' | b'x' | b'X'))?;
         let body: Vec<u8> = self.view[self.view.len() - size + 1..].iter().map(|unit| unit.byte).collect();
         let is_hexadecimal = matches!(body.get(1), Some(b'x' | b'X'));
-        let goes_on = if is_hexadecimal { next.is_ascii_hexdigit() } else { next.is_ascii_digit() };
-        if goes_on { None } else { Some((size, numeric(&body)?)) }
+        let continues = if is_hexadecimal { next.is_ascii_hexdigit() } else { next.is_ascii_digit() };
+        if continues { None } else { Some((size, numeric(&body)?)) }
     }
 
-    /// The `\u{2f}` or `\x{2f}` at the end.
+    /// Returns the `\u{2f}` or `\x{2f}` at the end.
     fn braced(&self) -> Option<(usize, u32)> {
         let end = self.view.len() - 1;
         let digits = self.view[..end].iter().rev().take(LONGEST_ESCAPE);
@@ -302,7 +302,7 @@ impl Decoder {
         opened.then(|| Some((count + 4, self.number(&self.view[end - count..end], 16)?)))?
     }
 
-    /// The entity at the end.
+    /// Returns the entity at the end.
     fn entity(&self) -> Option<(usize, u32)> {
         let size = self.since(b'&', |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'#' | b';'))?;
         let body: Vec<u8> = self.view[self.view.len() - size + 1..].iter().map(|unit| unit.byte).collect();
@@ -311,7 +311,7 @@ impl Decoder {
         Some((size, numeric(body).or_else(named)?))
     }
 
-    /// How many bytes it is since this one, with only such bytes behind it.
+    /// Returns the number of bytes from `begin` to the end, if only bytes of `between` follow it.
     fn since(&self, begin: u8, between: impl Fn(u8) -> bool) -> Option<usize> {
         let last = self.view.iter().rev().take(LONGEST_ESCAPE);
         let size = last.take_while(|unit| between(unit.byte)).count() + 1;
@@ -327,13 +327,13 @@ impl Decoder {
     }
 }
 
-/// A text without the sequences that a terminal obeys, the characters that a backspace takes back, and the tags of a page.
+/// Removes the sequences that a terminal executes, the characters before backspaces, and the tags of a page.
 fn rendered(text: &[Unit]) -> Vec<Unit> {
     let mut view: Vec<Unit> = Vec::new();
-    // Where the last tag begins, and the last sequence, if they still do.
+    // The beginnings of the last tag and of the last sequence.
     let (mut tag, mut sequence) = (0, 0);
     for unit in text {
-        if !unit.byte.is_ascii_graphic() && !is_obeyed(unit.byte) {
+        if !unit.byte.is_ascii_graphic() && !is_control(unit.byte) {
             continue;
         }
         view.push(*unit);
@@ -362,7 +362,7 @@ fn rendered(text: &[Unit]) -> Vec<Unit> {
     view
 }
 
-/// The number in an entity, as in `#47` and `#x2F`.
+/// Parses the number of an entity, as in `#47` and `#x2F`.
 fn numeric(body: &[u8]) -> Option<u32> {
     let digits = str::from_utf8(body.strip_prefix(b"#")?).ok()?;
     match digits.strip_prefix(['x', 'X']) {
@@ -371,7 +371,7 @@ fn numeric(body: &[u8]) -> Option<u32> {
     }
 }
 
-/// HTML's names of the characters that a key may have, and of those that nobody sees.
+/// HTML's names of the characters that a key can have, and of invisible ones.
 #[rustfmt::skip]
 const ENTITIES: &[(&str, char)] = &[
     ("Tab", '\t'), ("NewLine", '\n'), ("nbsp", ' '), ("shy", '\0'), ("zwj", '\0'), ("zwnj", '\0'), ("lrm", '\0'),

@@ -1,8 +1,7 @@
-//! Sending a request until it is answered, or until trying again makes no sense.
+//! The HTTP client: it sends a request until it is answered, or until a retry is useless.
 //!
-//! The client is built for the first request and never for less: making it costs more than everything a dry run does.
-//! Redirects are not followed, so a key goes nowhere but to the address it is meant for. Proxies are those of the
-//! environment.
+//! The client is built only for the first request: building it costs more than a whole dry run. It follows no
+//! redirects, so a key is sent only to its own address. It uses the proxies of the environment.
 
 use std::io::Read;
 use std::sync::OnceLock;
@@ -16,7 +15,7 @@ use serde_json::Value;
 use crate::llm::adapt::{Adaptation, Adaptations, MOST_CHANGES};
 use crate::llm::change::Change;
 use crate::llm::error_response::parameter::{RejectedParameter, Rejection, is_given, rejected_parameter};
-use crate::llm::error_response::{asked_wait, kind, kind_of_answer, server_message, window};
+use crate::llm::error_response::{failure_kind, kind_of_answer, requested_wait, server_message, window};
 use crate::llm::limiter::{Changed, Limiter, MOST_IN_A_ROW};
 use crate::llm::providers::Endpoint;
 use crate::llm::rate_limiter::RateLimiter;
@@ -25,58 +24,58 @@ use crate::summary::exchange::FailureKind;
 use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, shown};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long an answer may pause once it has begun. Before that a model may think for as long as the whole may take.
+/// The longest pause of an answer that has begun. Before that, a model can reason until the timeout.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 const SAME_MOMENT: Duration = Duration::from_millis(100);
 const TOO_SLOW: &str = "it took longer than --timeout";
-/// Bytes of an answer that are read; a summary has a few thousand.
+/// The most bytes that are read of an answer. A summary has a few thousand.
 const LARGEST_ANSWER: usize = 16 << 20;
-/// Characters of an address that is not followed.
+/// The longest address of a redirect that is shown, in characters.
 const SHOWN: usize = 200;
 
-/// How requests are sent, and the client that sends them once there is one.
+/// The HTTP client with its limits and with what it learned of its server.
 #[derive(Debug)]
 pub(crate) struct HttpClient {
     timeout: Duration,
     idle: Duration,
-    patience: RetryPolicy,
-    pace: Option<RateLimiter>,
+    retry_policy: RetryPolicy,
+    rate_limiter: Option<RateLimiter>,
     tell: OnceLock<Tell>,
     learned: Adaptations,
     limiter: Limiter,
     client: OnceLock<Client>,
 }
 
-/// Who is told of what happens between two requests.
+/// Listens to what happens between two requests.
 pub(crate) type Tell = fn(Between<'_>);
 
 /// What happens between two requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Between<'b> {
-    /// A wait, by why it is and how long it takes.
+    /// A wait before a retry, with its reason.
     Wait(&'b str, Duration),
-    /// The server refused a parameter, in its words, and is sent another request from now on.
+    /// The server rejected a parameter, for this reason, and requests are changed from now on.
     Change(&'b str, &'b Change),
-    /// Nobody is asked any more, since the last requests failed as this one did.
+    /// No request is sent any more, since the last ones failed like this.
     Stop(&'b str),
-    /// The server is in trouble, in its words, and is sent so many requests at once.
+    /// The server has trouble, for this reason, and gets at most so many requests at once.
     Slower(&'b str, usize),
 }
 
-/// A failed attempt, with what the server complains of in the request.
+/// A failed attempt, with the parameter of which the server complains.
 struct Attempt {
     failed: FailedAttempt,
     complaint: Option<RejectedParameter>,
 }
 
 impl HttpClient {
-    /// Requests that may take `timeout` each, tried again as `patience` says, at the `pace` that is wanted.
-    pub(crate) fn new(timeout: Duration, patience: RetryPolicy, pace: Option<RateLimiter>) -> Self {
+    /// Returns a client with a timeout for each request, a policy for retries, and a limit of the rate.
+    pub(crate) fn new(timeout: Duration, retry_policy: RetryPolicy, rate_limiter: Option<RateLimiter>) -> Self {
         HttpClient {
             timeout,
             idle: IDLE_TIMEOUT,
-            patience,
-            pace,
+            retry_policy,
+            rate_limiter,
             tell: OnceLock::new(),
             learned: Adaptations::default(),
             limiter: Limiter::default(),
@@ -84,11 +83,11 @@ impl HttpClient {
         }
     }
 
-    /// Asks for a summary and gives what the answer says. Where the server refuses a parameter, the request is made again as
-    /// the answer asks, and those that follow as well.
+    /// Sends a request for a summary, and returns the reply. Where the server rejects a parameter, this request and all
+    /// later ones are changed as the response asks.
     ///
     /// # Errors
-    /// The last attempt's error; the key is not in it, even where the server repeats it.
+    /// The error of the last attempt. It does not contain the key, even where the server repeats it.
     pub(crate) fn post(&self, endpoint: &Endpoint, request: &Request, bill: &mut Bill) -> Result<Reply, NoAnswer> {
         let client = match self.client.get() {
             Some(client) => client,
@@ -99,8 +98,8 @@ impl HttpClient {
         };
         let (mut sent, mut changed) = (0, 0);
         let attempt = || loop {
-            if let Some(pace) = &self.pace {
-                thread::sleep(pace.reserve(Instant::now()));
+            if let Some(limiter) = &self.rate_limiter {
+                thread::sleep(limiter.reserve(Instant::now()));
             }
             let permit = self.limiter.begin().map_err(|why| {
                 let message = format!("nobody was asked, since {MOST_IN_A_ROW} requests in a row had failed: {why}");
@@ -109,7 +108,7 @@ impl HttpClient {
             sent += 1;
             let known = self.learned.of(endpoint);
             let body = endpoint.request_with(request, &known);
-            // All that a server says leaves by here, and takes no key along: not in a result, a message or the cache.
+            // Every text of a server passes here, so that no result, message or cache contains the key.
             let masked = |text: String| endpoint.key.as_ref().map_or(text.clone(), |key| key.mask(&text));
             let Attempt { failed, complaint } = match self.attempt(client, endpoint, &body) {
                 Ok(reply) => {
@@ -120,8 +119,8 @@ impl HttpClient {
             };
             let failed = FailedAttempt { message: masked(failed.message), ..failed };
             match permit.end(Some(&failed)) {
-                Some(Changed::Stopped) => self.happens(Between::Stop(&failed.message)),
-                Some(Changed::Slower(at_once)) => self.happens(Between::Slower(&failed.message, at_once)),
+                Some(Changed::Stopped) => self.report(Between::Stop(&failed.message)),
+                Some(Changed::Slower(at_once)) => self.report(Between::Slower(&failed.message, at_once)),
                 None => {}
             }
             let Some(complaint) = complaint.filter(|_| changed < MOST_CHANGES as u64) else { return Err(failed) };
@@ -133,7 +132,7 @@ impl HttpClient {
                 return Err(with(format!("{} is what --request-json puts there", complaint.path)));
             }
             match self.learned.learn(endpoint, request, complaint, &body, &known) {
-                Adaptation::New(change) => self.happens(Between::Change(&failed.message, &change)),
+                Adaptation::New(change) => self.report(Between::Change(&failed.message, &change)),
                 Adaptation::Known => {}
                 Adaptation::Nothing if complaint.what == Rejection::TooLarge => {
                     return Err(with("--summary-tokens N asks for fewer".to_owned()));
@@ -143,28 +142,28 @@ impl HttpClient {
             changed += 1;
         };
         let wait = |pause: Duration, failed: &FailedAttempt| {
-            self.happens(Between::Wait(&failed.message, pause));
+            self.report(Between::Wait(&failed.message, pause));
             thread::sleep(pause);
         };
-        let reply = self.patience.run(attempt, wait);
+        let reply = self.retry_policy.run(attempt, wait);
         bill.requests += sent;
         bill.retries += sent.saturating_sub(1 + changed);
         reply
     }
 
-    /// Has `tell` be told of what happens between two attempts. The first who asks for it is.
+    /// Calls `tell` for what happens between two attempts. Only the first listener counts.
     pub(crate) fn listen(&self, tell: Tell) {
         let _ = self.tell.set(tell);
     }
 
-    fn happens(&self, what: Between<'_>) {
+    fn report(&self, what: Between<'_>) {
         if let Some(tell) = self.tell.get() {
             tell(what);
         }
     }
 
     fn build(&self, endpoint: &Endpoint) -> Result<Client, String> {
-        // Fails only where a provider is installed already, and then there is one.
+        // This fails only where a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = || {
             Client::builder()
@@ -173,43 +172,44 @@ impl HttpClient {
                 .redirect(reqwest::redirect::Policy::none())
                 .user_agent(concat!("tcompact/", env!("CARGO_PKG_VERSION")))
         };
-        let wrong = |error: &reqwest::Error| format!("no connection could be set up: {}", causes(error));
+        let setup_error = |error: &reqwest::Error| format!("no connection could be set up: {}", causes(error));
         let error = match builder().build() {
             Ok(client) => return Ok(client),
             Err(error) => error,
         };
-        // A system without certificates, as small containers are: nobody can be trusted from it, and nobody need be.
-        let without = builder().tls_certs_only([]).build().map_err(|_| wrong(&error))?;
+        // Small containers have no certificates. Plain HTTP needs none.
+        let without = builder().tls_certs_only([]).build().map_err(|_| setup_error(&error))?;
         if endpoint.base_url.starts_with("http:") {
             return Ok(without);
         }
         let remedy = "install the package ca-certificates, or name a file of certificates in SSL_CERT_FILE";
-        Err(format!("{}; https: needs them: {remedy}", wrong(&error)))
+        Err(format!("{}; https: needs them: {remedy}", setup_error(&error)))
     }
 
     fn attempt(&self, client: &Client, endpoint: &Endpoint, body: &Value) -> Result<Reply, Attempt> {
         let url = endpoint.url();
-        let persistence = self.patience.persistence;
+        let persistence = self.retry_policy.persistence;
         let answer = self.answer(client, endpoint, &url, body)?;
         match endpoint.response(&answer) {
             Ok(reply) => Ok(reply),
             Err(what) => {
-                let said = server_message(&answer, endpoint.key.as_ref());
+                let message = server_message(&answer, endpoint.key.as_ref());
                 let kind = kind_of_answer(&answer, persistence);
                 let complaint = rejected_parameter(&answer, body, &endpoint.request_json)
                     .filter(|_| kind == FailureKind::BadRequest);
                 let window = window::named(&answer).filter(|_| kind == FailureKind::TooLong);
-                let failed = FailedAttempt { window, ..failed(kind, format!("{url} gave no summary: {what}{said}")) };
+                let failed =
+                    FailedAttempt { window, ..failed(kind, format!("{url} gave no summary: {what}{message}")) };
                 Err(Attempt { failed, complaint })
             }
         }
     }
 
-    /// What a server answers to a body, as it is.
+    /// Sends a body, and returns the raw answer.
     fn answer(&self, client: &Client, endpoint: &Endpoint, url: &str, body: &Value) -> Result<String, Attempt> {
         let deadline = Instant::now() + self.timeout;
         let sent = client.post(url).headers(endpoint.headers()).body(body.to_string()).send();
-        // The address is named already.
+        // The message names the address already.
         let answer = sent.map_err(reqwest::Error::without_url).map_err(|error| {
             let kind = match () {
                 () if error.is_builder() => FailureKind::Setup,
@@ -224,22 +224,22 @@ impl HttpClient {
         let header = |name: &str| Some(answer.headers().get(name)?.to_str().ok()?.to_owned());
         let (wait_ms, wait, advised) = (header("retry-after-ms"), header("retry-after"), header("x-should-retry"));
         let location = header("location");
-        // A date to wait for is one of the server's clock; ours may be wrong.
+        // A date to wait for is in the server's time. Our clock can be wrong.
         let now = header("date").and_then(|date| httpdate::parse_http_date(&date).ok());
         let text = self.read(answer, url, deadline)?;
         if status.is_success() {
             return Ok(text);
         }
         let hint = match status.as_u16() {
-            300..=399 => location.map(|place| elsewhere(endpoint, &place)).unwrap_or_default(),
+            300..=399 => location.map(|place| redirect_hint(endpoint, &place)).unwrap_or_default(),
             404 | 405 => "; --base-url ends with the version of the API, where it has one".to_owned(),
             _ => String::new(),
         };
         let message = format!("{url} answered {status}{}{hint}", server_message(&text, endpoint.key.as_ref()));
-        let kind = kind(status, &text, self.patience.persistence);
+        let kind = failure_kind(status, &text, self.retry_policy.persistence);
         let may_complain = matches!(status.as_u16(), 400 | 422) && kind != FailureKind::TooLong;
         let failed = FailedAttempt {
-            asked: asked_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
+            asked: requested_wait(wait_ms.as_deref(), wait.as_deref(), &text, now.unwrap_or_else(SystemTime::now)),
             advised: advised.and_then(|advised| advised.trim().to_ascii_lowercase().parse().ok()),
             window: window::named(&text).filter(|_| kind == FailureKind::TooLong),
             ..failed(kind, message)
@@ -250,17 +250,17 @@ impl HttpClient {
         })
     }
 
-    /// Reads a body as it comes, which may take as long as the whole has left, and pause for as long as it may.
+    /// Reads a body within the deadline, and with no pause longer than the limit.
     fn read(&self, answer: Response, url: &str, deadline: Instant) -> Result<String, FailedAttempt> {
         let failed = |kind: FailureKind, what: String| failed(kind, format!("no whole answer from {url}: {what}"));
         let chunks = chunks(answer);
         let mut body = Vec::new();
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            // Some servers send their headers before a model has begun to think.
+            // Some servers send their headers before the model begins.
             let pause = if body.is_empty() { left } else { left.min(self.idle) };
             let chunk = match chunks.recv_timeout(pause) {
-                // The client's own time for a read may end at the same moment.
+                // The client's own timeout for a read can end at the same moment.
                 Ok(Err(_)) if Instant::now() + SAME_MOMENT >= deadline => {
                     return Err(failed(FailureKind::Interrupted, TOO_SLOW.to_owned()));
                 }
@@ -276,7 +276,7 @@ impl HttpClient {
             };
             body.extend_from_slice(&chunk);
             if body.len() > LARGEST_ANSWER {
-                // It was paid for once, and would be as large again.
+                // A retry would be paid for again, and be as large.
                 let failed = failed(FailureKind::Odd, format!("it has more than {LARGEST_ANSWER} bytes"));
                 return Err(FailedAttempt { advised: Some(false), ..failed });
             }
@@ -284,7 +284,7 @@ impl HttpClient {
     }
 }
 
-/// What comes of a body, read on a thread of its own: the client has one time limit for the first byte and for all others.
+/// Reads a body on its own thread, since the client has only one timeout for the first byte and all others.
 fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
     let (sender, chunks) = sync_channel(1);
     thread::spawn(move || {
@@ -296,7 +296,7 @@ fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
                 Err(error) => Err(causes(&error)),
             };
             let ended = chunk.is_err();
-            // Nobody may be waiting any longer.
+            // The receiver can be gone.
             if sender.send(chunk).is_err() || ended {
                 return;
             }
@@ -305,12 +305,12 @@ fn chunks(mut answer: Response) -> Receiver<Result<Vec<u8>, String>> {
     chunks
 }
 
-/// Where a server sends on to, which is not followed: it might be another's.
-fn elsewhere(endpoint: &Endpoint, place: &str) -> String {
+/// Describes the target of a redirect, which is not followed, as it can be another's server.
+fn redirect_hint(endpoint: &Endpoint, place: &str) -> String {
     let place = place.split(['?', '#']).next().unwrap_or_default();
     let place = endpoint.key.as_ref().map_or_else(|| place.to_owned(), |key| key.mask(place));
     format!(
-        "; it sends on to {}, which is not followed: if that is right, say so with --base-url",
+        "; it redirects to {}, and redirects are not followed: if that address is right, name it with --base-url",
         shown(&place, SHOWN)
     )
 }
@@ -325,7 +325,7 @@ impl From<FailedAttempt> for Attempt {
     }
 }
 
-/// An error with what caused it, outermost first.
+/// Returns an error with its causes, outermost first.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -363,12 +363,14 @@ mod tests {
         });
         let provider = by_name("openai").expect("a provider");
         let endpoint = Endpoint { provider, model: "m".to_owned(), base_url, key: None, request_json: Map::new() };
-        let patience = RetryPolicy { retries: 0, persistence: Persistence::Own };
-        let wire =
-            HttpClient { idle: Duration::from_millis(100), ..HttpClient::new(Duration::from_secs(50), patience, None) };
+        let retry_policy = RetryPolicy { retries: 0, persistence: Persistence::Own };
+        let client = HttpClient {
+            idle: Duration::from_millis(100),
+            ..HttpClient::new(Duration::from_secs(50), retry_policy, None)
+        };
         let started = Instant::now();
         let request = Request { system: None, prompt: "p".to_owned(), limit: 9, thoughts: 0 };
-        let error = wire.post(&endpoint, &request, &mut Bill::default()).expect_err("it stalls");
+        let error = client.post(&endpoint, &request, &mut Bill::default()).expect_err("it stalls");
         assert!(error.message.ends_with("nothing came for 0.1 seconds"), "{error:?}");
         assert!(started.elapsed() < Duration::from_secs(30));
     }

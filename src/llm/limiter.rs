@@ -1,9 +1,8 @@
-//! Whether a server is asked at all, and by how many at once: a circuit breaker and a congestion window, which all workers
-//! of a run share.
+//! A circuit breaker and a congestion window for a server, which all workers of a run share.
 //!
-//! Some failures no waiting mends, such as a wrong key or nobody at the address. After [`MOST_IN_A_ROW`] of one kind no
-//! request is begun any more. A server in trouble, or one that is asked too often, gets half as many requests at once each
-//! time, and one more with each full window that it answers, as TCP does.
+//! Some failures are permanent, such as a wrong key or an unreachable address. After [`MOST_IN_A_ROW`] of one kind, no
+//! request is sent any more. Each time a server has trouble or limits the rate, it gets half as many requests at once.
+//! With each full window that it answers, it gets one more, as in TCP.
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -12,10 +11,10 @@ use crate::llm::retry::FailedAttempt;
 use crate::summary::exchange::FailureKind;
 use crate::sync::{lock, unpoisoned};
 
-/// Failures of one kind in a row after which nobody is asked any more.
+/// Permanent failures of one kind in a row after which no request is sent any more.
 pub(crate) const MOST_IN_A_ROW: u32 = 8;
 
-/// What all workers know of the server.
+/// The state of a server, shared by all workers.
 #[derive(Debug, Default)]
 pub(crate) struct Limiter {
     state: Mutex<State>,
@@ -24,29 +23,29 @@ pub(crate) struct Limiter {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The kind of the last failure that no waiting mends, and how often it came in a row.
+    /// The kind of the last permanent failure, and its number in a row.
     lasting: Option<(FailureKind, u32)>,
-    /// Why nobody is asked any more.
+    /// Why no request is sent any more.
     stopped: Option<String>,
-    under_way: usize,
-    /// How many requests may be under way; no limit until there is trouble.
+    in_flight: usize,
+    /// The most requests in flight; no limit until there is trouble.
     window: Option<Window>,
-    /// Nobody is asked before, as the server wants it.
+    /// The earliest time of the next request, as the server requested.
     not_before: Option<Instant>,
-    /// How often the window was halved. What was sent before tells nothing of the new one.
+    /// How often the window was halved. Requests from before a halving say nothing about the new window.
     halvings: u64,
-    /// The smallest window that was told of: one that grows back and falls again is no news.
-    told: Option<usize>,
+    /// The smallest window that was reported. A window that grows and shrinks again is not reported.
+    reported: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Window {
     size: f64,
-    /// The size at which the trouble began. There the limit goes again.
+    /// The size when the trouble began. At this size the limit ends.
     before: f64,
 }
 
-/// A request under way, until this is dropped.
+/// A request in flight, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit<'l> {
     limiter: &'l Limiter,
@@ -55,13 +54,13 @@ pub(crate) struct Permit<'l> {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        self.limiter.state().under_way -= 1;
+        self.limiter.state().in_flight -= 1;
         self.limiter.changed.notify_all();
     }
 }
 
 impl Permit<'_> {
-    /// Has all workers learn what became of the request: nothing that matters, or a failure.
+    /// Records the outcome of the request for all workers: success, or a failure.
     pub(crate) fn end(self, failed: Option<&FailedAttempt>) -> Option<Changed> {
         let mut state = self.limiter.state();
         match failed {
@@ -75,20 +74,20 @@ impl Permit<'_> {
     }
 }
 
-/// What a request that ended changed for all.
+/// A change for all workers after a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// Nobody is asked any more.
+    /// No request is sent any more.
     Stopped,
-    /// So many requests are under way at once from now on, fewer than ever.
+    /// The new number of requests at once, the smallest so far.
     Slower(usize),
 }
 
 impl Limiter {
-    /// Waits until a request may be sent.
+    /// Waits until a request can be sent.
     ///
     /// # Errors
-    /// Why nobody is asked any more, not even again.
+    /// Why no request is sent any more.
     pub(crate) fn begin(&self) -> Result<Permit<'_>, String> {
         let mut state = self.state();
         loop {
@@ -98,14 +97,14 @@ impl Limiter {
             let now = Instant::now();
             let pause = state.not_before.map(|moment| moment.saturating_duration_since(now));
             let pause = pause.filter(|pause| !pause.is_zero());
-            let is_full = state.window.is_some_and(|window| state.under_way as f64 >= window.size.floor());
+            let is_full = state.window.is_some_and(|window| state.in_flight as f64 >= window.size.floor());
             state = match (pause, is_full) {
                 (Some(pause), _) => unpoisoned(self.changed.wait_timeout(state, pause)).0,
                 (None, true) => unpoisoned(self.changed.wait(state)),
                 (None, false) => break,
             };
         }
-        state.under_way += 1;
+        state.in_flight += 1;
         let halvings = state.halvings;
         drop(state);
         Ok(Permit { limiter: self, halvings })
@@ -117,7 +116,7 @@ impl Limiter {
 }
 
 impl State {
-    /// Counts failures of one kind that no waiting mends.
+    /// Counts permanent failures of one kind.
     fn count(&mut self, failed: &FailedAttempt) -> Option<Changed> {
         let before = self.lasting.take().filter(|(kind, _)| *kind == failed.kind).map_or(0, |(_, times)| times);
         if !failed.kind.is_lasting() {
@@ -131,9 +130,10 @@ impl State {
         Some(Changed::Stopped)
     }
 
-    /// Halves the window, once for all that were under way together, and has everybody wait as long as the server asks.
+    /// Halves the window, once for all requests that were in flight together, and delays all requests as the server
+    /// asks.
     fn narrow(&mut self, halvings: u64, failed: &FailedAttempt) -> Option<Changed> {
-        /// What a server asks for beyond this, a single request waits for alone, or gives up.
+        /// A longer wait delays only the request that it answers.
         const LONGEST_FOR_ALL: Duration = Duration::from_secs(60);
         if !matches!(failed.kind, FailureKind::Trouble | FailureKind::RateLimited) {
             return None;
@@ -142,7 +142,7 @@ impl State {
             let moment = Instant::now() + pause;
             self.not_before = Some(self.not_before.map_or(moment, |before| before.max(moment)));
         }
-        let size = self.window.map_or(self.under_way as f64, |window| window.size);
+        let size = self.window.map_or(self.in_flight as f64, |window| window.size);
         if halvings < self.halvings || size <= 1.0 {
             return None;
         }
@@ -150,8 +150,8 @@ impl State {
         let halved = (size / 2.0).floor().max(1.0);
         self.window = Some(Window { size: halved, before: self.window.map_or(size, |window| window.before) });
         let at_once = halved as usize;
-        let is_news = self.told.is_none_or(|told| at_once < told);
-        is_news.then(|| Changed::Slower(*self.told.insert(at_once)))
+        let is_news = self.reported.is_none_or(|reported| at_once < reported);
+        is_news.then(|| Changed::Slower(*self.reported.insert(at_once)))
     }
 
     fn widen(&mut self) {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_halved_once_for_what_was_under_way_and_grows_back() {
+    fn the_window_is_halved_once_for_what_was_in_flight_and_grows_back() {
         let limiter = Limiter::default();
         let permits: Vec<Permit<'_>> = (0..8).map(|_| begun(&limiter)).collect();
         let trouble = failed(FailureKind::Trouble);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_under_way_than_the_window_has() {
+    fn no_more_are_in_flight_than_the_window_has() {
         let limiter = Limiter::default();
         let four: Vec<Permit<'_>> = (0..4).map(|_| begun(&limiter)).collect();
         let trouble = failed(FailureKind::Trouble);

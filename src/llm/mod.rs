@@ -1,4 +1,4 @@
-//! Who else writes summaries: a model behind an API, or a command.
+//! The other summarizers: a model behind an API, or a command.
 
 pub(crate) mod adapt;
 mod body;
@@ -23,26 +23,26 @@ use http::{HttpClient, Tell};
 use providers::Endpoint;
 use rate_limiter::RateLimiter;
 
-/// Who writes summaries.
+/// A summarizer.
 #[derive(Debug)]
 pub(crate) enum Summarizer {
-    /// The embedded one.
+    /// The embedded summarizer.
     Extractive,
     /// A model behind an API.
     Endpoint(Endpoint, Box<HttpClient>),
-    /// A command, how long it may take, and how often it may be run.
+    /// A command, with its timeout and its rate limit.
     Command(String, Duration, Option<RateLimiter>),
 }
 
 impl Summarizer {
-    /// Has `tell` be told of what happens between two requests.
+    /// Calls `tell` for what happens between two requests.
     pub(crate) fn listen(&self, tell: Tell) {
-        if let Summarizer::Endpoint(_, wire) = self {
-            wire.listen(tell);
+        if let Summarizer::Endpoint(_, client) = self {
+            client.listen(tell);
         }
     }
 
-    /// What decides an answer besides chance, as a text: who is asked, and all that they are sent.
+    /// Returns everything that decides an answer, as a text: the summarizer, and all that it is sent.
     pub(crate) fn identity(&self, request: &Request) -> String {
         match self {
             Summarizer::Extractive => String::new(),
@@ -57,10 +57,10 @@ impl SummaryBackend for Summarizer {
         let failed = |message: String| NoAnswer::new(FailureKind::Command, message);
         let reply = match self {
             Summarizer::Extractive => return Err(failed("the embedded summarizer answers no requests".to_owned())),
-            Summarizer::Endpoint(endpoint, wire) => wire.post(endpoint, request, bill)?,
-            Summarizer::Command(line, timeout, pace) => {
+            Summarizer::Endpoint(endpoint, client) => client.post(endpoint, request, bill)?,
+            Summarizer::Command(line, timeout, rate) => {
                 bill.requests += 1;
-                pace.iter().for_each(|pace| thread::sleep(pace.reserve(Instant::now())));
+                rate.iter().for_each(|rate| thread::sleep(rate.reserve(Instant::now())));
                 let text = command::run(line, &request.in_one(), *timeout).map_err(failed)?;
                 Reply { text, ..Reply::default() }
             }

@@ -1,24 +1,24 @@
-//! How fast requests follow each other, whoever sends them.
+//! The rate of requests, over all threads.
 
 use crate::sync::lock;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// A minute shared out evenly among requests.
+/// Spaces requests evenly over a minute.
 #[derive(Debug)]
 pub(crate) struct RateLimiter {
     gap: Duration,
-    /// When the next request may be sent; at once if none was.
+    /// The earliest time of the next request; none before the first.
     next: Mutex<Option<Instant>>,
 }
 
 impl RateLimiter {
-    /// At most so many requests a minute.
+    /// Returns a limiter for at most so many requests per minute.
     pub(crate) fn new(rate: u32) -> Self {
         RateLimiter { gap: Duration::from_secs(60) / rate.max(1), next: Mutex::new(None) }
     }
 
-    /// Takes the next turn, and says how long it is until then.
+    /// Reserves the next time for a request, and returns the wait until then.
     pub(crate) fn reserve(&self, now: Instant) -> Duration {
         let mut next = lock(&self.next);
         let turn = next.map_or(now, |next| next.max(now));
@@ -33,13 +33,13 @@ mod tests {
 
     #[test]
     fn turns_are_a_gap_apart_and_none_is_saved_up() {
-        let pace = RateLimiter::new(60);
+        let limiter = RateLimiter::new(60);
         let start = Instant::now();
         let second = Duration::from_secs(1);
-        assert_eq!(pace.reserve(start), Duration::ZERO);
-        assert_eq!(pace.reserve(start), second);
-        assert_eq!(pace.reserve(start + second / 2), second * 3 / 2);
-        assert_eq!(pace.reserve(start + 100 * second), Duration::ZERO);
-        assert_eq!(pace.reserve(start + 100 * second), second);
+        assert_eq!(limiter.reserve(start), Duration::ZERO);
+        assert_eq!(limiter.reserve(start), second);
+        assert_eq!(limiter.reserve(start + second / 2), second * 3 / 2);
+        assert_eq!(limiter.reserve(start + 100 * second), Duration::ZERO);
+        assert_eq!(limiter.reserve(start + 100 * second), second);
     }
 }

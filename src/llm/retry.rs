@@ -1,4 +1,4 @@
-//! Trying again: how often, after which failures, and how long to wait.
+//! Retries: how often, after which failures, and after which wait.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -7,41 +7,41 @@ use crate::summary::exchange::{FailureKind, NoAnswer};
 use crate::summary::recipe::Persistence;
 
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// `LangChain` waits a second first, and up to a second more.
+/// `LangChain` first waits one second, and up to one second more.
 const FIRST_WAIT_OF_LANGCHAIN: Duration = Duration::from_secs(1);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// A server that asks to wait longer than this is given up.
+/// A request is not retried where the server asks for a longer wait.
 const LONGEST_ASKED: Duration = Duration::from_secs(600);
 
 /// Why one attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedAttempt {
-    /// What happened.
+    /// What failed.
     pub(crate) message: String,
-    /// What kind of failure it is, which says whether to try again.
+    /// The kind of failure, which decides whether to retry.
     pub(crate) kind: FailureKind,
-    /// How long the server asks to wait.
+    /// The wait that the server requests.
     pub(crate) asked: Option<Duration>,
-    /// Whether the server asks to try again, where it says so.
+    /// Whether the server asks for a retry, where it says so.
     pub(crate) advised: Option<bool>,
-    /// How many tokens the model reads at once, where the server says so.
+    /// The context window in tokens, where the server names it.
     pub(crate) window: Option<u64>,
 }
 
-/// How often and after what a request is tried again.
+/// How often and after which failures a request is retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RetryPolicy {
-    /// How often.
+    /// The most retries.
     pub(crate) retries: u32,
-    /// After what.
+    /// The failures after which to retry.
     pub(crate) persistence: Persistence,
 }
 
 impl RetryPolicy {
-    /// Makes attempts until one succeeds or another makes no sense; waits between them by `wait`.
+    /// Makes attempts until one succeeds or a retry is useless. `wait` waits between them.
     ///
     /// # Errors
-    /// The last attempt's, with how many there were.
+    /// The error of the last attempt, with the number of attempts.
     pub(crate) fn run<T>(
         self,
         mut attempt: impl FnMut() -> Result<T, FailedAttempt>,
@@ -53,7 +53,7 @@ impl RetryPolicy {
                 Ok(answer) => return Ok(answer),
                 Err(failed) => failed,
             };
-            if tried >= self.retries || !self.again(&failed) {
+            if tried >= self.retries || !self.is_worth_retrying(&failed) {
                 let after = match failed.asked.filter(|asked| *asked > LONGEST_ASKED) {
                     Some(asked) => format!(" (it asks to be left alone for {} seconds)", asked.as_secs()),
                     None if tried > 0 => format!(" (tried {} times)", tried + 1),
@@ -64,7 +64,7 @@ impl RetryPolicy {
             }
             tried += 1;
             let pause = match failed.asked {
-                // Whoever was sent away together does not come back together.
+                // Clients that were rejected together should not return together.
                 Some(asked) => asked.mul_f64(1.0 + jitter(tried) / 10.0),
                 None => self.backoff(tried),
             };
@@ -72,7 +72,7 @@ impl RetryPolicy {
         }
     }
 
-    fn again(self, failed: &FailedAttempt) -> bool {
+    fn is_worth_retrying(self, failed: &FailedAttempt) -> bool {
         let by_kind = match failed.kind {
             FailureKind::Unreachable | FailureKind::Interrupted | FailureKind::Trouble | FailureKind::RateLimited => {
                 true
@@ -80,13 +80,13 @@ impl RetryPolicy {
             FailureKind::Odd => self.persistence == Persistence::LangChain,
             _ => false,
         };
-        // What is too long does not get shorter.
+        // A request that is too long stays too long.
         let may = failed.advised.unwrap_or(by_kind) && failed.kind != FailureKind::TooLong;
         may && failed.asked <= Some(LONGEST_ASKED)
     }
 
-    /// Twice as long each time, and a little more or less, so that clients that failed together do not come back
-    /// together.
+    /// Returns the wait before a retry: twice as long each time, with a random part, so that clients that failed
+    /// together do not return together.
     fn backoff(self, tried: u32) -> Duration {
         let first = match self.persistence {
             Persistence::Own => FIRST_WAIT,
@@ -100,7 +100,7 @@ impl RetryPolicy {
     }
 }
 
-/// A number by chance, from 0 to below 1.
+/// Returns a random number from 0 to below 1.
 fn jitter(tried: u32) -> f64 {
     (RandomState::new().hash_one(tried) % 1024) as f64 / 1024.0
 }
@@ -134,8 +134,8 @@ mod tests {
         let attempts = |kind: FailureKind, persistence: Persistence, asked: Option<Duration>| {
             let waits = RefCell::new(Vec::new());
             let failed = FailedAttempt { message: "no".to_owned(), kind, asked, advised: None, window: None };
-            let patience = RetryPolicy { retries: 2, persistence };
-            let end = patience.run(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
+            let policy = RetryPolicy { retries: 2, persistence };
+            let end = policy.run(|| Err::<(), _>(failed.clone()), |wait, _| waits.borrow_mut().push(wait));
             (waits.into_inner().len(), end.expect_err("it failed").message)
         };
         assert_eq!(attempts(FailureKind::Trouble, Persistence::Own, None), (2, "no (tried 3 times)".to_owned()));
@@ -150,7 +150,7 @@ mod tests {
     fn a_server_has_the_last_word_on_trying_again() {
         let own = RetryPolicy { retries: 2, persistence: Persistence::Own };
         let again = |kind: FailureKind, advised: Option<bool>| {
-            own.again(&FailedAttempt { message: String::new(), kind, asked: None, advised, window: None })
+            own.is_worth_retrying(&FailedAttempt { message: String::new(), kind, asked: None, advised, window: None })
         };
         assert!(again(FailureKind::BadRequest, Some(true)) && !again(FailureKind::Trouble, Some(false)));
         assert!(!again(FailureKind::TooLong, Some(true)) && !again(FailureKind::Quota, None));

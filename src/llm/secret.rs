@@ -1,4 +1,4 @@
-//! A key: it goes into a header, and is masked in every text that comes from whoever was sent it.
+//! An API key. It is sent in a header, and masked in every text that comes back.
 
 use std::fmt;
 
@@ -6,36 +6,36 @@ use reqwest::header::HeaderValue;
 
 use crate::llm::encodings;
 
-/// What stands in the place of a key.
+/// The text in the place of a key.
 const MASK: &str = "[key]";
 
-/// A key. It prints as nothing.
+/// A key. Its `Debug` output does not show it.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// Takes a key, without the white space around it that a file or a copy may have brought along; nothing if it has
-    /// characters that no header can carry.
+    /// Returns a key without white space around it, which comes from files and from copying; nothing if it has
+    /// characters that no header can contain.
     pub(crate) fn new(key: &str) -> Option<Self> {
         let key = key.trim();
         key.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Secret(key.to_owned()))
     }
 
-    /// A text without the key, as it is or in any disguise that a terminal or a reader would see through. Everything else
-    /// stays to the byte.
+    /// Masks the key in a text, in plain form and in every encoding that a terminal or another program would decode.
+    /// All other text stays the same, byte for byte.
     ///
-    /// This is the last step before a text leaves, but for what makes it shorter: a part of a key is not known again.
+    /// This must be the last step before a text is shown, except for clipping: a part of a key is not recognized.
     pub(crate) fn mask(&self, text: &str) -> String {
-        // What is shorter is for a server that wants any key, and would be found in the middle of words; so would a word.
+        // A shorter key is a dummy for a server that needs some key, and would be found inside words. So would a word.
         const SHORTEST: usize = 4;
         const SHORTEST_WORD: usize = 12;
-        const SHORTEST_DISGUISED: usize = 8;
+        const SHORTEST_ENCODED: usize = 8;
         let is_word = self.0.bytes().all(|byte| byte.is_ascii_alphabetic());
         if self.0.len() < if is_word { SHORTEST_WORD } else { SHORTEST } {
             return text.to_owned();
         }
         let text = text.replace(&self.0, MASK);
-        if self.0.len() < SHORTEST_DISGUISED {
+        if self.0.len() < SHORTEST_ENCODED {
             return text;
         }
         let mut masked = String::new();
@@ -48,7 +48,7 @@ impl Secret {
         masked + &text[end..]
     }
 
-    /// The value of a header that carries the key behind `prefix`.
+    /// Returns the value of a header with the key behind `prefix`.
     pub(super) fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
         value.set_sensitive(true);

@@ -1,7 +1,6 @@
-//! Where a conversation breaks the rules that its provider has for calls, results and turns.
+//! Violations of the provider's rules for calls, results and turns.
 //!
-//! What is found here is what a provider answers with an error. Calls at the very end wait for their results, which is
-//! no breach.
+//! A provider answers each of these with an error. Calls at the very end wait for their results, which is no violation.
 
 use std::fmt;
 
@@ -10,27 +9,27 @@ use crate::transcript::pairing::{CallOrResult, results};
 use crate::transcript::text::Text;
 use crate::transcript::{Message, Role, Transcript};
 
-/// A rule that is broken, and where.
+/// A violation of a rule, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Breach {
     /// The index of the message.
     pub(crate) message: usize,
     /// The rule.
     pub(crate) rule: Rule,
-    /// The id of the call that it is about, where it has one.
+    /// The id of the call that it concerns, where it has one.
     pub(crate) id: Option<String>,
 }
 
-/// A rule, and what breaks it.
+/// A rule, and what violates it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// A result must answer a call: this one has none before it.
+    /// A result must answer a call before it. This one answers none.
     Orphan(CallOrResult),
-    /// A call has one result: this is another.
+    /// A call has one result. This is a second one.
     Again(CallOrResult),
-    /// A call must be answered: this one is not, and the conversation goes on.
+    /// A call must be answered. This one is not, and the conversation continues.
     Unanswered(CallOrResult),
-    /// A result must stand where the provider looks for it: this one, of a call in the message of that index, does not.
+    /// A result must follow its call as closely as the provider expects. This one does not.
     Misplaced {
         /// The result.
         result: CallOrResult,
@@ -41,9 +40,9 @@ pub(crate) enum Rule {
     Late,
     /// A rule for turns.
     Turn(&'static str),
-    /// A rule of the format for a message that cannot stand where it does.
+    /// A rule of the format for the place of a message.
     Alone(&'static str),
-    /// Thinking that was signed for messages before it is refused once these have changed.
+    /// Thinking is signed for the messages before it, and refused once these have changed.
     Thinking,
 }
 
@@ -67,7 +66,7 @@ impl fmt::Display for Breach {
     }
 }
 
-/// Every breach of a conversation, in the order of its messages.
+/// Returns all violations of a conversation, in the order of its messages.
 pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     let mut found = match transcript.order.results {
         Results::Unchecked => Vec::new(),
@@ -81,7 +80,7 @@ pub(crate) fn breaches(transcript: &Transcript<'_>) -> Vec<Breach> {
     found
 }
 
-/// Breaches of the rules for calls and results.
+/// Returns the violations of the rules for calls and results.
 fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
     let messages = transcript.messages.as_slice();
     let between = last_between(messages, wanted);
@@ -108,8 +107,8 @@ fn of_pairs(transcript: &Transcript<'_>, wanted: Results) -> Vec<Breach> {
     found
 }
 
-/// For each message, the index of the last before it that must not stand between a call and its result, 0 where there is
-/// none.
+/// Returns for each message the index of the last message before it that must not be between a call and its result; 0
+/// where there is none.
 fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
     let may = |message: &Message<'_>| match wanted {
         Results::Unchecked | Results::Behind => true,
@@ -127,12 +126,12 @@ fn last_between(messages: &[Message<'_>], wanted: Results) -> Vec<usize> {
     out
 }
 
-/// The index of the last message in which anybody says anything: calls before it wait for no result. Where calls may
-/// follow calls, the first of a row are still waited for.
+/// Returns the index of the last message that continues the conversation: calls before it no longer wait for results.
+/// Where calls can follow calls, all calls of the last run still wait.
 fn last_spoken(messages: &[Message<'_>], wanted: Results) -> usize {
     let spoken = messages.iter().rposition(|message| matches!(Turn::of(message), Some(Turn::User | Turn::Model)));
     let calling = messages.iter().rposition(|message| Turn::of(message) == Some(Turn::Calls)).unwrap_or(0);
-    // Of calls in a row the first are waited for as the last are; results between them end that.
+    // All calls of a run wait for their results. A result ends the run.
     let row = match wanted {
         Results::Following | Results::Next => calling,
         _ => messages[..calling].iter().rposition(|message| message.calls.is_empty()).map_or(0, |before| before + 1),
@@ -140,7 +139,7 @@ fn last_spoken(messages: &[Message<'_>], wanted: Results) -> usize {
     spoken.unwrap_or(0).max(row)
 }
 
-/// Breaches of the rules for turns.
+/// Returns the violations of the rules for turns.
 fn of_turns(transcript: &Transcript<'_>) -> Vec<Breach> {
     let rules = transcript.order.in_reading();
     let mut found = Vec::new();
@@ -172,7 +171,7 @@ mod tests {
         assert_eq!(found[0].to_string(), "a result (a) without a call: every result must answer a call before it");
     }
 
-    fn told(source: &str) -> Vec<String> {
+    fn found(source: &str) -> Vec<String> {
         let document = read(source, None, None).expect("a transcript");
         let found = breaches(&document.transcripts[0]);
         found.iter().map(|breach| format!("{} {}", breach.message, breach)).collect()
@@ -212,7 +211,7 @@ mod tests {
 
     #[test]
     fn each_says_which_rule_it_breaks() {
-        let found = told(
+        let found = found(
             r#"[{"role":"user","content":"u"},{"role":"tool","tool_call_id":"z","content":"r"},
                 {"role":"assistant","content":null,"tool_calls":[{"id":"q","type":"function","function":{"name":"f","arguments":"{}"}}]},
                 {"role":"user","content":"u"}]"#,
@@ -228,7 +227,7 @@ mod tests {
 
     #[test]
     fn results_come_first_in_messages_api() {
-        let late = told(
+        let late = found(
             r#"[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},
                 {"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"t","content":"r"}]}]"#,
         );
@@ -237,43 +236,43 @@ mod tests {
 
     #[test]
     fn what_providers_take_is_no_breach() {
-        // Messages of one speaker in a row are merged, or their order is asked of some models only.
+        // Providers merge messages of one role in a row, or only some models require their order.
         let gemini = r#"[{"role":"user","parts":[{"text":"u"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}}}]},
             {"role":"model","parts":[{"functionCall":{"name":"g","args":{}}}]},
             {"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}},{"functionResponse":{"name":"g","response":{}}}]}]"#;
-        assert_eq!(told(gemini), [] as [&str; 0]);
+        assert_eq!(found(gemini), [] as [&str; 0]);
         let call = |id| {
             format!(r#"{{"role":"assistant","content":[{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}]}}"#)
         };
         let result = |id| format!(r#"{{"type":"tool_result","tool_use_id":"{id}","content":"r"}}"#);
         let results = format!(r#"{{"role":"user","content":[{},{}]}}"#, result("a"), result("b"));
-        assert_eq!(told(&format!("[{},{},{results}]", call("a"), call("b"))), [] as [&str; 0]);
-        // The call is on the provider's side.
+        assert_eq!(found(&format!("[{},{},{results}]", call("a"), call("b"))), [] as [&str; 0]);
+        // The provider stores the call.
         let elsewhere = r#"{"model":"m","previous_response_id":"r","input":[{"type":"function_call_output","call_id":"c","output":"4"}]}"#;
-        assert_eq!(told(elsewhere), [] as [&str; 0]);
+        assert_eq!(found(elsewhere), [] as [&str; 0]);
     }
 
     #[test]
     fn what_providers_of_responses_have_refused() {
         let call = |id| format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#);
         let output = |id| format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"r"}}"#);
-        let said = r#"{"role":"assistant","content":"a"}"#;
+        let answer = r#"{"role":"assistant","content":"a"}"#;
         let request = |model: &str, items: &[&str]| {
             format!(r#"{{"model":"{model}","input":[{{"role":"user","content":"u"}},{}]}}"#, items.join(","))
         };
         // `reasoning` was provided without its required following item.
         let reasoning = r#"{"type":"reasoning","id":"rs_1","summary":[]}"#;
-        let alone = told(&request("gpt-5", &[reasoning, r#"{"role":"user","content":"u"}"#]));
+        let alone = found(&request("gpt-5", &[reasoning, r#"{"role":"user","content":"u"}"#]));
         assert_eq!(alone, ["1 reasoning must be followed by what the model made of it"]);
-        assert_eq!(told(&request("gpt-5", &[reasoning, &call("a"), &output("a")])), [] as [&str; 0]);
-        // No tool output found for tool call call-a: something else stands between the calls.
+        assert_eq!(found(&request("gpt-5", &[reasoning, &call("a"), &output("a")])), [] as [&str; 0]);
+        // No tool output found for tool call call-a: another message is between the calls.
         let (a, b, of_a, of_b) = (&call("a"), &call("b"), &output("a"), &output("b"));
-        let apart = [a.as_str(), said, b, of_a, of_b];
-        assert_eq!(told(&request("gpt-5", &apart)), [] as [&str; 0]);
+        let apart = [a.as_str(), answer, b, of_a, of_b];
+        assert_eq!(found(&request("gpt-5", &apart)), [] as [&str; 0]);
         assert_eq!(
-            told(&request("deepseek-v4-flash", &apart)),
+            found(&request("deepseek-v4-flash", &apart)),
             ["4 a result (a) too far from its call in message 1: results must follow their calls directly"]
         );
-        assert_eq!(told(&request("deepseek-v4-flash", &[a, b, of_a, of_b])), [] as [&str; 0]);
+        assert_eq!(found(&request("deepseek-v4-flash", &[a, b, of_a, of_b])), [] as [&str; 0]);
     }
 }

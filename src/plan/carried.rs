@@ -1,7 +1,7 @@
-//! An earlier summary that the next one carries on: not as one message among those that are summarized, but by itself.
+//! An earlier summary that the next one carries on. It is given to the summarizer separately, not among the messages.
 //!
 //! `DeerFlow` keeps its summary beside the messages, in the state. Where a transcript has such a state, the summary is
-//! there; where it is only a list, the summary is its first message, of a user with a name of its own.
+//! there. Where the transcript is only a list, the summary is its first message: a named user message.
 
 use std::borrow::Cow;
 
@@ -17,28 +17,28 @@ pub(crate) const NAME: &str = "summary";
 /// The key of the state under which `DeerFlow` keeps its summary.
 pub(crate) const KEY: &str = "summary_text";
 
-/// What stands around the name of an archive behind a summary.
+/// The words around the name of an archive behind a summary.
 pub(crate) const ARCHIVED: (&str, &str) = ("\n\n(The messages that this summarizes are kept in ", ".)");
 
 /// An earlier summary.
 #[derive(Debug, Clone)]
 pub(crate) struct Carried<'a> {
-    /// The summary, without what introduces it and without the name of an archive.
+    /// The summary, without its prefix and without the name of an archive.
     pub(crate) text: Cow<'a, str>,
-    /// Which message it is; it is in the state if none.
+    /// The index of its message; none where it is in the state.
     pub(crate) index: Option<usize>,
-    /// Where it stands.
+    /// Its place in the source.
     pub(crate) json: Json<'a>,
 }
 
 impl Carried<'_> {
-    /// The tokens it has as a message of its own.
+    /// Returns the tokens of the summary as a message.
     pub(super) fn tokens(&self, counter: Counter) -> u64 {
         counter.count(&message(&self.text, self.json))
     }
 }
 
-/// An earlier summary as the message that it is taken for; `json` is where it stands.
+/// Returns an earlier summary as a message; `json` is its place in the source.
 pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     Message {
         role: Role::User,
@@ -49,14 +49,14 @@ pub(crate) fn message<'a>(text: &'a str, json: Json<'a>) -> Message<'a> {
     }
 }
 
-/// The place of the summary in the state of a transcript, where it has such a state: a text, or null.
+/// Returns the place of the summary in the state of a transcript, where it has such a state: a string, or null.
 pub(crate) fn place<'a>(transcript: &Transcript<'a>) -> Option<Json<'a>> {
     let place = transcript.state.and_then(|state| state.get(KEY))?;
     matches!(place.kind(), Kind::String | Kind::Null).then_some(place)
 }
 
-/// The earlier summary of a transcript, where the rules carry one on: in its state, or its first message that gives no
-/// standing instructions.
+/// Returns the earlier summary of a transcript, where the rules carry one on: from its state, or from its first message
+/// that is no system message.
 pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Option<Carried<'a>> {
     if !policy.rules.carries {
         return None;
@@ -74,13 +74,13 @@ pub(crate) fn carried<'a>(transcript: &Transcript<'a>, policy: &Policy) -> Optio
     is_carried.then_some(Carried { text: text.into(), index: Some(index), json: message.json })
 }
 
-/// A summary without the name of the archive behind it.
+/// Returns a summary without the name of the archive behind it.
 fn without_archive(summary: &str) -> &str {
     let named = summary.strip_suffix(ARCHIVED.1).and_then(|rest| rest.rfind(ARCHIVED.0));
     named.map_or(summary, |at| &summary[..at])
 }
 
-/// Whether a message has the name that is given to summaries that are carried on.
+/// Whether a message has the name of carried summaries.
 pub(super) fn is_named(message: &Message<'_>) -> bool {
     message.rest().name.is_some_and(|name| name.is(NAME))
 }

@@ -1,7 +1,8 @@
-//! Where a provider's own compactions let a conversation be cut.
+//! The cuts that a provider's own compactions allow.
 //!
-//! The provider reads the last of them in place of what stands before it. One that can be read is an earlier summary, and
-//! a cut falls behind it. One that cannot stays as it is, and the summary stands behind it: nobody would read it before.
+//! The provider reads its last compaction in the place of all messages before it. A readable one is an earlier summary,
+//! and the cut is behind it. An opaque one stays as it is, and the summary follows it: before it, the provider would
+//! not read the summary.
 
 use crate::transcript::Transcript;
 use crate::transcript::compaction::Compaction;
@@ -9,18 +10,18 @@ use crate::transcript::formats::SummaryPosition;
 
 use crate::plan::{Plan, Policy};
 
-/// The compactions of a conversation that matter.
+/// The compactions of a conversation that are in force.
 pub(super) struct Compactions {
-    /// The message with the last that can be read; the first where there is none.
+    /// The message with the last readable compaction; the first message where there is none.
     pub(super) start: usize,
-    /// The last of all that are in force.
+    /// The message with the last compaction in force, readable or opaque.
     pub(super) last: Option<usize>,
-    /// The messages from `start` on that hold one which nobody else can read, or that failed.
+    /// The messages from `start` on with a compaction that only the provider can read, or that failed.
     opaque: Vec<usize>,
 }
 
 impl Compactions {
-    /// Finds those of a conversation.
+    /// Finds the compactions of a conversation.
     pub(super) fn of(transcript: &Transcript<'_>, policy: &Policy) -> Self {
         let all = transcript.compactions.as_slice();
         let kind = |index: usize| transcript.messages[index].compaction();
@@ -33,21 +34,21 @@ impl Compactions {
         Compactions { start, last, opaque }
     }
 
-    /// The messages before a cut that stay, whatever the rules.
-    pub(super) fn staying(&self, cut: usize) -> &[usize] {
+    /// Returns the messages before a cut that must stay.
+    pub(super) fn that_stay(&self, cut: usize) -> &[usize] {
         &self.opaque[..self.opaque.partition_point(|&index| index < cut)]
     }
 
-    /// What of the conversation can be summarized, where it is not all of it.
-    pub(super) fn beginning(&self) -> Option<String> {
+    /// Describes the part that can be summarized, where that is not the whole conversation.
+    pub(super) fn summarizable_part(&self) -> Option<String> {
         let last = self.last?;
-        Some(format!("what stands behind the provider's own compaction, message {last},"))
+        Some(format!("the part behind the provider's own compaction, message {last},"))
     }
 
-    /// Why a compaction that must stay in front of what is kept cannot, where one cannot.
+    /// Returns why a compaction that must stay before the kept part cannot.
     pub(super) fn refusal(&self, transcript: &Transcript<'_>, plan: &Plan) -> Option<String> {
         let of = |index: usize| format!("message {index} holds a compaction that only its provider can read");
-        let staying = self.staying(plan.cutoff);
+        let staying = self.that_stay(plan.cutoff);
         if let Some(gone) = staying.iter().find(|index| plan.pinned.binary_search(index).is_err()) {
             return Some(format!("{}, and cannot stay by itself beside a summary", of(*gone)));
         }

@@ -1,14 +1,15 @@
-//! From what is to be kept to where the cut falls.
+//! Where the cut is: from `--keep`, by the rules for pairs and for the order of messages.
 
 use crate::transcript::Transcript;
 use crate::transcript::order::Turn;
 use crate::transcript::pairing::Pairing;
 
+use crate::plan::langchain;
 use crate::plan::pairs::Pairs;
 use crate::plan::size::Size;
-use crate::plan::{Weight, is_turn, langchain};
+use crate::plan::weight::{Weight, is_turn};
 
-/// Where `--keep` alone would cut: the first index that stays; nothing where all stays.
+/// Returns where `--keep` alone would cut: the first index of the kept part; nothing where all messages are kept.
 pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
     let Weight { messages, tally, policy, .. } = weight;
     let (first, last) = (weight.first(), messages.len() - 1);
@@ -25,9 +26,9 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
             let limit = policy.keep.in_tokens(policy.context_window).unwrap_or(u64::MAX);
             let fitting = tally.suffix_within(limit).max(first);
             let wanted = fitting.min(most);
-            // Where totals are scaled the whole may not fit though its parts do. LangChain then looks at the cut before
-            // the first message all the same, and moves it past results that begin there.
-            if policy.scales(tally) && last > first && weight.of_messages() > limit {
+            // A scaled total can exceed the limit though the sum of its parts does not. LangChain then still considers
+            // the cut before the first message, and moves it past results that begin there.
+            if policy.scales(tally) && last > first && weight.message_tokens() > limit {
                 return Some(wanted);
             }
             wanted
@@ -36,7 +37,7 @@ pub(super) fn wanted(weight: &Weight<'_, '_>) -> Option<usize> {
     Some(wanted).filter(|wanted| *wanted > first)
 }
 
-/// The cut that a rule for pairs makes of the one that is wanted, and why it is another; 0 where there is none.
+/// Returns the cut to which a rule for pairs moves the wanted one, and why it moved; 0 where there is none.
 pub(super) fn safe(transcript: &Transcript<'_>, wanted: usize, pairs: Pairs) -> (usize, Option<String>) {
     let messages = transcript.messages.as_slice();
     let cut = match pairs {
@@ -44,10 +45,10 @@ pub(super) fn safe(transcript: &Transcript<'_>, wanted: usize, pairs: Pairs) -> 
         Pairs::LangChain => langchain::back_to_the_call(messages, wanted),
         Pairs::Window(window) => langchain::back_to_a_whole_window(messages, wanted, window),
     };
-    (cut, (cut != wanted).then(|| why_not(&transcript.pairing, wanted)))
+    (cut, (cut != wanted).then(|| why_unsafe(&transcript.pairing, wanted)))
 }
 
-fn why_not(pairing: &Pairing, wanted: usize) -> String {
+fn why_unsafe(pairing: &Pairing, wanted: usize) -> String {
     match pairing.split_pair(wanted) {
         Some((call, result)) => {
             format!("a cut at {wanted} would split the call in message {call} from its result in message {result}")
@@ -56,11 +57,11 @@ fn why_not(pairing: &Pairing, wanted: usize) -> String {
     }
 }
 
-/// The cut nearest to `wanted` that parts no call from its result, leaves no orphaned result at the front of what is
-/// kept, and has something there that the provider accepts behind a summary; and why it is not `wanted` itself; 0 where
-/// there is none.
+/// Returns the safe cut nearest to `wanted`, and why it moved; 0 where there is none. A safe cut splits no call from
+/// its result. The kept part behind it does not begin with an orphaned result, and the provider accepts its beginning
+/// behind a summary.
 ///
-/// Messages at the cut that are nothing but orphaned results go with what is summarized. For every other reason the cut
+/// Messages at the cut that hold only orphaned results are summarized with the history. For every other reason the cut
 /// moves towards the beginning, so that more is kept than was asked for, and never less.
 fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>) {
     let (messages, pairing) = (transcript.messages.as_slice(), &transcript.pairing);
@@ -83,20 +84,20 @@ fn strict(transcript: &Transcript<'_>, wanted: usize) -> (usize, Option<String>)
         (false, ..) if pairing.split_pair(wanted).is_none() => {
             format!("{} has messages on both sides of a cut at {wanted} that belong together", transcript.format.name())
         }
-        _ => why_not(pairing, wanted),
+        _ => why_unsafe(pairing, wanted),
     };
     let cut = (1..=wanted).rev().find(|&cut| legal(cut));
     (cut.unwrap_or(0), Some(why))
 }
 
-/// Why the provider would refuse what is kept from a cut on behind a summary.
+/// Returns why the provider would refuse the messages from a cut on behind a summary.
 fn refused_behind_a_summary(transcript: &Transcript<'_>, cut: usize) -> Option<&'static str> {
     let first = transcript.messages[cut..].iter().find_map(Turn::of)?;
     transcript.order.refuses(Some(Turn::User), first)
 }
 
-/// For each index whether a cut there parts no call from its result and leaves nothing at the front of what is kept that
-/// the provider refuses.
+/// Returns for each index whether a cut there is safe: it splits no call from its result, and the provider accepts the
+/// messages behind it.
 pub(crate) fn legal_cuts(transcript: &Transcript<'_>) -> Vec<bool> {
     let Transcript { pairing, groups, .. } = transcript;
     let mut legal = pairing.allowed_cuts(groups);

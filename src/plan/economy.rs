@@ -1,9 +1,9 @@
-//! What a compaction is worth: tokens and money that each further turn saves, what the summary costs, and when that has
-//! paid.
+//! What a compaction is worth: the tokens and the money that each further turn saves, the cost of the summary, and the
+//! number of turns after which it has paid.
 //!
-//! Each further turn sends the whole conversation once. The figures at the top are those of a reader without a prompt
-//! cache, who pays the plain price of input. [`Cached`] has those of a reader with one: every turn reads the conversation
-//! at the cached price, and the compaction makes the provider write the new context once, as its prefix has changed.
+//! Each further turn sends the whole conversation once. The plain figures are for a reader without a prompt cache, who
+//! pays the full price of input. [`Cached`] has the figures for a reader with one: each turn reads the conversation at
+//! the cached price, and the provider writes the new context once, as its prefix has changed.
 
 use serde::Serialize;
 
@@ -12,75 +12,75 @@ use crate::wording::counted;
 
 const MILLION: f64 = 1e6;
 
-/// Tokens that a provider counts, and what they cost.
+/// Tokens that a provider counted, and their cost.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Billed {
-    /// Of the prompts.
+    /// Tokens of the prompts.
     pub(crate) input_tokens: u64,
-    /// Of the answers, thoughts among them.
+    /// Tokens of the answers, with their reasoning.
     pub(crate) output_tokens: u64,
-    /// How many of these were thoughts.
+    /// Output tokens that were reasoning.
     pub(crate) reasoning_tokens: u64,
-    /// US dollars: what the provider says, or what the table of models does; none where neither is known.
+    /// US dollars, from the provider or else from the table of models; none where neither has them.
     pub(crate) cost_usd: Option<f64>,
 }
 
-/// What is saved and spent. Money is in US dollars, and not there where a price is not known: none is ever made up.
+/// What is saved and spent. Money is in US dollars, and absent where a price is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Economy {
-    /// Tokens that each further turn sends less; below 0 where the summary is larger than what it replaced.
+    /// Tokens that each further turn saves; negative where the summary is larger than the messages that it replaced.
     pub(crate) saved_tokens_per_turn: i64,
-    /// What these cost whom `--for` names.
+    /// The price of these tokens for the model of `--for`.
     pub(crate) saved_usd_per_turn: Option<f64>,
-    /// What the summary costs.
+    /// The cost of the summary.
     pub(crate) cost_usd: Option<f64>,
-    /// After how many turns what they save is as much as the summary costs; not there where that is not known, or never.
+    /// The turns after which the savings cover the summary; absent where that is unknown or never happens.
     pub(crate) pays_after_turns: Option<u64>,
-    /// The same with the provider's prompt cache; not there where its prices are not known.
+    /// The figures with the provider's prompt cache; absent where its prices are unknown.
     pub(crate) cache: Option<Cached>,
-    /// Of when the prices are, where any is used.
+    /// The date of the prices, where any is used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) prices: Option<&'static str>,
 }
 
-/// What a compaction does to a reader's prompt cache, in US dollars.
+/// The effect of a compaction on a reader's prompt cache, in US dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Cached {
-    /// What it costs to write the new context to the cache once.
+    /// The cost of writing the new context to the cache once.
     pub(crate) write_usd: f64,
-    /// What each further turn saves where the conversation is read from the cache.
+    /// What each further turn saves where it reads the conversation from the cache.
     pub(crate) saved_usd_per_turn: f64,
-    /// After how many turns that is as much as the summary and the write cost together; not there where the summary's
-    /// cost is not known, or never.
+    /// The turns after which the savings cover the summary and the write; absent where the summary's cost is unknown,
+    /// or where that never happens.
     pub(crate) pays_after_turns: Option<u64>,
 }
 
-/// What is known of prices, in US dollars per million tokens.
+/// Prices that are known, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Prices {
-    /// What the reader takes for input.
+    /// Input of the model that reads the result.
     pub(crate) reader: Option<f64>,
-    /// What the reader takes for input from its cache and for writing to it.
+    /// Reading from the cache of that model, and writing to it.
     pub(crate) cache: Option<(f64, f64)>,
-    /// What the summarizer takes for input and for output.
+    /// Input and output of the summarizer.
     pub(crate) writer: Option<(f64, f64)>,
 }
 
 impl Prices {
-    /// The reader's prices, as far as the table has them.
+    /// Returns the reader's prices, as far as the table of models has them.
     pub(crate) fn of_reader(model: &Model) -> Self {
         let write = model.cache_write_price.or(model.input_price);
         Prices { reader: model.input_price, cache: model.cached_price.zip(write), writer: None }
     }
 
-    /// What the summarizer takes for so many tokens of input and of output.
+    /// Returns the cost of a summary with so many tokens of input and of output.
     pub(crate) fn of_summary(self, input: u64, output: u64) -> Option<f64> {
         self.writer.map(|prices| (input as f64 * prices.0 + output as f64 * prices.1) / MILLION)
     }
 }
 
 impl Economy {
-    /// What is saved where a conversation of `before` tokens has `after` tokens with a summary that costs `cost`.
+    /// Returns the economy of a compaction from `before` to `after` tokens with a summary that costs `cost`.
     pub(crate) fn new(before: u64, after: u64, cost: Option<f64>, prices: Prices) -> Self {
         let tokens = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let saved = tokens(before).saturating_sub(tokens(after));
@@ -95,19 +95,20 @@ impl Economy {
         }
     }
 
-    /// The same, computed with prices of this time.
+    /// Sets the date of the prices.
     #[must_use]
     pub(crate) fn with_prices_of(self, when: &'static str) -> Self {
         Economy { prices: Some(when), ..self }
     }
 
-    /// All of it in a sentence; `about` says that it is an estimate, and `reader` who reads on.
+    /// Describes the economy in a sentence. `about` marks it as an estimate; `reader` is the model that reads the
+    /// result.
     pub(crate) fn sentence(&self, about: bool, reader: Option<&str>) -> String {
         let about = if about { "about " } else { "" };
         let tokens = self.saved_tokens_per_turn;
         let usd = self.saved_usd_per_turn.filter(|usd| *usd != 0.0).zip(reader);
         let usd = usd.map(|(usd, reader)| format!(" ({} with {reader})", dollars(usd.abs()))).unwrap_or_default();
-        // Of a history that is smaller than the summary may be, no more can be said.
+        // The history is smaller than the requested summary, so the saving cannot be estimated.
         let unsure = tokens == 0 && !about.is_empty();
         let saves = match tokens {
             0 if unsure => "saves little: no more goes than --summary-tokens".to_owned(),
@@ -134,7 +135,7 @@ impl Cached {
     fn new(saved: i64, after: u64, cost: Option<f64>, (read, write): (f64, f64)) -> Self {
         let usd = |tokens: f64, price: f64| tokens * price / MILLION;
         let saved_usd = usd(saved as f64, read);
-        // The first turn writes what it would have read.
+        // The first turn writes the context instead of reading it.
         let once = cost.map(|cost| cost + usd(after as f64, write - read));
         Cached {
             write_usd: rounded(usd(after as f64, write)),
@@ -155,9 +156,9 @@ impl Cached {
     }
 }
 
-/// The smallest number of turns whose savings are as much as the summary costs.
+/// Returns the smallest number of turns whose savings cover the cost of the summary.
 fn pays_after(saved: i64, saved_usd: Option<f64>, cost: Option<f64>) -> Option<u64> {
-    /// What arithmetic on prices may be off by, in turns.
+    /// The error of floating-point arithmetic on prices, in turns.
     const SLACK: f64 = 1e-9;
     let cost = cost.filter(|_| saved > 0)?;
     if cost <= 0.0 {
@@ -167,13 +168,13 @@ fn pays_after(saved: i64, saved_usd: Option<f64>, cost: Option<f64>) -> Option<u
     (turns < u64::MAX as f64).then_some((turns as u64).max(1))
 }
 
-/// Without the digits that only arithmetic brings.
+/// Rounds off the error of floating-point arithmetic.
 fn rounded(usd: f64) -> f64 {
     const DIGITS: f64 = 1e9;
     (usd * DIGITS).round() / DIGITS
 }
 
-/// Money with three digits that count.
+/// Formats money with three significant digits.
 fn dollars(usd: f64) -> String {
     if usd >= 1.0 {
         return format!("${usd:.2}");
@@ -190,16 +191,16 @@ fn dollars(usd: f64) -> String {
 mod tests {
     use super::*;
 
-    /// A reader without a cache.
+    /// The prices of a reader without a cache.
     fn plain(reader: Option<f64>) -> Prices {
         Prices { reader, ..Prices::default() }
     }
 
-    fn said(before: u64, after: u64, cost: Option<f64>, reader: Option<f64>) -> String {
+    fn sentence(before: u64, after: u64, cost: Option<f64>, reader: Option<f64>) -> String {
         Economy::new(before, after, cost, plain(reader)).sentence(false, Some("gpt-4o"))
     }
 
-    /// The turns of two conversations, one with a compaction and one without, added up one by one.
+    /// Adds up the turns of two conversations one by one: one with a compaction, and one without.
     #[test]
     fn a_cache_is_written_once_and_read_afterwards() {
         for (before, after, cost, read, write) in
@@ -238,7 +239,7 @@ mod tests {
         );
         assert_eq!(Economy::new(1_100, 100, Some(0.0075), plain(Some(2.5))).pays_after_turns, Some(3));
         assert_eq!(Economy::new(1_100, 100, Some(0.0076), plain(Some(2.5))).pays_after_turns, Some(4));
-        // 0.9 / 0.3 is a little more than 3 to a computer.
+        // In floating-point arithmetic, 0.9 / 0.3 is a little more than 3.
         assert_eq!(Economy::new(300_000, 0, Some(0.9), plain(Some(1.0))).pays_after_turns, Some(3));
     }
 
@@ -247,7 +248,7 @@ mod tests {
         for reader in [None, Some(0.0), Some(2.5)] {
             assert_eq!(Economy::new(500, 100, Some(0.0), plain(reader)).pays_after_turns, Some(0));
         }
-        assert_eq!(said(500, 100, Some(0.0), None), "saves 400 tokens a turn; the summary costs nothing");
+        assert_eq!(sentence(500, 100, Some(0.0), None), "saves 400 tokens a turn; the summary costs nothing");
     }
 
     #[test]
@@ -257,18 +258,18 @@ mod tests {
         }
         assert_eq!(Economy::new(100, 100, Some(0.0), plain(Some(2.5))).pays_after_turns, None, "nothing is gained");
         assert_eq!(
-            said(100, 100, Some(0.01), Some(2.5)),
+            sentence(100, 100, Some(0.01), Some(2.5)),
             "saves nothing a turn; the summary costs $0.01 and never pays"
         );
         let unsure = Economy::new(100, 100, Some(0.01), plain(Some(2.5))).sentence(true, Some("gpt-4o"));
         let little = "saves little: no more goes than --summary-tokens; the summary costs about $0.01";
         assert_eq!(unsure, little);
         assert_eq!(
-            said(100, 300, Some(0.01), Some(2.5)),
+            sentence(100, 300, Some(0.01), Some(2.5)),
             "adds 200 tokens a turn ($0.0005 with gpt-4o); the summary costs $0.01 and never pays"
         );
         assert_eq!(
-            said(101, 100, Some(0.01), Some(0.0)),
+            sentence(101, 100, Some(0.01), Some(0.0)),
             "saves 1 token a turn; the summary costs $0.01 and never pays"
         );
     }
@@ -279,7 +280,7 @@ mod tests {
         assert_eq!((economy.saved_usd_per_turn, economy.cost_usd, economy.pays_after_turns), (None, None, None));
         assert_eq!(economy.sentence(true, None), "saves about 400 tokens a turn");
         assert_eq!(Economy::new(500, 100, Some(0.01), plain(None)).pays_after_turns, None);
-        assert_eq!(said(500, 100, Some(0.01), None), "saves 400 tokens a turn; the summary costs $0.01");
+        assert_eq!(sentence(500, 100, Some(0.01), None), "saves 400 tokens a turn; the summary costs $0.01");
         assert_eq!(Prices::default().of_summary(100, 100), None);
     }
 

@@ -1,11 +1,11 @@
-//! Where `LangChain`'s middleware cuts, and where it and its relatives cut by looking only so far.
+//! The cuts of `LangChain`'s middleware, and of related systems that search only a window of messages.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::transcript::{CallPlace, Message, Role};
 
-/// Whether `LangChain` would see the result of a call: a message that does nothing but answer.
+/// Whether `LangChain` recognizes a message as a result: it holds nothing but results.
 fn is_result(message: &Message<'_>) -> bool {
     message.role == Role::Tool || message.role == Role::User && !message.answers.is_empty() && !message.is_user_turn()
 }
@@ -21,9 +21,9 @@ fn answered_ids<'m, 'a>(message: &'m Message<'a>) -> impl Iterator<Item = Cow<'a
     answers.iter().filter_map(|answer| answer.id).map(|id| id.decode())
 }
 
-/// `LangChain`'s rule for a cut at `wanted`: where results begin there, back to the last message before them that calls
-/// one of them, so that more is kept; where none does, on past the results. It looks no further than the run of results
-/// at the cut, so a result that stands elsewhere can be parted from its call.
+/// Moves a cut by `LangChain`'s rule. Where results begin at `wanted`, the cut moves back to the last message before
+/// them that calls one of them, so that more is kept; without such a message, it moves past the results. The rule
+/// considers only the run of results at the cut, so it can split a result elsewhere from its call.
 pub(super) fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize {
     let run = messages[wanted..].iter().take_while(|message| is_result(message)).count();
     if run == 0 {
@@ -36,27 +36,27 @@ pub(super) fn back_to_the_call(messages: &[Message<'_>], wanted: usize) -> usize
     messages[..wanted].iter().rposition(calls).unwrap_or(after)
 }
 
-/// The rule of the window: the last cut at or before `wanted` that parts no call within `window` messages before it from
-/// a result. What stands further back is not looked at. The beginning is always such a cut.
+/// Moves a cut by the rule of the window: to the last cut at or before `wanted` that splits no call in the `window`
+/// messages before it from a result. Earlier messages are ignored. The beginning is always such a cut.
 pub(super) fn back_to_a_whole_window(messages: &[Message<'_>], wanted: usize, window: usize) -> usize {
     let mut last_result: HashMap<Cow<'_, str>, usize> = HashMap::new();
     for (index, message) in messages.iter().enumerate() {
         last_result.extend(answered_ids(message).map(|id| (id, index)));
     }
-    // A call forbids the cuts behind it up to its last result, as far as the window lets it be seen from there.
+    // A call forbids the cuts behind it up to its last result, as far as the window reaches.
     let mut change = vec![0i64; messages.len() + 2];
     for (index, message) in messages.iter().enumerate() {
         let last = call_ids(message).filter_map(|id| last_result.get(&id).copied()).max();
-        let seen = last.map_or(index, |last| last.min(index.saturating_add(window)));
-        if seen > index {
+        let end = last.map_or(index, |last| last.min(index.saturating_add(window)));
+        if end > index {
             change[index + 1] += 1;
-            change[seen + 1] -= 1;
+            change[end + 1] -= 1;
         }
     }
-    let mut parted = 0;
+    let mut split = 0;
     let whole = change[..=wanted.min(messages.len())].iter().map(|change| {
-        parted += change;
-        parted == 0
+        split += change;
+        split == 0
     });
     whole.enumerate().filter_map(|(cut, whole)| whole.then_some(cut)).last().unwrap_or(0)
 }

@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
 
-/// How a cut that would part a call from its result is moved.
+/// How a cut moves that would split a call from its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairs {
-    /// To the nearest place that parts no call from its result.
+    /// To the nearest place that splits no call from its result.
     Strict,
-    /// As `LangChain` moves it: back to the call of the results that begin at the cut, or on past them.
+    /// As in `LangChain`: back to the call of the results that begin at the cut, or past them.
     LangChain,
-    /// Back until no call in a window of so many messages before the cut is parted from its result.
+    /// Back until no call in a window of so many messages before the cut is split from its result.
     Window(usize),
 }
 

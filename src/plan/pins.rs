@@ -1,4 +1,4 @@
-//! Messages before the cut that stay: which ones, and what they bring along.
+//! Messages before the cut that stay: by the rules of `--pin`, with the messages that belong to them.
 
 use std::str::FromStr;
 
@@ -12,31 +12,31 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::Policy;
 use crate::plan::carried::is_named;
 
-/// A rule by which messages stay.
+/// A rule of `--pin`.
 #[derive(Debug, Clone)]
 pub enum Pin {
-    /// Messages with standing instructions.
+    /// System and developer messages.
     System,
     /// The first so many messages.
     First(usize),
     /// Messages whose text matches.
     Match(Regex),
-    /// No message; stands alone.
+    /// No message. It excludes all other rules.
     None,
 }
 
 impl Pin {
-    /// Whether the rule keeps a message; `place` is where it would stand without a summary that is carried on.
+    /// Whether the rule pins a message; `place` is its index without a carried summary.
     fn holds(&self, index: usize, place: usize, transcript: &Transcript<'_>, policy: &Policy) -> bool {
         let message = &transcript.messages[index];
         match self {
             Pin::First(count) => place < *count,
             Pin::None => false,
             Pin::System if !message.role.is_system() => false,
-            // An earlier summary is carried on by the next, and does not stand beside it for ever.
+            // The next summary carries an earlier one on. Pinned, it would stay beside all later ones.
             _ if message.is_summary(&policy.summary_prefix) => false,
-            // What stands in front may stay there. What came later may only be moved there where the format's provider
-            // accepts a system message among the others, as it then would a summary.
+            // System messages at the front can stay there. A later one can only be moved there where the provider
+            // accepts a system message among the others.
             Pin::System => {
                 transcript.format.summary_roles().contains(&SummaryRole::System)
                     || transcript.messages[..index].iter().all(|message| message.role.is_system())
@@ -61,7 +61,7 @@ impl FromStr for Pin {
                 of_value(format!("`{count}` is not a number of messages from 1 up, as in first:2")).example("first:2")
             }),
             Some(("match", pattern)) => Regex::new(pattern).map(Pin::Match).map_err(|error| {
-                // The library's account ends with the line that says what is wrong.
+                // The last line of the library's message says what is wrong.
                 let what = error.to_string();
                 let what = what.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
                 let literal = format!("match:{}", regex::escape(pattern));
@@ -79,23 +79,22 @@ impl FromStr for Pin {
     }
 }
 
-/// The last message in which the user, and not a program, asks for something.
+/// Returns the last request of the user; messages that a program hides are none.
 fn last_request(transcript: &Transcript<'_>) -> Option<usize> {
     let hidden = |message: &Message<'_>| message.additional("hide_from_ui").is_some_and(|mark| !mark.is_falsy());
     let is_request = |message: &Message<'_>| message.role == Role::User && !is_named(message) && !hidden(message);
     transcript.messages.iter().rposition(is_request)
 }
 
-/// Whether a program marked a message as a reminder that is to stay.
+/// Whether a program marked a message as a reminder that must stay.
 fn is_reminder(message: &Message<'_>) -> bool {
     (message.role == Role::User || message.role.is_system())
         && message.additional("dynamic_context_reminder").is_some_and(|mark| !mark.is_falsy())
 }
 
-/// The indices below `cutoff` that stay, in order, but for a summary that is carried on: those that rules hold and those
-/// that must. A pinned call keeps its results
-/// and a pinned result its call, a part of a response the other parts, and so on, so that nothing that stays is left
-/// without its other half. What is without it anyway goes.
+/// Returns the indices below `cutoff` that stay, in order: those that rules pin and those that must stay, without a
+/// carried summary. A pinned call keeps its results, a pinned result its call, a part of a response the other parts. A
+/// call without a result does not stay.
 pub(super) fn pinned(
     transcript: &Transcript<'_>,
     policy: &Policy,
@@ -104,7 +103,7 @@ pub(super) fn pinned(
     cutoff: usize,
 ) -> Vec<usize> {
     let request = policy.rules.carries.then(|| last_request(transcript)).flatten();
-    // Where a summary stands first, what is pinned behind it is still the first that was said.
+    // An earlier summary at the front does not count as the first message.
     let stands_first = transcript.format.summary_position(transcript) == SummaryPosition::First;
     let first = transcript.messages.first().filter(|first| stands_first && first.is_summary(&policy.summary_prefix));
     let aside = carried.or(first.map(|_| 0));
@@ -119,14 +118,14 @@ pub(super) fn pinned(
     let joined = joined_to_the_next(&transcript.groups, cutoff);
     let pairs = transcript.pairing.pairs.iter().copied().filter(|(_, result)| *result < cutoff);
     let pairs = pairs.chain(joined.into_iter().map(|index| (index, index + 1)));
-    // Mostly nothing stays but standing instructions, which belong with no other message.
+    // Mostly only system messages stay, which belong with no other message.
     let matters = pairs.clone().any(|(one, other)| stays[one] || stays[other]);
-    let others = Others::of(if matters { pairs.collect() } else { Vec::new() });
-    spread(true, &mut stays, &others, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
-    // A call that nothing answers may be the last thing said, and not stand before a summary.
+    let bonds = Bonds::of(if matters { pairs.collect() } else { Vec::new() });
+    spread(true, &mut stays, &bonds, |stays| (0..cutoff).filter(|&index| stays[index]).collect());
+    // A call without a result is only allowed at the end, not before a summary.
     let unanswered = transcript.pairing.unanswered.iter().map(|call| call.message).filter(|&index| index < cutoff);
     let cannot: Vec<usize> = unanswered.chain((0..cutoff).filter(|&index| !can(index))).collect();
-    spread(false, &mut stays, &others, |stays| {
+    spread(false, &mut stays, &bonds, |stays| {
         let pinned: Vec<usize> = cannot.into_iter().filter(|&index| stays[index]).collect();
         pinned.iter().for_each(|&index| stays[index] = false);
         pinned
@@ -134,7 +133,7 @@ pub(super) fn pinned(
     (0..cutoff).filter(|&index| stays[index]).collect()
 }
 
-/// The messages before a cut that are in one bond with the next.
+/// Returns the messages before a cut that belong in one group with the next message.
 fn joined_to_the_next(groups: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
     if groups.is_empty() {
         return Vec::new();
@@ -152,34 +151,34 @@ fn joined_to_the_next(groups: &[(usize, usize)], cutoff: usize) -> Vec<usize> {
     joined.collect()
 }
 
-/// Messages that belong together, two by two.
-struct Others {
-    /// Both ways, in order.
+/// Pairs of messages that belong together.
+struct Bonds {
+    /// Each pair in both directions, in order.
     pairs: Vec<(usize, usize)>,
 }
 
-impl Others {
+impl Bonds {
     fn of(mut pairs: Vec<(usize, usize)>) -> Self {
         pairs.extend_from_within(..);
         let half = pairs.len() / 2;
         pairs[half..].iter_mut().for_each(|(one, other)| std::mem::swap(one, other));
-        // Either way they are about in order, which this sort makes use of.
+        // Both halves are almost in order, which makes this sort fast.
         pairs.sort();
-        Others { pairs }
+        Bonds { pairs }
     }
 
-    /// The messages that belong with one.
+    /// Returns the messages that belong with one.
     fn with(&self, index: usize) -> impl Iterator<Item = usize> {
         let first = self.pairs.partition_point(|(one, _)| *one < index);
         self.pairs[first..].iter().take_while(move |(one, _)| *one == index).map(|(_, other)| *other)
     }
 }
 
-/// Has what is true of the messages that `first` names be true of all that belong with them.
-fn spread(value: bool, stays: &mut [bool], others: &Others, first: impl FnOnce(&mut [bool]) -> Vec<usize>) {
+/// Sets `value` for all messages that belong, directly or not, with those that `first` returns.
+fn spread(value: bool, stays: &mut [bool], bonds: &Bonds, first: impl FnOnce(&mut [bool]) -> Vec<usize>) {
     let mut todo = first(stays);
     while let Some(index) = todo.pop() {
-        for other in others.with(index) {
+        for other in bonds.with(index) {
             if stays[other] != value {
                 stays[other] = value;
                 todo.push(other);

@@ -1,13 +1,13 @@
-//! One grammar for sizes: `messages:N`, `tokens:N`, `fraction:F`, `turns:N`.
+//! The grammar of sizes: `messages:N`, `tokens:N`, `fraction:F`, `turns:N`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::diagnostic::{Diagnostic, nearest};
 
-/// What a size can count.
+/// The units of sizes.
 const KINDS: [&str; 4] = ["messages", "tokens", "fraction", "turns"];
-/// The least number that is rather one of tokens, where somebody gives only the number.
+/// A number without a unit that is at least this is suggested as a number of tokens.
 const TOKENS: u64 = 500;
 
 /// How much of a conversation.
@@ -21,20 +21,21 @@ const TOKENS: u64 = 500;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Size {
-    /// So many messages.
+    /// A number of messages.
     Messages(u64),
-    /// So many tokens.
+    /// A number of tokens.
     Tokens(u64),
-    /// This part of the context window; above 0, at most 1.
+    /// A part of the context window; above 0, at most 1.
     Fraction(f64),
-    /// So many turns, each from a user message to before the next.
+    /// A number of turns, each from a user message to before the next.
     Turns(u64),
-    /// Nothing: only of what is kept, and not in the grammar of sizes.
+    /// Nothing. Only `--keep none` is this; the grammar of sizes does not have it.
     Nothing,
 }
 
 impl Size {
-    /// A number of tokens, where the size is one: itself, or the part of the context window, rounded down, at least 1.
+    /// Returns the size in tokens, where it can be: the number, or the part of the context window, rounded down, at
+    /// least 1.
     pub(crate) fn in_tokens(self, context_window: Option<u64>) -> Option<u64> {
         match self {
             Size::Tokens(tokens) => Some(tokens),
@@ -90,7 +91,7 @@ impl FromStr for Size {
     }
 }
 
-/// A value that a kind of size takes.
+/// Returns an example value for a unit.
 fn example(kind: &str) -> &'static str {
     match kind {
         "tokens" => "8k",
@@ -100,10 +101,10 @@ fn example(kind: &str) -> &'static str {
     }
 }
 
-/// The size that somebody means who writes only a number.
+/// Returns the size that a number without a unit probably means.
 fn of_number(text: &str) -> Option<String> {
     match (whole(text), text.parse::<f64>()) {
-        // Nobody counts messages by the thousand.
+        // Large numbers are rarely numbers of messages.
         (Ok(number), parsed) => {
             let kind = if number >= TOKENS || parsed.is_err() { "tokens" } else { "messages" };
             Some(format!("{kind}:{text}"))
@@ -113,7 +114,7 @@ fn of_number(text: &str) -> Option<String> {
     }
 }
 
-/// The size that somebody means who writes `tokens=4k` or `20 messages`.
+/// Returns the size that `tokens=4k` or `20 messages` means.
 fn of_words(text: &str) -> Option<String> {
     let (one, other) = text.split_once(['=', ' '])?;
     let size = |kind: &str, value: &str| {
@@ -123,23 +124,23 @@ fn of_words(text: &str) -> Option<String> {
     size(one, other).or_else(|| size(other, one))
 }
 
-/// The fraction that somebody means who writes a percentage.
+/// Returns the fraction that a percentage means.
 fn of_percent(text: &str) -> Option<String> {
     let percent: f64 = text.strip_suffix('%').unwrap_or(text).parse().ok()?;
     (percent > 1.0 && percent <= 100.0).then(|| (percent / 100.0).to_string())
 }
 
-/// A whole number from 1 on, with `k` for thousands and `m` for millions.
+/// Parses a whole number from 1 up, with `k` for thousands and `m` for millions.
 ///
 /// # Errors
-/// What the text is instead.
+/// The text is no such number.
 pub(crate) fn whole(text: &str) -> Result<u64, String> {
     let (digits, unit) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 1_000),
         Some(b'm' | b'M') => (&text[..text.len() - 1], 1_000_000),
         _ => (text, 1),
     };
-    // `parse` alone would take `+5`.
+    // `parse` alone would accept `+5`.
     let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok()).flatten();
     match number.and_then(|number| number.checked_mul(unit)) {
         Some(number @ 1..) => Ok(number),

@@ -22,8 +22,8 @@ pub(crate) fn policy() -> Policy {
     }
 }
 
-/// A conversation spelled by letters: `s`ystem, `u`ser, `a`ssistant, `S`ummary, `c`all, `2` calls, `r`esult of the last
-/// open call, `o`rphaned result.
+/// Returns a conversation spelled by letters: `s`ystem, `u`ser, `a`ssistant, `S`ummary, `c`all, `2` calls, `r`esult of
+/// the last open call, `o`rphaned result.
 fn conversation(letters: &str) -> String {
     let mut open: Vec<usize> = Vec::new();
     let call = |id: usize| format!(r#"{{"id":"c{id}","function":{{"name":"f","arguments":"{{}}"}}}}"#);
@@ -86,7 +86,7 @@ fn keep_messages() {
 
 #[test]
 fn keep_tokens_keeps_the_last_message_at_least() {
-    // Every message of these has 3 + ceil((4 + 8) / 4) = 6 tokens or thereabouts.
+    // Each of these messages has about 3 + ceil((4 + 8) / 4) = 6 tokens.
     assert_eq!(cut("uuuu", Size::Tokens(12)), (2, 2));
     assert_eq!(cut("uuuu", Size::Tokens(17)), (2, 2));
     assert_eq!(cut("uuuu", Size::Tokens(1)), (3, 3));
@@ -233,7 +233,7 @@ fn nothing_to_gain_is_nothing_done() {
     assert_eq!(reason("", &one), "there are no messages");
     assert_eq!(reason("u", &one), "the whole conversation is within --keep messages:1");
     assert_eq!(reason("su", &one), "every message before the cut is pinned");
-    assert_eq!(reason("sSu", &one), "nothing but an earlier summary stands before the cut");
+    assert_eq!(reason("sSu", &one), "there is only an earlier summary before the cut");
     let small = Policy { smallest_summary: 13, ..one };
     assert!(reason("uau", &small).contains("too small"), "two messages of six and seven tokens");
     assert_eq!(planned("uauu", &small).cutoff, 3);

@@ -1,4 +1,4 @@
-//! Long arguments of old calls: what an agent wrote into a file is in the file.
+//! Long arguments of old calls. What an agent wrote into a file is in the file.
 
 use crate::rewrite::arguments::Truncation;
 

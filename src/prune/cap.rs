@@ -1,4 +1,4 @@
-//! Long results keep their beginning and their end.
+//! Long results, which keep only their beginning and their end.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::transcript::edit::{Edit, apply};
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
 
-use crate::prune::note::{is_pruned, note, saying};
+use crate::prune::note::{is_pruned, note, replace_text};
 use crate::prune::rule::{Amount, Change, Kind};
 use crate::prune::scene::{Scene, ToolResult};
 use crate::wording::counted;
@@ -20,18 +20,18 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
-/// What a note says of the lines that it stands for, behind their number.
+/// The words behind the number of lines in a note.
 const LEFT_OUT: &str = " left out";
-/// Rounds in which a text is cut: each takes a tenth more.
+/// Attempts to cut a text: each keeps a tenth less than the one before.
 const ROUNDS: usize = 40;
 
 fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
     let Amount::Length(limit) = amount else { return Vec::new() };
     let long = scene.results().iter().filter(|result| scene.may_touch(result));
-    long.filter_map(|result| capped(scene, result, limit)).collect()
+    long.filter_map(|result| cap(scene, result, limit)).collect()
 }
 
-fn capped(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<Change> {
+fn cap(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Option<Change> {
     let counter = scene.counter();
     let text = result.text();
     let tokens = scene.tokens(result, &text);
@@ -41,15 +41,15 @@ fn capped(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, limit: u64) -> Opt
     let in_place = || shortened(&result.output.strings(), &result.output.strings_again(), counter, limit);
     let as_a_whole = || {
         let shorter = cut(&text, limit, counter);
-        (counter.count_text(&shorter) < tokens).then(|| saying(result, &shorter))
+        (counter.count_text(&shorter) < tokens).then(|| replace_text(result, &shorter))
     };
     let mut edits = in_place().or_else(as_a_whole).filter(|edits| !edits.is_empty())?;
     edits.extend(scene.without_copies(result));
     Some(Change { message: result.message, edits, ..Change::default() })
 }
 
-/// Shortens the longest of some strings where they stand until all have no more tokens than a limit; nothing where there
-/// are so many that it takes another way.
+/// Shortens the longest of some strings in place, until all together have no more tokens than a limit. Returns nothing
+/// where there are too many strings for that.
 fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, limit: u64) -> Option<Vec<Edit>> {
     let texts: Vec<_> = strings.iter().filter_map(|string| Some(string.text()?.decode())).collect();
     let sizes: Vec<u64> = texts.iter().map(|text| counter.count_text(text)).collect();
@@ -61,7 +61,7 @@ fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, li
             left += size;
             continue;
         }
-        let shorter = inside(text, level, counter);
+        let shorter = cut_text_or_json(text, level, counter);
         left += counter.count_text(&shorter);
         let written = Value::from(shorter).to_string();
         let same = again.iter().filter_map(|strings| strings.get(at));
@@ -72,7 +72,7 @@ fn shortened(strings: &[Json<'_>], again: &[Vec<Json<'_>>], counter: Counter, li
     (left <= limit).then_some(edits)
 }
 
-/// The most tokens that each text may have, so that all have no more than a limit together.
+/// Returns the most tokens that each text can have, so that all together have no more than a limit.
 fn level(sizes: &[u64], limit: u64) -> Option<u64> {
     const LEAST: u64 = 24;
     let mut sorted = sizes.to_vec();
@@ -88,18 +88,18 @@ fn level(sizes: &[u64], limit: u64) -> Option<u64> {
     None
 }
 
-/// A text cut, or JSON in a text with its strings cut, so that it stays JSON.
-fn inside(text: &str, limit: u64, counter: Counter) -> String {
-    as_json(text, limit, counter).unwrap_or_else(|| cut(text, limit, counter))
+/// Cuts a text. Of a text that is JSON, the strings are cut, so that it stays JSON.
+fn cut_text_or_json(text: &str, limit: u64, counter: Counter) -> String {
+    cut_json(text, limit, counter).unwrap_or_else(|| cut(text, limit, counter))
 }
 
-fn as_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
+fn cut_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
     if !text.trim_start().starts_with('{') {
         return None;
     }
     let source = Source::of(text).ok()?;
     let object = source.first()?;
-    // Of long values the longest are cut; what stands around them stays.
+    // The longest strings are cut; the rest of the object stays.
     let strings: Vec<Json<'_>> =
         object.entries().map(|(_, value)| value).filter(|value| value.text().is_some()).collect();
     let sizes: Vec<u64> = strings.iter().map(|string| counter.count_text(string.raw())).collect();
@@ -109,8 +109,8 @@ fn as_json(text: &str, limit: u64, counter: Counter) -> Option<String> {
     (counter.count_text(&shorter) <= limit).then_some(shorter)
 }
 
-/// The beginning and the end of a text, cut at line ends where there are some nearby, with a note between them; together
-/// no more tokens than a limit, where that leaves room for anything.
+/// Cuts a text to its beginning and its end, with a note between them. The cuts are at line ends where there are some
+/// nearby. The result has no more tokens than a limit, unless that has no room for anything.
 pub(super) fn cut(text: &str, limit: u64, counter: Counter) -> String {
     let whole = counter.count_text(text).max(1);
     let mut bytes = (text.len() as f64 * limit as f64 / whole as f64) as usize;
@@ -127,7 +127,7 @@ pub(super) fn cut(text: &str, limit: u64, counter: Counter) -> String {
     cut_to(text, 0)
 }
 
-/// The same with so many bytes of the text.
+/// Cuts a text to its beginning and its end of so many bytes together.
 fn cut_to(text: &str, bytes: usize) -> String {
     let head = &text[..head_end(text, bytes / 2)];
     let rest = &text[head.len()..];
@@ -140,7 +140,7 @@ fn cut_to(text: &str, bytes: usize) -> String {
     format!("{head}{before}{note}{behind}{tail}")
 }
 
-/// How much is left out: lines, with those that were left out of it before, or characters of one line.
+/// Describes how much is left out: lines, with those of an earlier cut, or characters of a single line.
 fn amount(middle: &str) -> String {
     let lines = middle.trim_matches('\n').lines();
     let before = |line: &str| {
@@ -152,26 +152,16 @@ fn amount(middle: &str) -> String {
     if count > 1 { counted(count, "line") } else { counted(middle.chars().count(), "character") }
 }
 
-/// Where the beginning of a text ends that has at most so many bytes.
+/// Returns the end of a text's beginning of at most so many bytes.
 fn head_end(text: &str, bytes: usize) -> usize {
-    let at = floor(text, bytes.min(text.len()));
+    let at = text.floor_char_boundary(bytes);
     let line = text[..at].rfind('\n').map(|line| line + 1);
     line.filter(|line| *line >= at / 2).unwrap_or(at)
 }
 
-/// Where the end of a text begins that has at most so many bytes.
+/// Returns the start of a text's end of at most so many bytes.
 fn tail_start(text: &str, bytes: usize) -> usize {
-    let mut at = text.len().saturating_sub(bytes);
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
+    let at = text.ceil_char_boundary(text.len().saturating_sub(bytes));
     let line = text[at..].find('\n').map(|line| at + line + 1);
     line.filter(|line| text.len() - line >= (text.len() - at) / 2).unwrap_or(at)
-}
-
-fn floor(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

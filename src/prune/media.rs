@@ -1,4 +1,4 @@
-//! Old pictures, sounds and documents: each becomes a note of its type, its size and its hash.
+//! Old pictures, sounds and documents. Each is replaced by a note with its type, size and hash.
 
 use crate::hash::sha256;
 use crate::rewrite::media::{Moved, extension, unbase64};
@@ -19,14 +19,14 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
-/// Hexadecimal digits of a hash that are shown, and name a file.
+/// Hexadecimal digits of a hash in notes and names of files.
 const DIGITS: usize = 16;
-/// Characters of an address that is named.
+/// The longest address that a note names, in characters.
 const LONGEST_ADDRESS: usize = 200;
-/// Members that say of what type data is.
+/// The members that hold the type of data.
 const TYPES: [&str; 5] = ["media_type", "mimeType", "mime_type", "mediaType", "format"];
 
-/// A medium at its place.
+/// A picture, sound or document in a message.
 struct Medium<'a> {
     message: usize,
     json: Json<'a>,
@@ -43,7 +43,7 @@ fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
     let messages: Vec<usize> = media.iter().map(|medium| medium.message).collect();
     let old = scene.is_old(age, &messages);
     let old = media.iter().zip(old).filter(|(medium, is_old)| *is_old && scene.touchable[medium.message]);
-    old.filter_map(|(medium, _)| removed(scene, medium)).collect()
+    old.filter_map(|(medium, _)| remove(scene, medium)).collect()
 }
 
 fn add<'a>(message: usize, part: &Part<'a>, media: &mut Vec<Medium<'a>>) {
@@ -56,15 +56,15 @@ fn add<'a>(message: usize, part: &Part<'a>, media: &mut Vec<Medium<'a>>) {
     media.push(Medium { message, json: part.json, kind });
 }
 
-fn removed(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
+fn remove(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
     let transcript = scene.transcript;
     let span = medium.json.span();
-    // What is the whole value of a member is wanted there.
+    // A medium that is the whole value of a member is required there.
     let is_element = transcript.source[..span.start].trim_end().ends_with(['[', ',']);
     if !is_element || span == transcript.messages[medium.message].span() {
         return None;
     }
-    let (what, file) = described(medium);
+    let (what, file) = describe(medium);
     let place = |file: &Moved| scene.archive.map(|_| format!("; its bytes are in media/{}", file.name));
     let kept = file.as_ref().and_then(place).unwrap_or_default();
     let block = transcript.format.text_block(medium.json, &note(&format!("{what} removed{kept}")))?;
@@ -82,8 +82,8 @@ fn removed(scene: &Scene<'_, '_>, medium: &Medium<'_>) -> Option<Change> {
     Some(Change { message: medium.message, edits, files, ..Change::default() })
 }
 
-/// What a medium is, in words, and the bytes of it, where they are here.
-fn described(medium: &Medium<'_>) -> (String, Option<Moved>) {
+/// Describes a medium in words, and returns its bytes, where the transcript has them.
+fn describe(medium: &Medium<'_>) -> (String, Option<Moved>) {
     let strings = named_strings(medium.json);
     let data = strings.iter().max_by_key(|(_, text)| text.raw().len());
     let named = TYPES

@@ -1,8 +1,8 @@
-//! What can go before anything is summarized: results of tools that nobody needs any more, files that were read again,
-//! thinking, pictures, long arguments. A rule is a file and a row of [`KINDS`].
+//! The rules of `--prune`, which shorten messages before anything is summarized: old results of tools, files that were
+//! read again, thinking, pictures, long arguments. A rule is a file and a row of [`KINDS`].
 //!
-//! A rule looks at a conversation and gives the edits that it would make, in messages that may be touched; whether they
-//! are made is decided here. A message that was pruned says so, and is not pruned again.
+//! A rule proposes edits to the messages that it may touch. This module decides which edits are made. A pruned message
+//! has a note that says so, and is not pruned again.
 
 mod arguments;
 mod cap;
@@ -29,27 +29,27 @@ pub(crate) use scene::Scene;
 
 use rule::Amount;
 
-/// Every kind of rule, from the cheapest to the dearest: what is lost least goes first.
+/// Every kind of rule, in the order in which they apply: the one that loses least comes first.
 pub(crate) static KINDS: [&Kind; 6] =
     [&thinking::KIND, &media::KIND, &reads::KIND, &arguments::KIND, &results::KIND, &cap::KIND];
 
-/// What can be given to `--prune`.
+/// A value of `--prune`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Choice {
-    /// Every rule, as it is by default.
+    /// Every rule, with its default.
     All,
     /// No rule.
     None,
-    /// This rule.
+    /// One rule.
     One(Rule),
 }
 
-/// The rule that cuts results which are longer than so many tokens.
+/// Returns the rule that cuts results longer than so many tokens.
 pub(crate) fn capping(tokens: u64) -> Rule {
     Rule { kind: &cap::KIND, amount: Amount::Length(tokens) }
 }
 
-/// The rule that cuts arguments which are longer than so many characters.
+/// Returns the rule that cuts arguments longer than so many characters.
 pub(crate) fn cutting_arguments(characters: u64) -> Rule {
     Rule { kind: &arguments::KIND, amount: Amount::Length(characters) }
 }
@@ -89,8 +89,8 @@ impl fmt::Display for Choice {
     }
 }
 
-/// The rules that some choices come to, in the order of [`KINDS`]: each of a kind takes the place of one before it, and
-/// `none` of all.
+/// Returns the rules of some choices, in the order of [`KINDS`]. A rule replaces an earlier one of its kind, and `none`
+/// removes all earlier ones.
 pub(crate) fn chosen(choices: &[Choice]) -> Vec<Rule> {
     let mut of_kind: [Option<Rule>; KINDS.len()] = [None; KINDS.len()];
     for choice in choices {
@@ -108,30 +108,30 @@ pub(crate) fn chosen(choices: &[Choice]) -> Vec<Rule> {
     of_kind.into_iter().flatten().collect()
 }
 
-/// Puts the changes of one message together.
+/// Merges the changes of each message.
 fn by_message(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
     let mut of: BTreeMap<usize, Change> = BTreeMap::new();
     for change in changes {
         let whole = of.entry(change.message).or_insert_with(|| Change { message: change.message, ..Change::default() });
         whole.edits.extend(change.edits);
-        whole.gone |= change.gone;
+        whole.removes_message |= change.removes_message;
         whole.files.extend(change.files);
     }
     of.into_values().collect()
 }
 
-/// What one rule did.
+/// The effect of one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Account {
     /// The rule's name.
     pub(crate) rule: &'static str,
-    /// How many messages it shortened.
+    /// The number of messages that it shortened.
     pub(crate) messages: usize,
-    /// How many tokens that saved.
+    /// The number of tokens that it saved.
     pub(crate) tokens: u64,
 }
 
-/// What one rule did to one message.
+/// The effect of one rule on one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Saving {
     rule: &'static str,
@@ -139,28 +139,28 @@ pub(crate) struct Saving {
     tokens: u64,
 }
 
-/// A conversation that was pruned.
+/// The effect of all rules on a conversation.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Pruned {
     /// The edits within messages, in order.
     pub(crate) edits: Vec<Edit>,
-    /// Messages of which nothing is left, in order.
+    /// Messages that are removed, in order.
     pub(crate) emptied: Vec<usize>,
-    /// What each rule did to each message, in the order of [`KINDS`].
+    /// The effect of each rule on each message, in the order of [`KINDS`].
     pub(crate) savings: Vec<Saving>,
-    /// What went that is to be kept elsewhere.
+    /// Removed bytes that the archive keeps.
     pub(crate) files: Vec<Moved>,
-    /// Tokens of the messages that were touched.
+    /// The tokens that each touched message keeps.
     pub(crate) sizes: BTreeMap<usize, u64>,
 }
 
 impl Pruned {
-    /// How many tokens that saved.
+    /// Returns the number of tokens saved.
     pub(crate) fn saved(&self) -> u64 {
         self.savings.iter().map(|saving| saving.tokens).sum()
     }
 
-    /// What each rule did to messages from one on, where it did anything.
+    /// Returns the effect of each rule on the messages from `from` on; rules without an effect are left out.
     pub(crate) fn accounts(&self, from: usize) -> Vec<Account> {
         let mut accounts: Vec<Account> = Vec::new();
         for saving in self.savings.iter().filter(|saving| saving.message >= from) {
@@ -175,7 +175,7 @@ impl Pruned {
         accounts
     }
 
-    /// The rules that shortened a message, in the order of [`KINDS`].
+    /// Returns the rules that shortened a message, in the order of [`KINDS`].
     pub(crate) fn rules(&self, message: usize) -> impl Iterator<Item = &'static str> {
         self.savings.iter().filter(move |saving| saving.message == message).map(|saving| saving.rule)
     }
@@ -185,7 +185,7 @@ impl Pruned {
         self.savings.iter().any(|saving| saving.rule == thinking::KIND.name && saving.message == message)
     }
 
-    /// The same with what another pruning did to messages behind all of these.
+    /// Adds the effect of another pruning, on messages behind all of these.
     #[must_use]
     pub(crate) fn and(mut self, other: Pruned) -> Self {
         self.edits.extend(other.edits);
@@ -196,67 +196,67 @@ impl Pruned {
         self
     }
 
-    /// Whether nothing was done.
+    /// Whether nothing is changed.
     pub(crate) fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.emptied.is_empty()
     }
 }
 
-/// Makes the edits of some rules, the cheapest rule and the oldest message first; where there is a goal only until so
-/// many tokens are saved, and none that saves nothing.
+/// Applies rules in their order, each to the oldest message first. With a goal, it stops as soon as so many tokens are
+/// saved, and makes no change that saves nothing.
 pub(crate) fn prune(scene: &Scene<'_, '_>, rules: &[Rule], goal: Option<u64>) -> Pruned {
-    let mut work = Work { scene, messages: BTreeMap::new(), savings: Vec::new(), saved: 0 };
+    let mut pruner = Pruner { scene, messages: BTreeMap::new(), savings: Vec::new(), saved: 0 };
     for rule in rules {
-        if goal.is_some_and(|goal| work.saved >= goal) {
+        if goal.is_some_and(|goal| pruner.saved >= goal) {
             break;
         }
         for change in by_message((rule.kind.find)(scene, rule.amount)) {
-            if goal.is_some_and(|goal| work.saved >= goal) {
+            if goal.is_some_and(|goal| pruner.saved >= goal) {
                 break;
             }
-            work.make(rule.name(), change, goal.is_some());
+            pruner.apply(rule.name(), change, goal.is_some());
         }
     }
-    work.done()
+    pruner.finish()
 }
 
-/// Pruning, while it goes on.
-struct Work<'w, 's, 'a> {
+/// A pruning in progress.
+struct Pruner<'w, 's, 'a> {
     scene: &'w Scene<'s, 'a>,
-    messages: BTreeMap<usize, Touched>,
+    messages: BTreeMap<usize, TouchedMessage>,
     savings: Vec<Saving>,
     saved: u64,
 }
 
-/// A message that was touched.
+/// A message with the changes of the rules so far.
 #[derive(Debug, Default)]
-struct Touched {
+struct TouchedMessage {
     edits: Vec<Edit>,
-    gone: bool,
+    is_removed: bool,
     tokens: u64,
     files: Vec<Moved>,
 }
 
-impl Work<'_, '_, '_> {
-    /// Makes a change beside those of the rules before it.
-    fn make(&mut self, rule: &'static str, change: Change, only_gains: bool) {
+impl Pruner<'_, '_, '_> {
+    /// Applies a change on top of those of earlier rules. With `only_gains`, a change that saves nothing is dropped.
+    fn apply(&mut self, rule: &'static str, change: Change, only_gains: bool) {
         let index = change.message;
         let before = self.messages.get(&index);
-        if before.is_some_and(|touched| touched.gone) {
+        if before.is_some_and(|touched| touched.is_removed) {
             return;
         }
         let tokens_before = before.map_or_else(|| self.scene.tally.message(index), |touched| touched.tokens);
-        let edits = together(before.map_or(&[], |touched| &touched.edits), change.edits);
-        if !change.gone && before.map_or(edits.is_empty(), |touched| touched.edits == edits) {
+        let edits = merged(before.map_or(&[], |touched| &touched.edits), change.edits);
+        if !change.removes_message && before.map_or(edits.is_empty(), |touched| touched.edits == edits) {
             return;
         }
-        let tokens = if change.gone { 0 } else { self.tokens(index, &edits).unwrap_or(tokens_before) };
+        let tokens = if change.removes_message { 0 } else { self.tokens(index, &edits).unwrap_or(tokens_before) };
         if only_gains && tokens >= tokens_before {
             return;
         }
         let files = before.map(|touched| touched.files.clone()).unwrap_or_default();
         let files = files.into_iter().chain(change.files).collect();
-        self.messages.insert(index, Touched { edits, gone: change.gone, tokens, files });
+        self.messages.insert(index, TouchedMessage { edits, is_removed: change.removes_message, tokens, files });
         let saved = tokens_before.saturating_sub(tokens);
         self.saved += saved;
         self.savings.push(Saving { rule, message: index, tokens: saved });
@@ -268,12 +268,12 @@ impl Work<'_, '_, '_> {
         read_entry(transcript.format, &edited(transcript, index, edits), |message| counter.count(message))
     }
 
-    fn done(self) -> Pruned {
+    fn finish(self) -> Pruned {
         let mut pruned = Pruned { savings: self.savings, ..Pruned::default() };
         for (index, touched) in self.messages {
             pruned.sizes.insert(index, touched.tokens);
             pruned.files.extend(touched.files);
-            match touched.gone {
+            match touched.is_removed {
                 true => pruned.emptied.push(index),
                 false => pruned.edits.extend(touched.edits),
             }
@@ -282,9 +282,9 @@ impl Work<'_, '_, '_> {
     }
 }
 
-/// Edits of a message with others beside them: what takes the place of more wins, and what cannot be made beside it is
-/// left out. In order.
-fn together(before: &[Edit], more: Vec<Edit>) -> Vec<Edit> {
+/// Merges the edits of a message with more of them, in order. Of two edits at one place the larger wins; an edit that
+/// overlaps another only in part is dropped.
+fn merged(before: &[Edit], more: Vec<Edit>) -> Vec<Edit> {
     let mut edits = before.to_vec();
     for edit in more {
         let is_within =

@@ -1,4 +1,4 @@
-//! What stands in the place of what was pruned: one line, which says so.
+//! The note that takes the place of pruned content: one line.
 
 use crate::transcript::edit::Edit;
 use crate::wording::counted;
@@ -6,7 +6,7 @@ use crate::wording::counted;
 use crate::prune::rule::Change;
 use crate::prune::scene::{Scene, ToolResult};
 
-/// What every note begins with.
+/// The beginning of every note.
 const OPENING: &str = "[tcompact: ";
 
 /// Whether a text is the note of an earlier pruning.
@@ -14,14 +14,19 @@ pub(super) fn is_pruned(text: &str) -> bool {
     text.starts_with(OPENING)
 }
 
-/// A note that says this.
+/// Returns a note with this text.
 pub(super) fn note(what: &str) -> String {
     format!("{OPENING}{what}]")
 }
 
-/// The change that puts a note in the place of a result that has so many tokens; nothing where that saves nothing.
-pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens: u64, note: &str) -> Option<Change> {
-    let mut edits = saying(result, note);
+/// Returns the change that replaces a result of so many tokens by a note; nothing where that saves nothing.
+pub(super) fn replace_result(
+    scene: &Scene<'_, '_>,
+    result: &ToolResult<'_, '_>,
+    tokens: u64,
+    note: &str,
+) -> Option<Change> {
+    let mut edits = replace_text(result, note);
     if edits.is_empty() || scene.counter().count_text(note) >= tokens {
         return None;
     }
@@ -29,12 +34,12 @@ pub(super) fn instead(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, tokens
     Some(Change { message: result.message, edits, ..Change::default() })
 }
 
-/// A number of tokens as people read it.
+/// Formats a number of tokens for people.
 pub(super) fn in_tokens(tokens: u64) -> String {
     counted(tokens, "token")
 }
 
-/// The edits that put a text in the place of a result.
-pub(super) fn saying(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {
+/// Returns the edits that replace a result by a text.
+pub(super) fn replace_text(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {
     result.output.saying(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
 }

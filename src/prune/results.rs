@@ -1,8 +1,8 @@
-//! Results of old calls: each becomes a line that says which tool gave it, how large it was, and where it is found again.
+//! Results of old calls. Each is replaced by a line with the tool, the size, and where to find the result again.
 
-use crate::transcript::tools::Access;
+use crate::transcript::tools::{Access, ToolUse};
 
-use crate::prune::note::{in_tokens, instead, is_pruned, note};
+use crate::prune::note::{in_tokens, is_pruned, note, replace_result};
 use crate::prune::rule::{Amount, Change, Kind};
 use crate::prune::scene::{Age, Scene, ToolResult};
 
@@ -14,9 +14,9 @@ pub(super) const KIND: Kind = Kind {
     find,
 };
 
-/// Characters of a last line that stay.
+/// Characters that stay of the last line.
 const LONGEST_LINE: usize = 200;
-/// Characters of a path that is named.
+/// The longest path that a note names, in characters.
 const LONGEST_PATH: usize = 80;
 
 fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
@@ -25,10 +25,10 @@ fn find(scene: &Scene<'_, '_>, amount: Amount) -> Vec<Change> {
     let messages: Vec<usize> = results.iter().map(|result| result.message).collect();
     let old = scene.is_old(age, &messages);
     let old = results.iter().zip(old).filter(|(result, is_old)| *is_old && scene.may_touch(result));
-    old.filter_map(|(result, _)| removed(scene, result)).collect()
+    old.filter_map(|(result, _)| remove(scene, result)).collect()
 }
 
-fn removed(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change> {
+fn remove(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change> {
     let text = result.text();
     if is_pruned(&text) {
         return None;
@@ -37,26 +37,25 @@ fn removed(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> Option<Change>
     let name = result.tool();
     let has_failed = result.has_failed(&text);
     let what = if has_failed { "error" } else { "result" };
-    // A command is run, and a file changed, for how it ends: nobody can have that again.
-    let is_outcome = || {
-        let call = result.call_use();
-        call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed)
-    };
-    let why = match has_failed || is_outcome() {
+    // The outcome of a command or of a change cannot be had again.
+    let call = result.call_use();
+    let is_outcome =
+        call.command.is_some() && !call.only_reads || call.files.iter().any(|file| file.access == Access::Changed);
+    let why = match has_failed || is_outcome {
         true => last_line(&text).map(|line| format!("; it ended: {line}")).unwrap_or_default(),
         false => String::new(),
     };
-    let told = in_tokens(tokens);
-    let again = found_again(scene, result);
-    instead(scene, result, tokens, &note(&format!("{name} {what} removed, {told}{why}{again}")))
+    let size = in_tokens(tokens);
+    let again = found_again(scene, result, &call);
+    replace_result(scene, result, tokens, &note(&format!("{name} {what} removed, {size}{why}{again}")))
 }
 
-/// Where what is removed can be found again.
-fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> String {
+/// Returns where a removed result can be found again.
+fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>, call: &ToolUse) -> String {
     if let Some(archive) = scene.archive {
         return format!("; it is kept in {archive}");
     }
-    match result.call_use().files.as_slice() {
+    match call.files.as_slice() {
         _ if result.call.is_none() => String::new(),
         [file] if file.access == Access::Read && file.path.chars().count() <= LONGEST_PATH => {
             format!("; read {} again if needed", file.path)
@@ -65,11 +64,11 @@ fn found_again(scene: &Scene<'_, '_>, result: &ToolResult<'_, '_>) -> String {
     }
 }
 
-/// The last line that says something.
+/// Returns the last line with any words.
 fn last_line(text: &str) -> Option<String> {
     let mut lines = text.lines().rev().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric));
     let last = lines.next()?;
-    // A bare exit code says less than the line before it.
+    // The line before a bare exit code says more.
     let before = lines.next().filter(|_| is_exit_code(last)).map(|line| format!("{line}; "));
     let line = before.unwrap_or_default() + last;
     let mut shown: String = line.chars().take(LONGEST_LINE).collect();
@@ -79,7 +78,7 @@ fn last_line(text: &str) -> Option<String> {
     Some(shown)
 }
 
-/// Whether a line is the exit code of a command and nothing else.
+/// Whether a line is nothing but the exit code of a command.
 fn is_exit_code(line: &str) -> bool {
     let line = line.to_ascii_lowercase();
     let code = line.trim_matches(|c: char| !c.is_alphanumeric()).trim_start_matches("process ");

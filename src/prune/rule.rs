@@ -1,4 +1,4 @@
-//! A kind of rule, what it is told, and what it would do.
+//! The kinds of rules, their amounts, and the changes that they propose.
 
 use std::fmt;
 
@@ -11,30 +11,30 @@ use crate::prune::scene::{Age, Scene};
 
 /// A kind of rule.
 pub(crate) struct Kind {
-    /// Its name.
+    /// The name.
     pub(crate) name: &'static str,
-    /// What it takes behind a colon; empty where it takes nothing.
+    /// The placeholder of its amount; empty where it takes none.
     pub(crate) takes: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line of help.
     pub(crate) about: &'static str,
-    /// What it takes where nothing is given.
+    /// The amount where none is given.
     pub(super) default: Amount,
-    /// What it would do.
+    /// Finds the changes that the rule proposes.
     pub(super) find: fn(&Scene<'_, '_>, Amount) -> Vec<Change>,
 }
 
-/// What a rule is told: how old, or how long.
+/// The amount of a rule: how old or how long a thing must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Amount {
-    /// Nothing.
+    /// The rule takes no amount.
     None,
-    /// How old.
+    /// Things that are so old.
     Age(Age),
-    /// So many tokens or characters.
+    /// Things longer than so many tokens or characters.
     Length(u64),
 }
 
-/// A rule.
+/// A rule of `--prune`.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     pub(super) kind: &'static Kind,
@@ -42,17 +42,17 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// The name of its kind.
+    /// Returns the name of the rule.
     pub(crate) fn name(&self) -> &'static str {
         self.kind.name
     }
 
-    /// Whether it needs the context window to be known.
+    /// Whether the rule needs a known context window.
     pub(crate) fn needs_window(&self) -> bool {
         matches!(self.amount, Amount::Age(Age::Before(Size::Fraction(_))))
     }
 
-    /// A rule of a kind, as it is by default.
+    /// Returns the rule of a kind with its default.
     pub(super) fn of(kind: &'static Kind) -> Self {
         Rule { kind, amount: kind.default }
     }
@@ -82,7 +82,10 @@ impl PartialEq for Rule {
 }
 
 impl Kind {
-    /// What it is told by a value.
+    /// Parses the amount of the rule.
+    ///
+    /// # Errors
+    /// The value is no amount of this kind.
     pub(super) fn amount(&self, value: &str) -> Result<Amount, Diagnostic> {
         match self.default {
             Amount::None => Err(Diagnostic::new(format!("{} takes no size", self.name))),
@@ -99,15 +102,15 @@ impl Kind {
     }
 }
 
-/// What a rule would do to a message.
+/// A change that a rule proposes for a message.
 #[derive(Debug, Default)]
 pub(crate) struct Change {
-    /// Its index.
+    /// The index of the message.
     pub(super) message: usize,
-    /// The edits within it.
+    /// The edits within the message.
     pub(super) edits: Vec<Edit>,
-    /// Whether nothing is left of it, so that it goes.
-    pub(super) gone: bool,
-    /// What is to be kept of it elsewhere.
+    /// Whether the whole message is removed.
+    pub(super) removes_message: bool,
+    /// Removed bytes that the archive keeps.
     pub(super) files: Vec<Moved>,
 }

@@ -1,4 +1,4 @@
-//! A conversation as rules see it: what may be touched, and every result with its call.
+//! A conversation as the rules see it: the messages that they may touch, and each result with its call.
 
 use std::cell::OnceCell;
 
@@ -11,46 +11,46 @@ use crate::transcript::pairing;
 use crate::transcript::tools::ToolUse;
 use crate::transcript::{Arguments, Call, Content, Part, PartKind, Transcript};
 
-/// A conversation as rules see it.
+/// A conversation as the rules see it.
 pub(crate) struct Scene<'s, 'a> {
     /// The conversation.
     pub(crate) transcript: &'s Transcript<'a>,
-    /// How large its messages are.
+    /// The sizes of its messages.
     pub(crate) tally: &'s Tally<'s, 'a>,
     /// The context window, in tokens, where it is known.
     pub(crate) context_window: Option<u64>,
-    /// What a summary message begins with, by which one is told from a turn of the user's.
+    /// The beginning of a summary message, which distinguishes it from a turn of the user.
     pub(crate) summary_prefix: &'s str,
-    /// For each message, whether it may be touched.
+    /// For each message, whether rules may touch it.
     pub(crate) touchable: Vec<bool>,
-    /// Names of tools whose calls and results stay.
+    /// The tools whose calls and results stay: `--prune-except`.
     pub(crate) except: &'s [String],
-    /// Where what goes is kept, as messages are to name it.
+    /// The archive of removed content, as notes name it.
     pub(crate) archive: Option<&'s str>,
     results: OnceCell<Vec<ToolResult<'s, 'a>>>,
 }
 
-/// How old things are.
+/// The age from which things are pruned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Age {
-    /// All but the last so many.
+    /// All except the last so many.
     NotLast(u64),
-    /// All that is older than this.
+    /// All that are older than this.
     Before(Size),
 }
 
 /// A result with its call.
 pub(super) struct ToolResult<'s, 'a> {
-    /// The message that it is in.
+    /// The index of its message.
     pub(super) message: usize,
-    /// What it answers; nothing where that is nowhere before it.
+    /// The call that it answers; none where no earlier message has it.
     pub(super) call: Option<&'s Call<'a>>,
-    /// Where it stands.
+    /// Its place in the source.
     pub(super) output: Output<'a>,
 }
 
 impl<'s, 'a> Scene<'s, 'a> {
-    /// A conversation of which the messages may be touched that are so marked.
+    /// Returns a conversation in which the rules may touch the messages that are so marked.
     pub(crate) fn new(transcript: &'s Transcript<'a>, tally: &'s Tally<'s, 'a>, touchable: Vec<bool>) -> Self {
         Scene {
             transcript,
@@ -64,12 +64,12 @@ impl<'s, 'a> Scene<'s, 'a> {
         }
     }
 
-    /// How tokens are counted.
+    /// Returns the counter of tokens.
     pub(super) fn counter(&self) -> Counter {
         self.tally.counter()
     }
 
-    /// Every result that can be shortened, in order.
+    /// Returns every result that can be shortened, in order.
     pub(super) fn results(&self) -> &[ToolResult<'s, 'a>] {
         self.results.get_or_init(|| {
             let messages = &self.transcript.messages;
@@ -80,24 +80,24 @@ impl<'s, 'a> Scene<'s, 'a> {
                 Some(ToolResult { message, call: found.call.map(|call| call.call_of(messages)), output })
             });
             let mut found: Vec<ToolResult<'s, 'a>> = found.collect();
-            // One text may answer several calls.
+            // One text can answer several calls.
             found.dedup_by_key(|result| result.output.value.span().start);
             found
         })
     }
 
-    /// Whether a tool is one of those whose calls and results stay.
+    /// Whether `--prune-except` names the tool of a call.
     pub(super) fn is_excepted(&self, call: Option<&Call<'_>>) -> bool {
         let name = call.and_then(|call| call.name);
         name.is_some_and(|name| self.except.iter().any(|excepted| name.is(excepted)))
     }
 
-    /// Whether a result may be shortened.
+    /// Whether rules may shorten a result.
     pub(super) fn may_touch(&self, result: &ToolResult<'_, '_>) -> bool {
         self.touchable[result.message] && !self.is_excepted(result.call)
     }
 
-    /// The first message that is not older than a size.
+    /// Returns the first message that is not older than a size.
     fn first_within(&self, size: Size) -> usize {
         let messages = &self.transcript.messages;
         let within = |tokens: Option<u64>| tokens.map_or(0, |tokens| self.tally.suffix_within(tokens));
@@ -115,7 +115,7 @@ impl<'s, 'a> Scene<'s, 'a> {
         }
     }
 
-    /// Which of some items, by the messages that they are in, are older than an amount.
+    /// Returns for each item whether it is old enough. `messages` has the message of each item.
     pub(super) fn is_old(&self, age: Age, messages: &[usize]) -> Vec<bool> {
         match age {
             Age::Before(size) => {
@@ -130,17 +130,17 @@ impl<'s, 'a> Scene<'s, 'a> {
     }
 }
 
-/// Characters of a tool's name that are shown.
+/// The longest name of a tool in a note, in characters.
 const LONGEST_NAME: usize = 80;
 
 impl ToolResult<'_, '_> {
-    /// The tool that gave it.
+    /// Returns the name of the tool.
     pub(super) fn tool(&self) -> String {
         let name = self.call.and_then(|call| call.name).map(|name| name.decode().chars().take(LONGEST_NAME).collect());
         name.filter(|name: &String| !name.is_empty()).unwrap_or_else(|| "tool".to_owned())
     }
 
-    /// What its call does.
+    /// Returns what its call does.
     pub(super) fn call_use(&self) -> ToolUse {
         let Some(call) = self.call else { return ToolUse::default() };
         let name = call.name.map(|name| name.decode()).unwrap_or_default();
@@ -151,18 +151,18 @@ impl ToolResult<'_, '_> {
         }
     }
 
-    /// All that it says.
+    /// Returns all text of the result.
     pub(super) fn text(&self) -> String {
         let strings = self.output.strings();
         let texts: Vec<_> = strings.into_iter().filter_map(|string| Some(string.text()?.decode())).collect();
         match texts.as_slice() {
-            // What has no text at all is told by its size.
+            // A result without any text is its JSON.
             [] => self.output.value.raw().to_owned(),
             texts => texts.join("\n"),
         }
     }
 
-    /// Whether the tool failed: the format says so, or what it gave, which is `text`, begins or ends as errors do.
+    /// Whether the tool failed: the format says so, or `text`, the text of the result, begins or ends like an error.
     pub(super) fn has_failed(&self, text: &str) -> bool {
         const BEGINS: [&str; 7] =
             ["error", "<tool_use_error>", "failed", "traceback", "fatal", "exit code", "exception"];
@@ -175,18 +175,13 @@ impl ToolResult<'_, '_> {
     }
 }
 
-/// The exit code of a command, where an agent writes it beside the output.
+/// Returns the exit code of a command, where an agent writes it beside the output.
 fn exit_code(text: &str) -> Option<i64> {
     const MARKS: [&str; 4] = ["<returncode>", "\"exit_code\":", "exit code: ", "exited with code "];
     const NEAR: usize = 200;
-    let near = |mut at: usize| {
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
-    // It stands at one of the ends.
-    let ends = [&text[..near(NEAR.min(text.len()))], &text[near(text.len().saturating_sub(NEAR))..]];
+    // Agents write it at one of the ends.
+    let (head, tail) = (text.floor_char_boundary(NEAR), text.floor_char_boundary(text.len().saturating_sub(NEAR)));
+    let ends = [&text[..head], &text[tail..]];
     ends.iter().find_map(|end| {
         MARKS.iter().find_map(|mark| {
             let (_, behind) = end.split_once(mark)?;
@@ -198,13 +193,13 @@ fn exit_code(text: &str) -> Option<i64> {
 }
 
 impl Scene<'_, '_> {
-    /// The edits that take away what repeats a result.
+    /// Returns the edits that remove the copies of a result.
     pub(super) fn without_copies(&self, result: &ToolResult<'_, '_>) -> Vec<Edit> {
         let spans: Vec<_> = result.output.copies.iter().map(|copy| copy.span()).collect();
         elements::without(self.transcript.source, &spans)
     }
 
-    /// How large a result is which says `text`: its texts, and pictures at their flat rate.
+    /// Returns the tokens of a result with the text `text`: the text, and a flat rate for each picture.
     pub(super) fn tokens(&self, result: &ToolResult<'_, '_>, text: &str) -> u64 {
         let parts = match &self.transcript.messages[result.message].content {
             Content::Parts(parts) => &**parts,

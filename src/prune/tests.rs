@@ -8,15 +8,15 @@ use crate::transcript::Transcript;
 use crate::transcript::edit::apply;
 use crate::transcript::framing::tests::read;
 
-/// A source with all of it pruned by some rules but for the last messages, and what they did.
 impl Pruned {
-    /// All edits, those included that take messages away; in order. Only where nothing else is done to the transcript.
+    /// Returns all edits in order, including those that remove messages. Only for a transcript with no other edits.
     pub(crate) fn all_edits(self, transcript: &Transcript<'_>) -> Vec<Edit> {
         let Pruned { edits, emptied, .. } = self;
         Removal { edits, emptied, ..Removal::default() }.all_edits(transcript)
     }
 }
 
+/// Prunes all messages but the last few, and returns the text with what each rule did.
 fn pruned_but(source: &str, rules: &[&str], last: usize, except: &[String]) -> (String, Vec<Account>) {
     let document = read(source, None, None).unwrap_or_else(|error| panic!("it {error}: {source}"));
     let transcript = &document.transcripts[0];
@@ -43,7 +43,7 @@ fn long() -> String {
 
 const END: &str = r#"{"role":"user","content":"next"}"#;
 
-/// A call of a tool and its result, as Chat Completions.
+/// Returns a call of a tool and its result in Chat Completions.
 fn called(id: &str, name: &str, arguments: &str, result: &str) -> String {
     let arguments = Value::from(arguments);
     format!(
@@ -133,7 +133,7 @@ fn results_become_notes_as_each_provider_takes_them() {
         ),
     ] {
         let source = |text: &str| format!("{before}\"{text}\"{after}{behind}");
-        // How a command ended stays.
+        // The end of a command stays.
         let is_command = before.contains(r#""command""#);
         let note = if is_command { note.replace("; call", "; it ended: line 200; call") } else { note.to_owned() };
         assert_eq!(pruned(&source(&long), &["results:0"]), source(&note), "{before}");
@@ -231,7 +231,7 @@ fn long_results_keep_their_ends() {
     let left_out = 200 - text.matches("\nline").count() - 1;
     assert!(text.contains(&format!("\n[tcompact: {left_out} lines left out]\n")), "{text}");
     assert!(Counter::DEFAULT.count_text(&text) <= 60);
-    // Cut again, it says how much is left out of the first text.
+    // A second cut counts what is left out of the first text.
     let again = cap::cut(&text, 30, Counter::DEFAULT);
     let left_out = 200 - again.matches("line ").count();
     assert!(again.contains(&format!("[tcompact: {left_out} lines left out]")), "{again}");
@@ -292,8 +292,8 @@ fn thinking_goes_but_in_an_open_loop() {
     };
     let open = source(thinking, thinking, "");
     assert_eq!(pruned(&open, &["thinking"]), source("", thinking, ""));
-    let said = r#",{"role":"assistant","content":"done"}"#;
-    assert_eq!(pruned(&source(thinking, thinking, said), &["thinking"]), source("", "", said));
+    let answer = r#",{"role":"assistant","content":"done"}"#;
+    assert_eq!(pruned(&source(thinking, thinking, answer), &["thinking"]), source("", "", answer));
     let deepseek = format!(r#"[{END},{{"role":"assistant","content":"a","reasoning_content":"long"}},{END}]"#);
     assert_eq!(pruned(&deepseek, &["thinking"]), deepseek.replace(r#","reasoning_content":"long""#, ""));
 }

@@ -1,4 +1,4 @@
-//! What a model thought, but in a loop of calls that is still open: providers want it there.
+//! Reasoning of the model, except in a loop of calls that is still open: there, providers require it.
 
 use crate::rewrite::elements;
 use crate::rewrite::thinking::{self, message_at};
@@ -27,15 +27,16 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
         edits: vec![edit],
         ..Change::default()
     });
-    let gone = removal.emptied.into_iter().map(|message| Change { message, gone: true, ..Change::default() });
+    let removed =
+        removal.emptied.into_iter().map(|message| Change { message, removes_message: true, ..Change::default() });
     let thoughts = indices.into_iter().filter_map(|message| {
         let edits = without_thoughts(transcript.source, &transcript.messages[message]);
         (!edits.is_empty()).then_some(Change { message, edits, ..Change::default() })
     });
-    edits.chain(gone).chain(thoughts).collect()
+    edits.chain(removed).chain(thoughts).collect()
 }
 
-/// The message with which a loop of calls begins that is not at its end; the number of messages where there is none.
+/// Returns the first message of a loop of calls that is still open; the number of messages where there is none.
 fn open_loop(scene: &Scene<'_, '_>) -> usize {
     let messages = &scene.transcript.messages;
     let is_open = messages.last().is_some_and(|last| !last.answers.is_empty() || !last.calls.is_empty());
@@ -46,8 +47,8 @@ fn open_loop(scene: &Scene<'_, '_>) -> usize {
     messages.iter().rposition(is_turn).unwrap_or(0)
 }
 
-/// The edits that take away what Gemini's models say of their thoughts, where that is signed for nothing and not all that
-/// they say.
+/// Returns the edits that remove the thought parts of a Gemini message. Signed parts stay, and so does a message of
+/// thoughts alone.
 fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
     let is_true = |json: Json<'_>| json.get("thought").is_some_and(|thought| thought.raw() == "true");

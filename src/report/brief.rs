@@ -1,4 +1,4 @@
-//! What a message does in a few words, for people who look at a conversation: who speaks, what is called, how it begins.
+//! A message in a few words: its role, its calls, the beginning of its text.
 
 use std::borrow::Cow;
 
@@ -7,13 +7,13 @@ use crate::transcript::{Arguments, Content, Message, PartKind, Role};
 
 use crate::report::columns::fitted;
 
-/// Columns that a role takes, at most.
+/// The most columns of a role.
 pub(super) const ROLE: usize = 9;
 
-/// Columns that the name of a tool takes among others, at most.
+/// The most columns of the name of a tool among others.
 const TOOL: usize = 24;
 
-/// Who speaks.
+/// Returns the role of a message.
 pub(crate) fn role(message: &Message<'_>) -> String {
     match message.rest().role_name {
         Some(name) if message.role == Role::Other => fitted(&name.decode(), ROLE),
@@ -21,36 +21,36 @@ pub(crate) fn role(message: &Message<'_>) -> String {
     }
 }
 
-/// The tools that are called, each with what it is given.
+/// Returns the called tools, each with its arguments.
 pub(super) fn called<'m>(message: &'m Message<'_>) -> impl Iterator<Item = (Cow<'m, str>, Cow<'m, str>)> {
     message.calls.iter().map(|call| {
         let name = call.name.map_or(Cow::Borrowed("a call without a name"), |name| name.decode());
-        let given = match call.arguments {
+        let arguments = match call.arguments {
             Arguments::Text(text) => text.decode(),
             Arguments::Value(value) => Cow::Borrowed(value.raw()),
             Arguments::Absent => Cow::Borrowed(""),
         };
-        (name, given)
+        (name, arguments)
     })
 }
 
-/// The same, each in so many columns.
+/// Returns the calls of a message, each in at most so many columns.
 pub(super) fn calls(message: &Message<'_>, columns: usize) -> Vec<String> {
-    called(message).map(|(name, given)| fitted(&format!("→ {name} {given}"), columns)).collect()
+    called(message).map(|(name, arguments)| fitted(&format!("→ {name} {arguments}"), columns)).collect()
 }
 
-/// The names of the tools that are called.
+/// Returns the names of the called tools.
 pub(super) fn tools(message: &Message<'_>) -> Vec<String> {
     message.calls.iter().filter_map(|call| Some(fitted(&call.name?.decode(), TOOL))).collect()
 }
 
-/// What is said, as text.
+/// Returns the text of a message.
 pub(crate) fn text(message: &Message<'_>) -> String {
     let texts = message.content.texts();
     texts.iter().map(|text| text.decode()).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// What is there beside text and calls.
+/// Returns marks for the parts that are neither text nor calls.
 pub(super) fn others(message: &Message<'_>) -> Vec<&'static str> {
     let Content::Parts(parts) = &message.content else { return Vec::new() };
     let named = parts.iter().filter_map(|part| match part.kind {
@@ -64,7 +64,7 @@ pub(super) fn others(message: &Message<'_>) -> Vec<&'static str> {
     named.collect()
 }
 
-/// A message on one line: what it calls, what it says and, where it does neither, what else it holds.
+/// Returns a message on one line: its calls and its text or, without either, marks for its other parts.
 pub(super) fn line(message: &Message<'_>, columns: usize) -> String {
     let mut line = String::new();
     if message.earlier {

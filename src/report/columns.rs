@@ -1,22 +1,22 @@
-//! Text for the columns of a terminal: what a text takes there, and lines that never take more than there is.
+//! Text in the columns of a terminal: its width, and lines that never exceed the width of the terminal.
 //!
-//! Where the terminal is, and whether it has colours, is not known here.
+//! This module does not know the terminal or its colours.
 
 use clap::builder::styling::Style;
 use unicode_width::UnicodeWidthChar;
 
 use crate::sanitize::is_control;
 
-/// What stands for the rest of a text that has been cut.
+/// The sign in the place of the rest of a cut text.
 const MORE: char = '…';
 
-/// The columns that a text takes, at most: terminals draw some groups of characters in fewer.
+/// Returns the most columns that a text takes. Terminals draw some groups of characters in fewer.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// A text on one line, without anything that a terminal would obey, in so many columns at most. No more of it is looked at
-/// than that takes.
+/// Returns a text on one line of at most so many columns, without control characters. Reads no more of the text than
+/// fits.
 pub(super) fn fitted(text: &str, columns: usize) -> String {
     let mut line = String::new();
     let mut left = columns;
@@ -41,7 +41,7 @@ pub(super) fn fitted(text: &str, columns: usize) -> String {
     line
 }
 
-/// A line that goes on, with a sign that it does.
+/// Cuts a line, with a sign at its end.
 fn cut(line: &str, columns: usize) -> String {
     match columns.checked_sub(1) {
         Some(left) => format!("{}{MORE}", within(line, left).trim_end()),
@@ -49,7 +49,7 @@ fn cut(line: &str, columns: usize) -> String {
     }
 }
 
-/// As much of the beginning of a text as takes no more columns.
+/// Returns the longest beginning of a text in at most so many columns.
 fn within(text: &str, columns: usize) -> &str {
     let mut taken = 0;
     let too_many = |(_, c): &(usize, char)| {
@@ -60,18 +60,18 @@ fn within(text: &str, columns: usize) -> &str {
     &text[..end]
 }
 
-/// The end of a text on one line, in so many columns at most.
+/// Returns the end of a text on one line of at most so many columns.
 pub(super) fn fitted_end(text: &str, columns: usize) -> String {
     let backwards: String = fitted(text, usize::MAX).chars().rev().collect();
     fitted(&backwards, columns).chars().rev().collect()
 }
 
-/// A line in pieces, each in its own style.
+/// A line of pieces, each with its style.
 #[derive(Debug, Default)]
 pub(super) struct Line(Vec<(Style, String)>);
 
 impl Line {
-    /// Adds a piece in a style.
+    /// Adds a piece with a style.
     pub(super) fn add(&mut self, style: Style, text: impl Into<String>) {
         self.0.push((style, text.into()));
     }
@@ -81,7 +81,7 @@ impl Line {
         self.add(Style::new(), text);
     }
 
-    /// Puts the line at the end of `out`, in so many columns at most.
+    /// Appends the line to `out`, in at most so many columns.
     pub(super) fn end(mut self, columns: usize, out: &mut String) {
         let blank = |piece: &(Style, String)| piece.1.trim_end().is_empty();
         while self.0.pop_if(|piece| blank(piece)).is_some() {}
@@ -103,7 +103,7 @@ impl Line {
     }
 }
 
-/// Words in lines of so many columns at most, all but the first indented.
+/// Wraps words into lines of at most so many columns, all but the first indented.
 pub(super) fn wrapped(text: &str, columns: usize, out: &mut String) {
     const INDENT: &str = "  ";
     let mut line = String::new();

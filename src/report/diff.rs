@@ -1,6 +1,4 @@
-//! What a compaction took away and put in, for people: a text like a unified diff, of messages instead of lines.
-//!
-//! It is drawn of what was done, and does nothing.
+//! The text of `--diff`: like a unified diff, but of messages instead of lines.
 
 use std::borrow::Cow;
 
@@ -21,73 +19,73 @@ use crate::report::columns::fitted;
 
 const HEADER: Style = Style::new().bold();
 const HUNK: Style = AnsiColor::Cyan.on_default();
-const TAKEN: Style = AnsiColor::Red.on_default();
-const PUT: Style = AnsiColor::Green.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+const ADDED: Style = AnsiColor::Green.on_default();
 
-/// Messages that stay, shown before and behind a change.
+/// Unchanged messages that are shown on each side of a change.
 const CONTEXT: usize = 1;
-/// Columns of a line of a message.
+/// The most columns of a line of a message.
 const COLUMNS: usize = 100;
 
 /// How a message is shown.
 #[derive(Debug, Clone)]
-struct Way {
+struct Look {
     style: Style,
     sign: &'static str,
-    /// What is said of it.
+    /// A note behind its size.
     note: Cow<'static, str>,
-    /// How many lines of its text there are, about.
+    /// How many lines of its text are shown, about.
     lines: usize,
 }
 
-const GOES: Way = Way { style: TAKEN, sign: "-", note: Cow::Borrowed(""), lines: 3 };
-const SHORTENED: Way = Way { style: PUT, sign: "+", note: Cow::Borrowed(", shortened"), lines: 3 };
-const STAYS: Way = Way { style: Style::new(), sign: " ", note: Cow::Borrowed(""), lines: 1 };
+const REMOVED_MESSAGE: Look = Look { style: REMOVED, sign: "-", note: Cow::Borrowed(""), lines: 3 };
+const SHORTENED_MESSAGE: Look = Look { style: ADDED, sign: "+", note: Cow::Borrowed(", shortened"), lines: 3 };
+const KEPT_MESSAGE: Look = Look { style: Style::new(), sign: " ", note: Cow::Borrowed(""), lines: 1 };
 
-/// What was done to a conversation.
+/// The contents of a diff.
 pub(crate) struct Diff<'d, 'a> {
-    /// Its name.
+    /// The name of the conversation.
     pub(crate) source: &'d str,
-    /// The conversation as it was.
+    /// The conversation before the compaction.
     pub(crate) transcript: &'d Transcript<'a>,
-    /// The same as it was and as it is now with its secrets masked, where they are not to be shown.
+    /// The conversation before and after with its secrets masked, with `--redact`.
     pub(crate) masked: Option<(&'d Transcript<'d>, &'d Transcript<'d>)>,
     /// How tokens are counted.
     pub(crate) counter: Counter,
-    /// Where it was cut.
+    /// The plan.
     pub(crate) plan: &'d Plan,
-    /// What took the place of its history.
+    /// The summary.
     pub(crate) summary: Option<&'d Placed>,
-    /// What else is changed, in what stays; in order.
+    /// The edits of messages that stay, in order.
     pub(crate) edits: &'d [Edit],
-    /// What the rules of pruning did.
+    /// The effect of the rules of `--prune`.
     pub(crate) pruned: &'d Pruned,
 }
 
-/// A step from the old messages to the new.
+/// A step from the old messages to the new ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
-    /// A message goes.
-    Goes(usize),
-    /// A message stays as it is.
-    Stays(usize),
-    /// A message stays, and would have gone.
+    /// A message is removed.
+    Remove(usize),
+    /// A message stays unchanged.
+    Keep(usize),
+    /// A pinned message before the cut stays.
     Pinned(usize),
-    /// A message stays and is now this.
-    Becomes(usize, String),
-    /// The summary comes, in so many messages.
+    /// A message stays with this text.
+    Change(usize, String),
+    /// The summary is added, as so many messages.
     Summary(usize),
 }
 
 impl Step {
     fn is_change(&self) -> bool {
-        !matches!(self, Step::Stays(_) | Step::Pinned(_))
+        !matches!(self, Step::Keep(_) | Step::Pinned(_))
     }
 
-    /// How many messages it has before and after.
+    /// Returns the number of messages before and after.
     fn lengths(&self) -> (usize, usize) {
         match self {
-            Step::Goes(_) => (1, 0),
+            Step::Remove(_) => (1, 0),
             Step::Summary(messages) => (0, *messages),
             _ => (1, 1),
         }
@@ -95,7 +93,7 @@ impl Step {
 }
 
 impl Diff<'_, '_> {
-    /// The text, with its colours; empty where nothing was done.
+    /// Draws the diff, with its colours; nothing where nothing was changed.
     pub(crate) fn draw(&self) -> String {
         let steps = self.steps();
         let mut out = String::new();
@@ -135,37 +133,37 @@ impl Diff<'_, '_> {
             steps.extend(summary.clone().filter(|_| index == next));
             let pinned = plan.pinned.binary_search(&index).is_ok();
             steps.push(match edited(transcript, index, self.edits) {
-                _ if summary.is_some() && index < plan.cutoff && !pinned => Step::Goes(index),
-                _ if plan.emptied.binary_search(&index).is_ok() => Step::Goes(index),
-                text if text != message.json.raw() => Step::Becomes(index, text),
+                _ if summary.is_some() && index < plan.cutoff && !pinned => Step::Remove(index),
+                _ if plan.emptied.binary_search(&index).is_ok() => Step::Remove(index),
+                text if text != message.json.raw() => Step::Change(index, text),
                 _ if pinned => Step::Pinned(index),
-                _ => Step::Stays(index),
+                _ => Step::Keep(index),
             });
         }
         steps.extend(summary.filter(|_| next >= transcript.messages.len()));
         steps
     }
 
-    /// Steps next to each other, from these places on among the messages before and after.
+    /// Draws adjacent steps, which begin at these indices of the messages before and after.
     fn hunk(&self, steps: &[Step], (old, new): (usize, usize), out: &mut String) {
         let lengths = steps.iter().map(Step::lengths);
         let (before, after) = lengths.fold((0, 0), |sum, step| (sum.0 + step.0, sum.1 + step.1));
-        let gone: Vec<usize> =
-            steps.iter().filter_map(|step| if let Step::Goes(index) = step { Some(*index) } else { None }).collect();
-        let tokens: u64 = gone.iter().map(|&index| self.counter.count(&self.transcript.messages[index])).sum();
-        let gone = match gone.len() {
+        let removed: Vec<usize> =
+            steps.iter().filter_map(|step| if let Step::Remove(index) = step { Some(*index) } else { None }).collect();
+        let tokens: u64 = removed.iter().map(|&index| self.counter.count(&self.transcript.messages[index])).sum();
+        let removed = match removed.len() {
             0 => String::new(),
             1 => format!(" 1 message goes ({tokens} tokens)"),
             count => format!(" {count} messages go ({tokens} tokens)"),
         };
-        push(out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{gone}"));
+        push(out, HUNK, "@@", &format!(" -{old},{before} +{new},{after} @@{removed}"));
         for step in steps {
             match step {
-                Step::Goes(index) => self.old(*index, self.gone(*index), out),
-                Step::Stays(index) => self.old(*index, STAYS, out),
-                Step::Pinned(index) => self.old(*index, Way { note: ", pinned".into(), ..STAYS }, out),
-                Step::Becomes(index, text) => {
-                    self.old(*index, GOES, out);
+                Step::Remove(index) => self.old(*index, self.removed(*index), out),
+                Step::Keep(index) => self.old(*index, KEPT_MESSAGE, out),
+                Step::Pinned(index) => self.old(*index, Look { note: ", pinned".into(), ..KEPT_MESSAGE }, out),
+                Step::Change(index, text) => {
+                    self.old(*index, REMOVED_MESSAGE, out);
                     read_entry(self.transcript.format, text, |message| {
                         let shown = self.masked.map_or(message, |(_, after)| &after.messages[*index]);
                         self.message(*index, (message, shown), self.shortened(*index), out);
@@ -176,46 +174,47 @@ impl Diff<'_, '_> {
         }
     }
 
-    /// How a message is shown that is shorter, with the rules that made it so.
-    fn shortened(&self, index: usize) -> Way {
+    /// Returns the look of a shortened message, with the rules that shortened it.
+    fn shortened(&self, index: usize) -> Look {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
         match rules.is_empty() {
-            true => SHORTENED,
-            false => Way { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED },
+            true => SHORTENED_MESSAGE,
+            false => Look { note: format!(", shortened by {}", rules.join(", ")).into(), ..SHORTENED_MESSAGE },
         }
     }
 
-    /// How a message is shown that goes; with the rules, where these left nothing of it.
-    fn gone(&self, index: usize) -> Way {
+    /// Returns the look of a removed message, with the rules where these removed it.
+    fn removed(&self, index: usize) -> Look {
         let rules: Vec<&str> = self.pruned.rules(index).collect();
         match self.plan.emptied.binary_search(&index).is_ok() && !rules.is_empty() {
-            true => Way { note: format!(", removed by {}", rules.join(", ")).into(), ..GOES },
-            false => GOES,
+            true => Look { note: format!(", removed by {}", rules.join(", ")).into(), ..REMOVED_MESSAGE },
+            false => REMOVED_MESSAGE,
         }
     }
 
-    /// A message of the old conversation.
-    fn old(&self, index: usize, way: Way, out: &mut String) {
+    /// Draws a message of the conversation before.
+    fn old(&self, index: usize, look: Look, out: &mut String) {
         let carried = self.plan.carried == Some(index);
-        let way = if carried { Way { note: ", carried on by the summary".into(), ..way } } else { way };
+        let look = if carried { Look { note: ", carried on by the summary".into(), ..look } } else { look };
         let message = &self.transcript.messages[index];
         let shown = self.masked.map_or(message, |(before, _)| &before.messages[index]);
-        self.message(index, (message, shown), way, out);
+        self.message(index, (message, shown), look, out);
     }
 
-    /// Who speaks, and how what they say begins: the size of a message, and what is shown of it.
-    fn message(&self, index: usize, (message, shown): (&Message<'_>, &Message<'_>), way: Way, out: &mut String) {
-        let mut add = |text: &str| push(out, way.style, way.sign, text);
+    /// Draws a message: its role, its size and the beginning of its text. `shown` is the message with its secrets
+    /// masked.
+    fn message(&self, index: usize, (message, shown): (&Message<'_>, &Message<'_>), look: Look, out: &mut String) {
+        let mut add = |text: &str| push(out, look.style, look.sign, text);
         let tokens = self.counter.count(message);
         let message = shown;
-        add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), way.note));
+        add(&format!("[{index}] {}, {tokens} tokens{}", brief::role(message), look.note));
         for call in brief::calls(message, COLUMNS) {
             add(&format!("    {call}"));
         }
         let text = brief::text(message);
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-        // One line takes no more than the word that there is one more.
-        let shown = if lines.len() <= way.lines + 1 { lines.len() } else { way.lines };
+        // A single line more takes no more room than the note of it.
+        let shown = if lines.len() <= look.lines + 1 { lines.len() } else { look.lines };
         for line in &lines[..shown] {
             add(&format!("    {}", fitted(line, COLUMNS)));
         }
@@ -227,17 +226,17 @@ impl Diff<'_, '_> {
         }
     }
 
-    /// Entries that are messages; others are for the program that the session is of.
+    /// Returns the entries that are messages. Others are for the program of the session.
     fn written(&self, entries: &[Value]) -> Vec<String> {
         let is_message = |written: &String| read_entry(self.transcript.format, written, |_| ()).is_some();
         entries.iter().map(ToString::to_string).filter(is_message).collect()
     }
 
-    /// The summary, all of it.
+    /// Draws the whole summary.
     fn summary(&self, out: &mut String) {
         let whole = |text: &str, out: &mut String| {
             text.lines().for_each(|line| {
-                push(out, PUT, "+", format!("    {}", sanitize(line)).trim_end());
+                push(out, ADDED, "+", format!("    {}", sanitize(line)).trim_end());
             });
         };
         match self.summary {
@@ -245,13 +244,13 @@ impl Diff<'_, '_> {
                 for written in self.written(entries) {
                     read_entry(self.transcript.format, &written, |message| {
                         let tokens = self.counter.count(message);
-                        push(out, PUT, "+", &format!("[summary] {}, {tokens} tokens", brief::role(message)));
+                        push(out, ADDED, "+", &format!("[summary] {}, {tokens} tokens", brief::role(message)));
                         whole(&brief::text(message), out);
                     });
                 }
             }
             Some(Placed::Beside(text)) => {
-                push(out, PUT, "+", "[summary] beside the messages");
+                push(out, ADDED, "+", "[summary] beside the messages");
                 whole(text, out);
             }
             None => {}
@@ -259,7 +258,7 @@ impl Diff<'_, '_> {
     }
 }
 
-/// A line, with its sign, in a style.
+/// Appends a line with its sign in a style.
 fn push(out: &mut String, style: Style, sign: &str, text: &str) {
     match style.is_plain() {
         true => out.push_str(&format!("{sign}{text}\n")),

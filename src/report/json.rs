@@ -1,4 +1,4 @@
-//! What is told of a conversation as data: the object of `--dry-run --json`, and that of `--report`.
+//! JSON output: the objects of `--dry-run --json`, `--count --json`, `--emit summary --json` and `--report`.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -25,8 +25,8 @@ use crate::wording;
 
 use crate::files::output;
 
-/// The plan for one conversation as `--dry-run --json` prints it. Tokens are counted by `counter`; indices are of the
-/// messages as they stand in the input.
+/// The plan for one conversation, as `--dry-run --json` prints it. `counter` counts the tokens; indices are those of
+/// the input's messages.
 #[derive(Debug, Serialize)]
 pub(crate) struct DryRun<'r> {
     source: &'r str,
@@ -41,19 +41,19 @@ pub(crate) struct DryRun<'r> {
     cutoff: usize,
     moved_because: Option<&'r str>,
     pinned: &'r [usize],
-    /// What becomes of the provider's own compactions.
+    /// What happens to the provider's own compactions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compactions: Vec<Compacted>,
-    /// What each rule of `--prune` does.
+    /// The effect of each rule of `--prune`.
     prune: BTreeMap<&'static str, PrunedBy>,
     pub(super) summarize: Part,
-    /// What stands pruned between the summary and what is kept.
+    /// The pruned messages between the summary and the kept part.
     pub(super) middle: Part,
     pub(super) keep: Part,
-    /// What is taken out of the messages that stay, where anything is.
+    /// Thinking that is removed from messages that stay, where there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Removed>,
-    /// What it would save and cost, where something would be summarized.
+    /// What the plan saves and costs, where something is changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     economy: Option<Economy>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,14 +66,14 @@ pub(crate) struct DryRun<'r> {
 #[derive(Debug, Serialize)]
 struct Compacted {
     message: usize,
-    /// Whether anybody but the provider can read it.
+    /// Whether others than the provider can read it.
     readable: bool,
-    /// What the plan does with its message.
+    /// What happens to its message.
     status: &'static str,
 }
 
 impl Compacted {
-    /// Those of a conversation, in order.
+    /// Returns the compactions of a conversation, in order.
     fn of(transcript: &Transcript<'_>, plan: &Plan) -> Vec<Self> {
         let of_one = |&message: &usize| {
             let compaction = transcript.messages[message].compaction();
@@ -89,7 +89,7 @@ impl Compacted {
     }
 }
 
-/// A run of messages, from the first to before the last index, with its tokens (pinned messages left out).
+/// A range of messages, `to` excluded, with its tokens except those of pinned messages.
 #[derive(Debug, Serialize)]
 pub(super) struct Part {
     from: usize,
@@ -97,14 +97,14 @@ pub(super) struct Part {
     pub(super) tokens: u64,
 }
 
-/// What a rule does: to how many messages, and how many tokens that saves.
+/// The effect of a rule: the messages that it shortens, and the tokens that it saves.
 #[derive(Debug, Serialize)]
 struct PrunedBy {
     messages: usize,
     tokens: u64,
 }
 
-/// Thinking that is removed, counted in its messages, its pieces and their tokens.
+/// Removed thinking: its messages, blocks and tokens.
 #[derive(Debug, Serialize)]
 struct Removed {
     messages: usize,
@@ -126,7 +126,7 @@ impl Removed {
 impl<'r> DryRun<'r> {
     /// Describes a plan.
     pub(crate) fn new(source: &'r str, fitted: &'r FittedPlan<'_>, policy: &CompactionPolicy) -> Self {
-        let FittedPlan { seen: transcript, plan, tally, .. } = fitted;
+        let FittedPlan { view: transcript, plan, tally, .. } = fitted;
         let messages = transcript.messages.len();
         let part = |indices: &[usize], empty: usize| Part {
             from: indices.first().copied().unwrap_or(empty),
@@ -164,27 +164,26 @@ impl<'r> DryRun<'r> {
         }
     }
 
-    /// The same with what it would save and cost, and the summary if that is shown.
+    /// Adds what the plan saves and costs, and the summary where that is shown.
     #[must_use]
     pub(crate) fn with(self, economy: Option<Economy>, summary: Option<&'r str>) -> Self {
         DryRun { economy, summary, ..self }
     }
 
-    /// The object.
+    /// Returns the object.
     pub(crate) fn to_value(&self) -> Value {
         // Strings and numbers do not fail to serialize.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The object on a line of its own.
+    /// Returns the object as a line.
     pub(crate) fn to_line(&self) -> String {
-        // Strings and numbers do not fail to serialize.
-        serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
+        json_line(self)
     }
 }
 
-/// What `--count --json` prints of a conversation. What roles say, tools, thinking, media and overhead are together its
-/// tokens.
+/// The tokens of a conversation, as `--count --json` prints them. Roles, tools, thinking, media and overhead add up to
+/// `tokens`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Count<'r> {
     source: &'r str,
@@ -197,7 +196,7 @@ pub(crate) struct Count<'r> {
     tools: BTreeMap<String, u64>,
     thinking: u64,
     media: u64,
-    /// What is sent beside the messages.
+    /// Tokens that are sent beside the messages.
     overhead: u64,
 }
 
@@ -225,27 +224,32 @@ impl<'r> Count<'r> {
         }
     }
 
-    /// The object on a line of its own.
+    /// Returns the object as a line.
     pub(crate) fn to_line(&self) -> String {
-        // Strings and numbers do not fail to serialize.
-        serde_json::to_string(self).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
+        json_line(self)
     }
 }
 
-/// The object of `--emit summary --json` on a line of its own.
+/// Returns the object of `--emit summary --json` as a line.
 pub(crate) fn summary(plan: &Plan, summary: &Summary) -> String {
     let object = json!({"text": summary.text, "cutoff": plan.cutoff, "pinned": plan.pinned, "tokens": summary.tokens});
-    sanitize_json(&object.to_string()) + "\n"
+    json_line(&object)
+}
+
+/// Returns an object as a line, without control characters.
+fn json_line(object: &impl Serialize) -> String {
+    // Strings and numbers do not fail to serialize.
+    serde_json::to_string(object).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
 }
 
 fn clause(sizes: &[crate::plan::size::Size]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
-/// Refuses a report that is one of `others`, or that cannot be written; a report that is there stays as it is.
+/// Checks that a report can be written, and that it is none of `others`. An existing report stays unchanged.
 ///
 /// # Errors
-/// Which of these, and what to do.
+/// Why the report is refused.
 pub(crate) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     let name = file.display();
     if file.as_os_str() == "-" {
@@ -258,7 +262,7 @@ pub(crate) fn check(file: &Path, others: &[&Path]) -> Result<()> {
     Ok(OpenOptions::new().append(true).create(true).open(file).map(drop).map_err(|error| unwritable(file, &error))?)
 }
 
-/// What became of the conversations of a run, an object a line; nothing where no file is named.
+/// The file of `--report`: one line per conversation. Without a file, nothing is written.
 #[derive(Debug)]
 pub(crate) struct Report {
     path: Option<PathBuf>,
@@ -266,15 +270,15 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A report in a file, which takes the place of what is there when there is something to report.
+    /// Returns a report in a file. The first line replaces an existing report.
     pub(crate) fn new(path: Option<&Path>) -> Self {
         Report { path: path.map(Path::to_owned), file: Mutex::default() }
     }
 
-    /// Adds conversations as soon as it is known what became of them.
+    /// Adds conversations as soon as they are done.
     fn add(&self, conversations: &[Conversation]) -> Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| !conversations.is_empty()) else { return Ok(()) };
-        let lines: String = conversations.iter().map(line).collect();
+        let lines: String = conversations.iter().map(json_line).collect();
         let write = || match &mut *lock(&self.file) {
             Some(file) => file.write_all(lines.as_bytes()),
             none => none.insert(File::create(path)?).write_all(lines.as_bytes()),
@@ -290,11 +294,6 @@ impl Listener for Report {
             _ => Ok(()),
         }
     }
-}
-
-fn line(conversation: &Conversation) -> String {
-    // Strings and numbers do not fail to serialize.
-    serde_json::to_string(conversation).map(|line| sanitize_json(&line) + "\n").unwrap_or_default()
 }
 
 fn unwritable(file: &Path, error: &std::io::Error) -> Failure {

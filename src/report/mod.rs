@@ -1,4 +1,4 @@
-//! What people and programs are told of a run: lines on standard error, JSON, a picture, a page.
+//! What a run reports to people and programs: lines on standard error, JSON, a picture, a page.
 
 pub(crate) mod brief;
 mod columns;
@@ -8,5 +8,6 @@ pub(crate) mod html;
 pub(crate) mod json;
 pub(crate) mod progress;
 pub(crate) mod reporter;
+mod shares;
 pub(crate) mod tables;
 pub(crate) mod terminal;

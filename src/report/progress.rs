@@ -1,4 +1,4 @@
-//! How far a run is: a bar on a terminal while it goes on, and what came of it all at the end.
+//! The progress bar of a run, on a terminal.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -15,19 +15,19 @@ use crate::settings::{StderrSettings, Volume};
 /// The progress of a run over so many inputs.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Whether it goes by the bytes of the only input, from its first line on.
+    /// Whether it counts the bytes of the only input.
     of_one: bool,
     bar: OnceLock<ProgressBar>,
 }
 
-/// Where the results of a run go, as far as a bar could stand in their way.
+/// Where the results of a run go, which decides whether a bar would disturb them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Results {
     /// Into files.
     ToFiles,
-    /// To standard output, which may be the terminal.
+    /// To standard output, which can be the terminal.
     Printed,
-    /// There are none: something else is printed, for people.
+    /// Nowhere: the run prints something for people instead.
     Shown,
 }
 
@@ -52,12 +52,12 @@ impl Progress {
         let is_wanted = is_wanted(settings, results, inputs);
         let progress = Progress { of_one: is_wanted && inputs == 1, bar: OnceLock::new() };
         if is_wanted && inputs > 1 {
-            let _ = progress.bar.set(drawn(Some(inputs as u64), "{wide_bar} {pos}/{len} files, {eta} left, {msg}"));
+            let _ = progress.bar.set(new_bar(Some(inputs as u64), "{wide_bar} {pos}/{len} files, {eta} left, {msg}"));
         }
         progress
     }
 
-    /// Shows that so many bytes of the only input are done, of as many as it has, where that is known.
+    /// Advances the bar by bytes of the only input; `all` is its size, where that is known.
     fn more_bytes(&self, bytes: usize, all: Option<u64>) {
         if !self.of_one {
             return;
@@ -66,10 +66,10 @@ impl Progress {
             Some(_) => "{wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left",
             None => "{spinner} {bytes}, {bytes_per_sec}, {elapsed}",
         };
-        self.bar.get_or_init(|| drawn(all, template)).inc(bytes as u64);
+        self.bar.get_or_init(|| new_bar(all, template)).inc(bytes as u64);
     }
 
-    /// Shows that one more input is done, and what has come so far.
+    /// Advances the bar by one input, and shows the totals so far.
     fn one_more(&self, totals: &Totals) {
         if let Some(bar) = self.bar.get().filter(|_| !self.of_one) {
             bar.inc(1);
@@ -89,10 +89,10 @@ impl Listener for Progress {
     }
 }
 
-/// A bar of a length, where that is known.
-fn drawn(length: Option<u64>, template: &str) -> ProgressBar {
+/// Puts a bar on the terminal; `length` is its end, where that is known.
+fn new_bar(length: Option<u64>, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
-    // A template of our own is right, and the usual one is no worse.
+    // The templates are constant and valid. The default style is only a fallback.
     bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
     bar.enable_steady_tick(Duration::from_millis(250));
     set_bar(Some(bar.clone()));

@@ -1,5 +1,5 @@
-//! Lines on standard error, one for each event that the user wants to know of: what went otherwise than asked, and with
-//! `-v` what is decided and done.
+//! Lines on standard error: one for each event in which a run differs from the request and, with `-v`, for each
+//! decision and step.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,24 +17,24 @@ use crate::plan::{Parted, Plan};
 use crate::prune::Account;
 use crate::report::explain::{Picture, savings};
 use crate::report::json::DryRun;
-use crate::report::terminal::{self, beside_the_bar};
+use crate::report::terminal::{self, with_bar_hidden};
 use crate::rewrite::thinking::Removal;
 use crate::sanitize::{sanitize, sanitize_line};
 use crate::settings::Volume;
 use crate::transcript::view::Arena;
 use crate::wording::{counted, readable_source, reason};
 
-/// Writes lines on standard error, as many as the user wants.
+/// Reports events on standard error, as many as the volume allows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reporter {
     volume: Volume,
 }
 
-/// A line, and how much must be wanted for it to be written.
+/// A line, and the least volume at which it is written.
 type Line = (Volume, String);
 
 impl Reporter {
-    /// Speaks as loud as is wanted.
+    /// Returns a reporter with a volume.
     pub(crate) fn new(volume: Volume) -> Self {
         Reporter { volume }
     }
@@ -50,7 +50,7 @@ impl Listener for Reporter {
                     terminal::draw(&table);
                 }
             }
-            // To tell it takes the tokens of every message.
+            // The line would need the tokens of every message.
             Event::Planned { .. } if self.volume < Volume::Verbose => {}
             Event::Previewed { source, summary } if self.volume > Volume::Quiet => previewed(source, summary),
             Event::Restored { archive, lines, damaged } if self.volume > Volume::Quiet => {
@@ -65,23 +65,25 @@ impl Listener for Reporter {
     }
 }
 
-/// The lines that an event is worth.
+/// Returns the lines for an event.
 fn lines(event: &Event<'_>) -> Vec<Line> {
     use Volume::{Quiet, Usual, Verbose};
     let of = |source: &str, text: String| format!("{}: {text}", readable_source(source));
     let line = match *event {
         Event::Notice(line) | Event::InputFailed(line) => (Quiet, line.to_owned()),
         Event::Disabled(reason) => (Usual, format!("{reason}; the transcript stays unchanged")),
-        // It is what `--check` is asked for.
+        // Violations are the output of `--check`.
         Event::Breach { source, breach } => (Quiet, of(source, format!("message {}: {breach}", breach.message))),
         Event::Repairing { source, found } => {
             (Verbose, of(source, format!("{found} violations of its provider's rules")))
         }
         Event::CallsRemoved { source, calls } => {
-            let calls = if calls == 1 { "1 call goes".to_owned() } else { format!("{calls} calls go") };
+            let calls = if calls == 1 { "1 call is removed".to_owned() } else { format!("{calls} calls are removed") };
             (Usual, of(source, format!("{calls}, since the format has no way to write a result for it")))
         }
-        Event::BrokenOff { source, line } => (Usual, of(source, format!("line {line} breaks off; it stays unchanged"))),
+        Event::BrokenOff { source, line } => {
+            (Usual, of(source, format!("line {line} is incomplete; it stays unchanged")))
+        }
         Event::Planned { source, plan, policy } => (Verbose, planned(source, plan, policy)),
         Event::Refused { source, reason } => (Usual, format!("{} stays unchanged: {reason}", readable_source(source))),
         Event::Estimated { source, economy, reader } => (Verbose, of(source, economy.sentence(true, reader))),
@@ -124,7 +126,7 @@ fn lines(event: &Event<'_>) -> Vec<Line> {
     vec![line]
 }
 
-/// What happens while a conversation is compacted.
+/// Returns the line for an event of a compaction.
 fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
     use Volume::{Quiet, Usual, Verbose};
     Some(match what {
@@ -151,7 +153,7 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
                 OnError::Passthrough => "the transcript stays unchanged",
                 OnError::Extractive => "the embedded summarizer is used instead",
                 OnError::Embed if archived => "the summary is this message",
-                OnError::Embed => "the summary is this message, and the history is gone",
+                OnError::Embed => "the summary is this message, and the history is lost",
             };
             (if is_known { Verbose } else { Quiet }, format!("{message}; {instead}"))
         }
@@ -167,34 +169,11 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
             let places: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             (Verbose, format!("secrets were masked: {}", places.join(", ")))
         }
-        Happening::NotSummarized { arguments, results } => {
-            let changes: Vec<&str> = [
-                (arguments, "long arguments of old tool calls are cut"),
-                (results, "large results at the end are moved to files"),
-            ]
-            .into_iter()
-            .filter_map(|(done, what)| done.then_some(what))
-            .collect();
-            if changes.is_empty() {
-                return None;
-            }
-            (Usual, format!("nothing is summarized; {}", changes.join(", and ")))
-        }
+        Happening::NotSummarized { arguments, results } => (Usual, not_summarized(arguments, results)?),
         Happening::Pruned([]) => return None,
-        Happening::Pruned(accounts) => {
-            let one = |account: &Account| {
-                format!(
-                    "{} in {}, {} tokens",
-                    account.rule,
-                    counted(account.messages as u64, "message"),
-                    account.tokens
-                )
-            };
-            (Verbose, format!("pruned: {}", accounts.iter().map(one).collect::<Vec<_>>().join("; ")))
-        }
+        Happening::Pruned(accounts) => (Verbose, pruned(accounts)),
         Happening::Capped(tokens) => {
-            let text =
-                format!("results in the part that is kept are cut to {tokens} tokens, since nothing else makes it fit");
+            let text = format!("results in the kept part are cut to {tokens} tokens, since nothing else makes it fit");
             (Usual, text)
         }
         Happening::TooLarge { tokens, window } => {
@@ -205,12 +184,31 @@ fn compacting(what: Happening<'_>, reader: Option<&str>) -> Option<Line> {
     })
 }
 
+/// Describes the changes of a conversation that is not summarized, where there are any.
+fn not_summarized(arguments: bool, results: bool) -> Option<String> {
+    let changes = [
+        (arguments, "long arguments of old tool calls are cut"),
+        (results, "large results at the end are moved to files"),
+    ];
+    let changes: Vec<&str> = changes.into_iter().filter_map(|(is_done, what)| is_done.then_some(what)).collect();
+    (!changes.is_empty()).then(|| format!("nothing is summarized; {}", changes.join(", and ")))
+}
+
+/// Describes the effect of each rule of `--prune`.
+fn pruned(accounts: &[Account]) -> String {
+    let rule = |account: &Account| {
+        let messages = counted(account.messages as u64, "message");
+        format!("{} in {messages}, {} tokens", account.rule, account.tokens)
+    };
+    format!("pruned: {}", accounts.iter().map(rule).collect::<Vec<_>>().join("; "))
+}
+
 fn counted_by_provider(billed: Billed) -> String {
     let cost = billed.cost_usd.map(|cost| format!(", ${cost:.6}")).unwrap_or_default();
     format!("; the provider counts {} tokens in and {} out{cost}", billed.input_tokens, billed.output_tokens)
 }
 
-/// What was decided.
+/// Describes a plan.
 fn planned(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> String {
     let plan = &fitted.plan;
     let dry_run = DryRun::new(source, fitted, policy);
@@ -244,19 +242,19 @@ fn planned(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy) -> 
     format!("{size}{fired}; {decision}")
 }
 
-/// That the cut splits a call from its result.
+/// Describes a cut that splits a call from its result.
 fn split(plan: &Plan, pairs: Pairs) -> Option<String> {
     let cut = plan.cutoff;
     let what = match plan.parted? {
         Parted::Pair(call, result) => {
             format!("the cut at {cut} splits the call in message {call} from its result in message {result}")
         }
-        Parted::Orphan => format!("what is kept begins with a result without a call, message {cut}"),
+        Parted::Orphan => format!("the kept part begins with a result without a call, message {cut}"),
     };
     Some(format!("{what}, as --pairs {pairs} lets it; --pairs strict does not"))
 }
 
-/// What becomes of thinking that was signed for another history.
+/// Describes what happens to thinking that was signed for another history.
 fn thinking(removal: &Removal) -> Vec<String> {
     let mut lines = Vec::new();
     if !removal.is_empty() {
@@ -278,35 +276,35 @@ fn thinking(removal: &Removal) -> Vec<String> {
     lines
 }
 
-/// Draws a conversation and what is to be done with it. It was asked for, so it is shown even where little is to be told.
+/// Draws a conversation and its plan. The user asked for it, so it is shown at any volume.
 fn picture(source: &str, fitted: &FittedPlan<'_>, policy: &CompactionPolicy, economy: Option<&Economy>) {
-    let FittedPlan { seen, tally, plan, .. } = fitted;
+    let FittedPlan { view, tally, plan, .. } = fitted;
     let economy = economy.map(|economy| economy.sentence(true, policy.reader_name()));
     let arena = Arena::default();
-    let mut masks = policy.redact.then(|| redactor(seen));
-    // What cannot be read again with its secrets masked is not shown.
-    let Ok(transcript) = masked(seen, &[], masks.as_mut(), &arena) else { return };
+    let mut masks = policy.redact.then(|| redactor(view));
+    // A conversation that cannot be read with its secrets masked is not shown.
+    let Ok(transcript) = masked(view, &[], masks.as_mut(), &arena) else { return };
     let (policy, archive) = (&policy.cut, policy.archive.as_deref());
     let pruned = fitted.pruned_sizes();
     let picture = Picture { source, transcript, tally, plan, pruned, policy, archive, economy };
     terminal::draw(&picture.draw(terminal::columns()));
 }
 
-/// The summary that a real run with the same flags puts in the place of the history.
+/// Prints the summary that a real run with the same flags would use.
 fn previewed(source: &str, summary: &str) {
     let head = format!("tcompact: {}: the summary that a real run with these flags uses:", readable_source(source));
     terminal::draw(&format!("{}\n\n{}\n\n", sanitize_line(&head), sanitize(summary.trim_end())));
 }
 
-/// What happens between two requests.
-pub(crate) fn between(between: Between<'_>) {
+/// Reports what happens between two requests.
+pub(crate) fn report_between(between: Between<'_>) {
     match between {
         Between::Wait(why, pause) => print_line(&format!("{why}; trying again in {:.1} seconds", pause.as_secs_f64())),
         Between::Change(why, change) => {
             print_line(&format!("{}; asking again {change}, from now on", why.trim_end_matches('.')));
         }
         Between::Stop(why) => print_line(&format!(
-            "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; mend that and run again"
+            "{MOST_IN_A_ROW} requests in a row failed, so no more are sent: {why}; fix the cause and run again"
         )),
         Between::Slower(why, at_once) => {
             let requests = counted(at_once, "request");
@@ -315,17 +313,17 @@ pub(crate) fn between(between: Between<'_>) {
     }
 }
 
-/// Of that, what matters to all, and the waits which take long enough to wonder.
-pub(crate) fn long_waits(what: Between<'_>) {
+/// Reports what happens between two requests, except changes and short waits.
+pub(crate) fn report_long_waits(what: Between<'_>) {
     const LONG: Duration = Duration::from_secs(10);
     match what {
         Between::Wait(_, pause) if pause < LONG => {}
         Between::Change(..) => {}
-        Between::Wait(..) | Between::Stop(_) | Between::Slower(..) => between(what),
+        Between::Wait(..) | Between::Stop(_) | Between::Slower(..) => report_between(what),
     }
 }
 
-/// How many of the lines of a text an archive put back, where it was lines, and what in the archive cannot be read.
+/// Reports how many lines an archive restored, where the text has lines, and which part of the archive is damaged.
 fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&str>) {
     damaged.into_iter().for_each(print_line);
     if let Some((put_back, all)) = lines.filter(|(put_back, all)| put_back < all) {
@@ -337,6 +335,6 @@ fn restored(archive: &Path, lines: Option<(usize, usize)>, damaged: Option<&str>
 }
 
 fn print_line(text: &str) {
-    // Where nobody can be told, the work goes on.
-    beside_the_bar(|| drop(writeln!(anstream::stderr(), "tcompact: {}", sanitize_line(text))));
+    // A failed write to standard error does not end the run.
+    with_bar_hidden(|| drop(writeln!(anstream::stderr(), "tcompact: {}", sanitize_line(text))));
 }

@@ -9,7 +9,7 @@ use crate::tokens::COUNTERS;
 use crate::tokens::models::{self, PRICES_OF};
 use crate::transcript::formats::FORMATS;
 
-/// The table as lines of columns, the first line naming them.
+/// Draws a table as lines of columns. The first line has their names.
 pub(crate) fn draw(table: Table) -> String {
     let rows = match table {
         Table::Formats => formats(),
@@ -81,7 +81,7 @@ fn models_table() -> Vec<Vec<String>> {
     std::iter::once(row(columns)).chain(rows).collect()
 }
 
-/// Columns as wide as their widest cell, two spaces apart; the last as wide as it is.
+/// Aligns columns to their widest cells, two spaces apart.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)

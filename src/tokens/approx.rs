@@ -1,7 +1,8 @@
-//! `LangChain`'s estimate of tokens, `count_tokens_approximately`, to the token.
+//! `LangChain`'s estimate of tokens, `count_tokens_approximately`, reproduced exactly.
 //!
-//! Characters divided by a number, rounded up a message, and a little more for each message. It counts what `LangChain`
-//! sees: calls only beside string content, parts other than text by Python's `repr` of them, pictures at a flat rate.
+//! The estimate is the number of characters divided by a constant, rounded up for each message, with a few tokens per
+//! message. It counts what `LangChain` counts: calls only beside string content, parts other than text by their Python
+//! `repr`, pictures at a flat rate.
 
 use crate::transcript::json::Json;
 use crate::transcript::source::Source;
@@ -10,26 +11,26 @@ use crate::transcript::{Arguments, Call, CallPlace, Content, Message, Part, Part
 
 use crate::tokens::python::{self, Chars, Sink};
 
-/// Tokens that a picture, or another medium that is no text, is taken to cost. `LangChain`'s figure for a picture.
+/// The flat rate of a picture or another medium, in tokens. It is `LangChain`'s number for a picture.
 pub(crate) const MEDIA_TOKENS: u64 = 85;
 
-/// Characters of `[]` around a list and of `, ` between its items.
+/// The characters of `[]` around a list and of `, ` between its items.
 const LIST_BRACKETS: usize = 2;
 const LIST_SEPARATOR: usize = 2;
 
-/// Tokens that every message costs beside its characters.
+/// The tokens of each message besides its characters.
 const MESSAGE_TOKENS: u64 = 3;
 
-/// How content that is a list of parts counts.
+/// How a list of parts counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lists {
-    /// Each part for itself: texts, pictures at a flat rate, and all others by their `repr`.
+    /// Each part by itself: texts, pictures at a flat rate, and all others by their `repr`.
     ByPart,
     /// By the `repr` of the whole list, as in langchain-core 1.2.7.
     Repr,
 }
 
-/// The tokens of one message, with this many characters a token.
+/// Returns the tokens of a message, with so many characters per token.
 pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> u64 {
     let Rest { role_name, name, .. } = message.rest();
     let mut chars = role_name.map_or(message.role.openai_name().len(), |role| role.code_point_count());
@@ -62,7 +63,7 @@ pub(crate) fn count(message: &Message<'_>, chars_per_token: f64, lists: Lists) -
     tokens(chars, chars_per_token) + MESSAGE_TOKENS + media
 }
 
-/// What [`count`] can be at least and at most, without a look at a text.
+/// Returns the bounds of [`count`] without reading any text.
 pub(crate) fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) -> (u64, u64) {
     let mut media = 0;
     let content = match &message.content {
@@ -100,18 +101,18 @@ pub(crate) fn bounds(message: &Message<'_>, chars_per_token: f64, lists: Lists) 
     (MESSAGE_TOKENS + media, tokens(chars, chars_per_token) + MESSAGE_TOKENS + media)
 }
 
-/// Characters that Python's `repr` makes of a byte of JSON at most: of `9e15` it makes eighteen.
+/// The most characters of Python's `repr` for a byte of JSON: `9e15` has eighteen.
 const MOST_IN_REPR: usize = 5;
 
-/// Characters of a call beside its name, its id and its arguments, at most.
+/// The most characters of a call besides its name, its id and its arguments.
 const MOST_OF_CALL: usize = 80;
 
-/// The tokens of a user's message of so many characters.
+/// Returns the tokens of a user message of so many characters.
 pub(crate) fn text_message(chars: usize, chars_per_token: f64) -> u64 {
     tokens(chars + Role::User.openai_name().len(), chars_per_token) + MESSAGE_TOKENS
 }
 
-/// Characters divided by characters a token, rounded up as Python's floats round.
+/// Divides characters by the characters per token, and rounds up like Python's floats.
 pub(crate) fn tokens(chars: usize, chars_per_token: f64) -> u64 {
     (chars as f64 / chars_per_token).ceil() as u64
 }
@@ -128,8 +129,8 @@ fn calls_length(calls: &[Call<'_>]) -> usize {
     chars.0
 }
 
-/// Appends `repr` of the list of calls as `LangChain` keeps them: `[{'name': …, 'args': {…}, 'id': …, 'type':
-/// 'tool_call'}]`; nothing where there are none.
+/// Appends the `repr` of the list of calls as `LangChain` holds it: `[{'name': …, 'args': {…}, 'id': …, 'type':
+/// 'tool_call'}]`; nothing without calls.
 pub(crate) fn calls_repr(calls: &[Call<'_>], out: &mut impl Sink) {
     let mut separator = "[";
     for call in calls.iter().filter(|call| call.place == CallPlace::List) {
@@ -155,7 +156,7 @@ fn text_or_none(text: Option<Text<'_>>, out: &mut impl Sink) {
     }
 }
 
-/// Arguments as the dict they spell; what spells none, which `LangChain` refuses, counts as the string it is.
+/// Appends arguments as a dict. Arguments that are no dict, which `LangChain` refuses, count as a string.
 fn arguments(arguments: Arguments<'_>, out: &mut impl Sink) {
     match arguments {
         Arguments::Value(value) => python::repr(value, out),

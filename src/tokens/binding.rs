@@ -1,7 +1,7 @@
-//! Which models sign their thinking for the very messages before it, so that it is refused once those have changed.
+//! The models that sign their thinking for the exact messages before it. They refuse it once those have changed.
 
-/// What the names of such models have in common. Providers put their own in front (`anthropic/`, `us.anthropic.`) and
-/// dates and versions behind (`-20260901`, `@20260901`, `-v1:0`, `[1m]`), and some write dots for hyphens.
+/// The base names of these models. Providers put prefixes before them (`anthropic/`, `us.anthropic.`) and dates and
+/// versions behind (`-20260901`, `@20260901`, `-v1:0`, `[1m]`), and some write dots for hyphens.
 const BINDING: [&str; 7] = [
     "claude-fable-5-1",
     "claude-fable-5-2",
@@ -12,7 +12,7 @@ const BINDING: [&str; 7] = [
     "claude-haiku-5-5",
 ];
 
-/// Whether the model called `name`, by whoever serves it, binds its thinking to the messages before it.
+/// Whether the model with this name, at any provider, binds its thinking to the messages before it.
 pub(crate) fn binds_thinking(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['.', '_'], "-");
     BINDING.iter().any(|model| {

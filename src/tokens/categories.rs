@@ -1,7 +1,7 @@
-//! What a conversation's tokens are spent on: standing instructions, what is said, each tool, thinking and media.
+//! What a conversation's tokens are spent on: the text of each role, each tool, thinking and media.
 //!
-//! A message is counted as a whole, since counters add something for each. What its parts take is shared out in the
-//! proportion of their sizes, so that all categories together are as large as the messages.
+//! A message is counted as a whole, as counters add tokens for each message. Its tokens are distributed over its parts
+//! in proportion to their sizes, so that all categories add up to the messages.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,30 +10,30 @@ use crate::tokens::{Counter, Tally};
 use crate::transcript::compaction::Compaction;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind, Role, Transcript, pairing};
 
-/// The tokens of a conversation by what they are spent on.
+/// The tokens of a conversation by category.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Categories {
-    /// What messages of each role say beside the other categories; only roles that are there.
+    /// The text of each role that occurs, outside the other categories.
     pub(crate) roles: Vec<(Role, u64)>,
-    /// Calls of each tool and their results. A result whose call is nowhere has the name that its message gives, if any.
+    /// The calls of each tool and their results. A result without a call counts under the name in its message, if any.
     pub(crate) tools: BTreeMap<String, u64>,
-    /// The model's reasoning.
+    /// Reasoning of the model.
     pub(crate) thinking: u64,
     /// Pictures, sound and documents.
     pub(crate) media: u64,
 }
 
-/// What a part of a message counts as.
+/// The category of a part of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Category {
-    Said,
+    Text,
     Tool(String),
     Thinking,
     Media,
 }
 
 impl Categories {
-    /// The categories of the messages that are at least `start`, and of instructions before that.
+    /// Returns the categories of the messages from `start` on, and of system messages before that.
     pub(crate) fn of(transcript: &Transcript<'_>, tally: &Tally<'_, '_>, start: usize) -> Self {
         let messages = &transcript.messages;
         let found = pairing::results(messages);
@@ -51,7 +51,7 @@ impl Categories {
             }
             let tool = |answer: usize| answered.get(&(index, answer)).cloned();
             let parts = Parts::of(message, tally.counter(), tool).0;
-            for (category, tokens) in shared(tally.message(index), &parts) {
+            for (category, tokens) in distribute(tally.message(index), &parts) {
                 categories.add(message.role, category, tokens);
             }
         }
@@ -59,13 +59,13 @@ impl Categories {
         categories
     }
 
-    /// All of them together.
+    /// Returns all categories together.
     pub(crate) fn total(&self) -> u64 {
         let roles = self.roles.iter().map(|(_, tokens)| tokens);
         roles.chain(self.tools.values()).sum::<u64>() + self.thinking + self.media
     }
 
-    /// Each that is there with its name: what is said, then the tools from the largest on, then thinking and media.
+    /// Returns each category with any tokens: the roles, then the tools from the largest down, then thinking and media.
     pub(crate) fn rows(&self) -> Vec<(String, u64)> {
         let mut tools: Vec<(String, u64)> = self.tools.iter().map(|(name, tokens)| (name.clone(), *tokens)).collect();
         tools.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -77,7 +77,7 @@ impl Categories {
 
     fn add(&mut self, role: Role, category: &Category, tokens: u64) {
         match category {
-            Category::Said => match self.roles.iter_mut().find(|(known, _)| *known == role) {
+            Category::Text => match self.roles.iter_mut().find(|(known, _)| *known == role) {
                 Some((_, sum)) => *sum += tokens,
                 None => self.roles.push((role, tokens)),
             },
@@ -88,11 +88,11 @@ impl Categories {
     }
 }
 
-/// The parts of a message with their sizes.
+/// The parts of a message, each with its category and size.
 struct Parts(Vec<(Category, f64)>);
 
 impl Parts {
-    /// `tool` names the tool whose result an answer of the message is.
+    /// Returns the parts of a message. `tool` returns the tool of a result in it.
     fn of(message: &Message<'_>, counter: Counter, tool: impl Fn(usize) -> Option<String>) -> Self {
         let size = |text: &str| match counter {
             Counter::Exact(encoding) => encoding.count(text) as f64,
@@ -102,18 +102,18 @@ impl Parts {
         let own_name = || message.rest().name.map(|name| name.decode().into_owned());
         let named = |answer: usize| tool(answer).or_else(own_name).map(Category::Tool);
         let is_result = !message.answers.is_empty() && matches!(message.role, Role::Tool | Role::Function);
-        let own = if is_result { named(0).unwrap_or(Category::Said) } else { Category::Said };
+        let own = if is_result { named(0).unwrap_or(Category::Text) } else { Category::Text };
         let mut parts = Parts(Vec::new());
         let mut answers = 0..;
-        parts.add(&message.content, &own, &size, &mut || answers.next().and_then(&named).unwrap_or(Category::Said));
+        parts.add(&message.content, &own, &size, &mut || answers.next().and_then(&named).unwrap_or(Category::Text));
         for call in &message.calls {
             let name = call.name.map(|name| name.decode().into_owned()).unwrap_or_default();
-            let given = match call.arguments {
+            let arguments = match call.arguments {
                 Arguments::Text(text) => size(&text.decode()),
                 Arguments::Value(value) => size(value.raw()),
                 Arguments::Absent => 0.0,
             };
-            parts.0.push((Category::Tool(name.clone()), size(&name) + given));
+            parts.0.push((Category::Tool(name.clone()), size(&name) + arguments));
         }
         if parts.0.is_empty() {
             parts.0.push((own, 1.0));
@@ -148,7 +148,7 @@ impl Parts {
                     self.add(inner, &of_result, size, next_result);
                     continue;
                 }
-                // The calls of the message have it.
+                // The calls of the message are counted separately.
                 PartKind::Call => continue,
                 PartKind::Compaction(_) | PartKind::Other => (own.clone(), size(json.raw())),
             };
@@ -157,8 +157,8 @@ impl Parts {
     }
 }
 
-/// Tokens of a message shared out among its parts. What a counter adds for the message as such goes to the first of them.
-fn shared(tokens: u64, parts: &[(Category, f64)]) -> impl Iterator<Item = (&Category, u64)> {
+/// Distributes the tokens of a message over its parts. The first part gets the tokens that a counter adds per message.
+fn distribute(tokens: u64, parts: &[(Category, f64)]) -> impl Iterator<Item = (&Category, u64)> {
     let sizes: f64 = parts.iter().map(|(_, size)| size).sum();
     let frame = (tokens as f64 - sizes).max(0.0);
     let scale = tokens as f64 / (sizes + frame).max(f64::MIN_POSITIVE);

@@ -1,4 +1,4 @@
-//! The ways in which the tokens of a message are counted.
+//! The counters of tokens.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,16 +12,16 @@ use crate::transcript::json::Json;
 use crate::transcript::text::Text;
 use crate::transcript::{Arguments, Call, Content, Message, Part, PartKind};
 
-/// Tokens that stand around a message's texts when it is sent: three for the frame and one for the role, as OpenAI
-/// documents for Chat Completions.
+/// Tokens around the text of a message when it is sent: three for the frame and one for the role, as OpenAI documents
+/// for Chat Completions.
 const EXACT_OVERHEAD: u64 = 4;
 
 /// How the tokens of a message are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counter {
-    /// `LangChain`'s estimate, with this many characters a token.
+    /// `LangChain`'s estimate, with so many characters per token.
     Approx(f64),
-    /// The same as langchain-core 1.2.7 makes it: a list of content counts as Python spells it.
+    /// The estimate of langchain-core 1.2.7: a list of content counts as its Python `repr`.
     ApproxRepr(f64),
     /// The tokens of OpenAI's vocabularies.
     Exact(Encoding),
@@ -30,10 +30,10 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// `LangChain`'s estimate as it counts by default.
+    /// `LangChain`'s estimate with its default.
     pub const DEFAULT: Counter = Counter::Approx(4.0);
 
-    /// The number of tokens of one message.
+    /// Returns the tokens of a message.
     pub(crate) fn count(self, message: &Message<'_>) -> u64 {
         match self {
             Counter::Approx(chars_per_token) => approx::count(message, chars_per_token, Lists::ByPart),
@@ -47,7 +47,7 @@ impl Counter {
         }
     }
 
-    /// The number of tokens of a text by itself, as the text of a message is counted.
+    /// Returns the tokens of a text alone, counted like the text of a message.
     ///
     /// ```
     /// use tcompact::{Counter, Encoding};
@@ -65,7 +65,7 @@ impl Counter {
         }
     }
 
-    /// The number of tokens of a user's message that says just this text.
+    /// Returns the tokens of a user message with this text.
     pub(crate) fn count_text_message(self, text: &str) -> u64 {
         match self {
             Counter::Approx(chars_per_token) | Counter::ApproxRepr(chars_per_token) => {
@@ -76,7 +76,7 @@ impl Counter {
         }
     }
 
-    /// What [`Counter::count`] can be at least and at most, without counting; nothing where counting is as cheap.
+    /// Returns the bounds of [`Counter::count`] without counting; nothing where counting is as cheap.
     pub(crate) fn bounds(self, message: &Message<'_>) -> Option<(u64, u64)> {
         match self {
             Counter::Approx(chars_per_token) => Some(approx::bounds(message, chars_per_token, Lists::ByPart)),
@@ -96,7 +96,7 @@ impl Counter {
     }
 }
 
-/// Every kind of counter, for tables: how it is written, and what it counts.
+/// Every counter for tables: its name, and what it counts.
 pub(crate) const COUNTERS: [(&str, &str); 4] = [
     ("approx[:CHARS]", "LangChain's estimate: characters divided by CHARS (4), 3 more a message, 85 a picture"),
     ("o200k_base", "exact tokens of GPT-4o and later, 4 more a message, 85 a picture or other medium"),
@@ -157,17 +157,17 @@ impl FromStr for Counter {
     }
 }
 
-/// What the exact counters count of a message.
+/// A piece of a message that the exact counters count.
 enum Piece<'a> {
     /// A string, decoded before it is counted.
     Text(Text<'a>),
     /// JSON, counted as it is spelled.
     Json(Json<'a>),
-    /// Something of a fixed size, in tokens.
+    /// A piece of a fixed size, in tokens.
     Fixed(u64),
 }
 
-/// Sums up the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
+/// Sums the pieces of a message: each text by itself, calls by name and arguments, media at a flat rate.
 fn exact(message: &Message<'_>, size: impl Fn(Piece<'_>) -> u64 + Copy) -> u64 {
     let name = message.rest().name.map_or(0, |name| size(Piece::Text(name)) + 1);
     let calls: u64 = message.calls.iter().map(|call| exact_call(call, size)).sum();

@@ -1,7 +1,7 @@
-//! How large messages are.
+//! The sizes of messages in tokens.
 //!
-//! A [`Counter`] knows one message at a time; a [`Tally`] knows a conversation, counts each message at most once and
-//! only where bounds leave a question open.
+//! A [`Counter`] counts one message. A [`Tally`] has the sizes of a conversation: it counts each message at most once,
+//! and only where bounds do not answer the question.
 
 pub(crate) mod approx;
 pub(crate) mod binding;

@@ -1,9 +1,10 @@
-//! What is known of models: context windows, prices, and which tokenizer counts for them.
+//! The table of models: context windows, prices and tokenizers.
 //!
-//! `models.tsv` has a line for each model: provider, name, window and longest output in tokens, then prices in US dollars
-//! per million tokens: input, output, input from the provider's cache, writing to that cache (empty where unknown). It is
-//! searched as text; nothing is built from it. [`PRICES_OF`] is the month the prices were read; they are the standard
-//! tier, and the lowest where the price depends on the length of the request or the time of day.
+//! `models.tsv` has a line for each model: provider, name, window and longest output in tokens, then prices in US
+//! dollars per million tokens: input, output, input from the provider's cache, writing to that cache (empty where
+//! unknown). It is searched as text, and never parsed as a whole. The prices were read in the month [`PRICES_OF`]. They
+//! are those of the standard tier, and the lowest where a price depends on the length of the request or the time of
+//! day.
 
 use std::collections::HashSet;
 
@@ -15,38 +16,38 @@ const TABLE: &str = include_str!("models.tsv");
 /// The month of the prices.
 pub(crate) const PRICES_OF: &str = "2026-11";
 
-/// Characters a token that `LangChain` counts with for Anthropic's models.
+/// The characters per token of `LangChain`'s estimate for Anthropic's models.
 const ANTHROPIC_CHARS: f64 = 3.3;
 
-/// One model.
+/// A model of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Model {
-    /// Who serves it, as `--model` names providers.
+    /// The provider, as `--model` names it.
     pub(crate) provider: &'static str,
     /// The provider's name for it.
     pub(crate) name: &'static str,
-    /// Tokens it can read.
+    /// The context window, in tokens.
     pub(crate) context_window: u64,
-    /// Tokens it can write, where known.
+    /// The longest output in tokens, where known.
     pub(crate) max_output: Option<u64>,
-    /// US dollars per million tokens it reads, where known.
+    /// US dollars per million tokens of input, where known.
     pub(crate) input_price: Option<f64>,
-    /// US dollars per million tokens it writes, where known.
+    /// US dollars per million tokens of output, where known.
     pub(crate) output_price: Option<f64>,
-    /// US dollars per million tokens it reads from the provider's prompt cache, where known.
+    /// US dollars per million tokens of input from the provider's prompt cache, where known.
     pub(crate) cached_price: Option<f64>,
-    /// US dollars per million tokens written to that cache. Providers that charge nothing extra for it have none here:
-    /// there a write costs what input costs.
+    /// US dollars per million tokens written to that cache. None where the provider charges nothing extra, so that a
+    /// write costs the same as input.
     pub(crate) cache_write_price: Option<f64>,
 }
 
 impl Model {
-    /// How a conversation is counted that the model is to read.
+    /// Returns the counter for conversations that the model reads.
     pub(crate) fn counter(&self) -> Counter {
         counter_of(self.provider, self.name)
     }
 
-    /// How `LangChain` estimates a conversation for the model.
+    /// Returns `LangChain`'s estimate for the model.
     pub(crate) fn estimate(&self) -> Counter {
         if self.provider == "anthropic" { Counter::Approx(ANTHROPIC_CHARS) } else { Counter::DEFAULT }
     }
@@ -66,30 +67,30 @@ impl Model {
     }
 }
 
-/// Every model, in the order of the table.
+/// Returns every model, in the order of the table.
 pub(crate) fn all() -> impl Iterator<Item = Model> {
     lines().filter_map(Model::parse)
 }
 
-/// How many there are.
+/// Returns the number of models.
 pub(crate) fn count() -> usize {
-    // Of its lines, the first says what the columns are.
+    // The first line has the names of the columns.
     memchr::memchr_iter(b'\n', TABLE.as_bytes()).count() - 1
 }
 
-/// A line for each.
+/// Returns the line of each model.
 fn lines() -> impl Iterator<Item = &'static str> {
     TABLE.lines().skip(1)
 }
 
-/// The model called `name`, or `provider:name`, or `provider/name`. A name alone is that of the model as its maker serves
-/// it: whoever resells it may have another window for it, and has other prices.
+/// Finds a model by `name`, `provider:name` or `provider/name`. A name alone finds the model at its maker: a reseller
+/// has other prices, and can have another window.
 pub(crate) fn find(name: &str) -> Option<Model> {
-    // Numbers are read of no other.
-    lines().find(|line| is_called(line, name)).and_then(Model::parse)
+    // Only the numbers of the found line are parsed.
+    lines().find(|line| has_name(line, name)).and_then(Model::parse)
 }
 
-/// How a conversation is counted that a model of a provider is to read.
+/// Returns the counter for conversations that a model of a provider reads.
 pub(crate) fn counter_of(provider: &str, name: &str) -> Counter {
     let older_gpt = ["gpt-3.5", "gpt-4-"].iter().any(|prefix| name.starts_with(prefix)) || name == "gpt-4";
     match provider {
@@ -100,22 +101,22 @@ pub(crate) fn counter_of(provider: &str, name: &str) -> Counter {
     }
 }
 
-/// Whether the model of a line has this name, or this full name.
-fn is_called(line: &str, name: &str) -> bool {
+/// Whether the model of a line has this name or full name.
+fn has_name(line: &str, name: &str) -> bool {
     let mut fields = line.split('\t');
     let (Some(provider), Some(own)) = (fields.next(), fields.next()) else { return false };
     let full = || name.strip_prefix(provider).and_then(|rest| rest.strip_prefix([':', '/']));
     own == name && is_maker(provider, own) || full() == Some(own)
 }
 
-/// Whether a provider serves a model that it has made.
+/// Whether a provider made the model that it serves.
 fn is_maker(provider: &str, name: &str) -> bool {
     const RESELLERS: [&str; 3] = ["groq", "openrouter", "together"];
     let is_resold = provider == "google" && name.starts_with("claude");
     !is_resold && !RESELLERS.contains(&provider)
 }
 
-/// Names of models that come near one that is none, the nearest first, each as [`find`] takes it.
+/// Returns names of models similar to an unknown name, the most similar first. [`find`] accepts each of them.
 pub(crate) fn near(name: &str) -> Vec<String> {
     const SHOWN: usize = 5;
     const LEAST: f64 = 0.8;
@@ -131,7 +132,7 @@ pub(crate) fn near(name: &str) -> Vec<String> {
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| (a.1, &a.2).cmp(&(b.1, &b.2))));
     let mut names: Vec<String> = scored.into_iter().map(|(.., name)| name).collect();
-    // What its maker serves needs no reseller beside it.
+    // A model at its maker needs no reseller beside it.
     let mut known = HashSet::new();
     names.retain(|name| known.insert(last(name)));
     names.truncate(SHOWN);
@@ -179,7 +180,7 @@ mod tests {
         let priced = all().filter(|model| model.input_price.is_some()).count();
         assert!(priced > 300, "{priced}");
         assert_eq!(find("openai/gpt-4o").expect("known").input_price, Some(2.5));
-        // It hands on to others, at their prices.
+        // It forwards to other models, at their prices.
         assert_eq!(find("openrouter:openrouter/auto").expect("known").input_price, None);
         assert!(all().all(|model| model.input_price.is_none_or(|price| price >= 0.0)));
     }

@@ -1,9 +1,9 @@
-//! Code points that Python 3.11 (Unicode 14.0) escapes in `repr`: everything `str.isprintable` refuses.
+//! The code points that Python 3.11 (Unicode 14.0) escapes in `repr`: all for which `str.isprintable` is false.
 //!
-//! Made from Python's own table; `python3.11 -c` with the loop below prints the rows again:
-//! every maximal run of `c` in `range(0x110000)` for which `not chr(c).isprintable()`.
+//! The table comes from Python. To generate it again, print with `python3.11 -c` every maximal run of `c` in
+//! `range(0x110000)` for which `not chr(c).isprintable()`.
 
-/// First and last code point of each run, in order.
+/// The first and the last code point of each run, in order.
 #[rustfmt::skip]
 pub(super) const NOT_PRINTABLE: &[(u32, u32)] = &[
     (0x0, 0x1F), (0x7F, 0xA0), (0xAD, 0xAD), (0x378, 0x379), (0x380, 0x383), (0x38B, 0x38B), (0x38D, 0x38D),

@@ -1,9 +1,9 @@
-//! How Python writes values read from JSON, since `LangChain` counts the characters of that and sends it to models:
-//! `repr`, and `json.dumps` without escapes beyond ASCII. And what Python's `strip` takes for white space.
+//! Python's notation of JSON values: `repr`, and `json.dumps` without escapes of characters outside ASCII. `LangChain`
+//! counts its characters and sends it to models. Also, the white space of Python's `strip`.
 //!
-//! Dicts and lists with `, ` and `: `, whole numbers as they are spelled, others as Python's floats print; in `repr`
-//! strings in single quotes with what Unicode 14.0 calls not printable escaped. Nothing recurses: nesting is bounded by
-//! memory. What is only to be counted is not kept.
+//! Dicts and lists have `, ` and `: `; integers stay as they are spelled, other numbers are printed like Python's
+//! floats. In `repr`, strings have single quotes, and the characters that Unicode 14.0 calls not printable are escaped.
+//! Nothing recurses, so only memory limits the nesting. Text that is only counted is not stored.
 
 mod strings;
 
@@ -18,14 +18,14 @@ use strings::json_string;
 
 pub(crate) use strings::{Chars, Sink, string};
 
-/// Which of Python's ways of writing.
+/// A notation of Python.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     Repr,
     Json,
 }
 
-/// Appends `repr` of a value. The cost is linear in its length, however deep it is and however often a key repeats.
+/// Appends the `repr` of a value. The cost is linear in its length, for any nesting and any repeated keys.
 pub(crate) fn repr(value: Json<'_>, out: &mut impl Sink) {
     write(value, Dialect::Repr, out);
 }
@@ -35,23 +35,23 @@ pub(crate) fn json(value: Json<'_>, out: &mut impl Sink) {
     write(value, Dialect::Json, out);
 }
 
-/// Text without Python's white space at both ends.
+/// Removes Python's white space at both ends of a text.
 pub(crate) fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
 }
 
-/// Text without Python's white space at its end.
+/// Removes Python's white space at the end of a text.
 pub(crate) fn rstrip(text: &str) -> &str {
     text.trim_end_matches(is_space)
 }
 
-/// Whether Python's `str.isspace` holds: Unicode's white space, and four separators of ASCII.
+/// Whether a character is white space for Python's `str.isspace`: that of Unicode, and four separators of ASCII.
 pub(crate) fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
 fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
-    // Of arguments there are many, and most have few members.
+    // Most values are arguments, and most arguments have few members.
     if let Some(members) = few_scalars(value) {
         let mut before = "{";
         for (key, value) in members.into_iter().flatten() {
@@ -95,7 +95,7 @@ fn write(value: Json<'_>, dialect: Dialect, out: &mut impl Sink) {
     }
 }
 
-/// The members of an object of few that are all scalars and have each a name of its own; nothing of another value.
+/// Returns the members of an object with few members, all scalars with distinct names; nothing for another value.
 fn few_scalars(value: Json<'_>) -> Option<[Option<(Text<'_>, Json<'_>)>; FEW]> {
     if value.kind() != Kind::Object {
         return None;
@@ -112,15 +112,15 @@ fn few_scalars(value: Json<'_>) -> Option<[Option<(Text<'_>, Json<'_>)>; FEW]> {
     Some(members)
 }
 
-/// What is still to be written, the next last.
+/// A step of writing. The next one is the last of the stack.
 enum Step<'a> {
     Text(&'static str),
     Key(Text<'a>),
-    /// The value whose first token this is.
+    /// The value that begins with this token.
     Value(usize),
 }
 
-/// For each token, the one after the value that begins with it.
+/// Returns for each token the one after the value that begins with it.
 fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
     let mut ends: Vec<usize> = (1..=tokens.len()).collect();
     let mut open = Vec::with_capacity(FEW);
@@ -138,7 +138,7 @@ fn ends(tokens: &[Token<'_>]) -> Vec<usize> {
     ends
 }
 
-/// The first tokens of a list's elements.
+/// Returns the first tokens of a list's elements.
 fn items(ends: &[usize], open: usize) -> Vec<usize> {
     let close = ends[open] - 1;
     let mut items = Vec::with_capacity(2 * FEW);
@@ -150,10 +150,10 @@ fn items(ends: &[usize], open: usize) -> Vec<usize> {
     items
 }
 
-/// Members among which a key is sooner looked for than looked up.
+/// The number of members up to which a linear search is faster than a map.
 const FEW: usize = 8;
 
-/// The keys of an object and the first tokens of their values. A key that stands twice keeps its first place and its
+/// Returns the keys of an object and the first tokens of their values. A repeated key keeps its first place and its
 /// last value.
 fn members<'a>(tokens: &[Token<'a>], ends: &[usize], open: usize) -> Vec<(Text<'a>, usize)> {
     let items = items(ends, open);
@@ -214,7 +214,7 @@ impl Dialect {
         }
     }
 
-    /// Appends a number: a whole one as it is spelled, any other as a float.
+    /// Appends a number: an integer as it is spelled, any other as a float.
     fn number(self, raw: &str, out: &mut impl Sink) {
         let infinity = if self == Dialect::Json { "Infinity" } else { "inf" };
         match raw {
@@ -231,7 +231,8 @@ impl Dialect {
     }
 }
 
-/// Appends a float as Python prints it: the shortest digits that read back the same, plain between 1e-4 and 1e16.
+/// Appends a float like Python: the shortest digits that parse to the same value, without an exponent from 1e-4 to
+/// 1e16.
 fn float(value: f64, infinity: &str, out: &mut impl Sink) {
     if value.is_infinite() {
         out.push_str(if value > 0.0 { "" } else { "-" });
@@ -268,7 +269,7 @@ mod tests {
         out
     }
 
-    /// Made with `python3.11 -c 'import json, sys; print(repr(json.loads(sys.stdin.read())))'`.
+    /// The expected texts come from `python3.11 -c 'import json, sys; print(repr(json.loads(sys.stdin.read())))'`.
     #[test]
     fn as_python_prints() {
         for (json, python) in [
@@ -303,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Made with `python3.11 -c 'import json, sys; print(json.dumps(json.loads(sys.stdin.read()), ensure_ascii=False))'`.
+    /// The expected texts come from `python3.11 -c 'import json, sys; print(json.dumps(json.loads(sys.stdin.read()), ensure_ascii=False))'`.
     #[test]
     fn as_python_writes_json() {
         for (json, python) in [

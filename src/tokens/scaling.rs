@@ -1,23 +1,23 @@
-//! What providers reported of a conversation, and how `LangChain` lets it correct an estimate.
+//! Token counts that providers reported, and how `LangChain` corrects its estimate with them.
 //!
-//! A model's message can carry the number of tokens its provider counted up to and with it. `LangChain` scales its
-//! estimate of the whole by what that number is to the estimate at the same place, by no less than 1 and no more than
-//! 1.25, where all messages that name a provider name the same one.
+//! A model's message can hold the number of tokens that its provider counted up to and including it. `LangChain` scales
+//! its estimate of the whole by the ratio of that number to the estimate at the same place, by at least 1 and at most
+//! 1.25. It does so only where all messages that name a provider name the same one.
 
 use std::borrow::Cow;
 
 use crate::transcript::{Message, Rest, Role};
 
-/// The least and the most an estimate is scaled by.
+/// The smallest and the largest factor of an estimate.
 const BOUNDS: (f64, f64) = (1.0, 1.25);
 
-/// The total of messages whose own counts are known, as they are added in order.
+/// The total of messages that are added in order, each with its count.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScaledTotal<'a> {
     estimate: u64,
     messages: usize,
     provider: Option<Cow<'a, str>>,
-    /// Whether messages name several providers.
+    /// Whether messages name different providers.
     mixed: bool,
     /// The last count that a provider reported, and the estimate at the same place.
     reported: Option<(u64, u64)>,
@@ -41,13 +41,13 @@ impl<'a> ScaledTotal<'a> {
         }
     }
 
-    /// Adds a message that no model wrote.
+    /// Adds a message without a reported count.
     pub(crate) fn add_unreported(&mut self, tokens: u64) {
         self.messages += 1;
         self.estimate += tokens;
     }
 
-    /// The total, scaled.
+    /// Returns the scaled total.
     pub(crate) fn total(&self) -> u64 {
         match self.reported {
             Some((reported, estimated))
@@ -60,13 +60,14 @@ impl<'a> ScaledTotal<'a> {
         }
     }
 
-    /// The total without scaling.
+    /// Returns the total without scaling.
     pub(crate) fn estimate(&self) -> u64 {
         self.estimate
     }
 }
 
-/// Whether the last message of the model carries a count of at least `threshold` tokens by a provider that `is_ours`.
+/// Whether the last message of the model has a reported count of at least `threshold` tokens, from a provider that
+/// `is_ours`.
 pub(crate) fn reported_reaches(messages: &[Message<'_>], threshold: u64, is_ours: impl Fn(&str) -> bool) -> bool {
     let Some(last) = messages.iter().rev().find(|message| message.role == Role::Assistant) else { return false };
     let Rest { provider, total_tokens, .. } = last.rest();
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
     use crate::transcript::framing::tests::read;
 
-    /// Ten tokens a message; each of the model's with the provider and the count it is given.
+    /// Returns the total of messages of ten tokens. Each message of the model has a provider and a reported count.
     fn total(reports: &[(Option<&str>, Option<u64>)]) -> u64 {
         let message = |(provider, tokens): &(Option<&str>, Option<u64>)| {
             let provider = provider.map_or("{}".to_owned(), |name| format!(r#"{{"model_provider":"{name}"}}"#));

@@ -1,4 +1,4 @@
-//! The sizes of a conversation's messages, each counted at most once and only when it must be.
+//! The sizes of a conversation's messages. Each is counted at most once, and only when needed.
 
 use std::cell::Cell;
 
@@ -6,11 +6,11 @@ use crate::transcript::Message;
 
 use crate::tokens::counter::Counter;
 
-/// Tokens of the messages of one conversation, with the answers to "how many" and to the cheaper "at least so many?".
+/// The tokens of a conversation's messages. "At least so many?" is cheaper to answer than "how many?".
 pub(crate) struct Tally<'m, 'a> {
     counter: Counter,
     messages: &'m [Message<'a>],
-    /// What was counted, or [`UNKNOWN`].
+    /// The count of each message, or [`UNKNOWN`].
     known: Vec<Cell<u64>>,
 }
 
@@ -18,17 +18,17 @@ pub(crate) struct Tally<'m, 'a> {
 const UNKNOWN: u64 = u64::MAX;
 
 impl<'m, 'a> Tally<'m, 'a> {
-    /// A tally of `messages`, nothing counted yet.
+    /// Returns a tally of messages that are not counted yet.
     pub(crate) fn new(counter: Counter, messages: &'m [Message<'a>]) -> Self {
         Tally { counter, messages, known: vec![Cell::new(UNKNOWN); messages.len()] }
     }
 
-    /// How the messages are counted.
+    /// Returns the counter.
     pub(crate) fn counter(&self) -> Counter {
         self.counter
     }
 
-    /// Tokens of one message.
+    /// Returns the tokens of a message.
     pub(crate) fn message(&self, index: usize) -> u64 {
         let known = &self.known[index];
         if known.get() == UNKNOWN {
@@ -37,20 +37,20 @@ impl<'m, 'a> Tally<'m, 'a> {
         known.get()
     }
 
-    /// Tokens of some messages together.
+    /// Returns the tokens of some messages together.
     pub(crate) fn sum(&self, indices: &[usize]) -> u64 {
         indices.iter().map(|&index| self.message(index)).sum()
     }
 
-    /// Whether some messages together have at least `limit` tokens. Counts from the last (whose counts are asked for again
-    /// by the cutoff) until it is certain, and none where the bounds tell.
+    /// Whether some messages together have at least `limit` tokens. It counts from the last message, as the cutoff
+    /// needs those counts again, until the answer is certain; and none where bounds are enough.
     pub(crate) fn reaches(&self, indices: &[usize], limit: u64) -> bool {
         let mut most = 0;
-        let may_be_more = |&index: &usize| {
+        let can_be_more = |&index: &usize| {
             most += self.bounds(index).map_or(limit, |(_, at_most)| at_most);
             most >= limit
         };
-        if limit > 0 && !indices.iter().rev().any(may_be_more) {
+        if limit > 0 && !indices.iter().rev().any(can_be_more) {
             return false;
         }
         if !matches!(self.counter, Counter::Exact(_)) {
@@ -70,7 +70,7 @@ impl<'m, 'a> Tally<'m, 'a> {
         least >= limit
     }
 
-    /// [`Tally::reaches`] where counting is about as cheap as finding bounds.
+    /// [`Tally::reaches`] for counters that are as cheap as their bounds.
     fn counts_to(&self, indices: &[usize], limit: u64) -> bool {
         let mut sum = 0;
         let reached = |&index: &usize| {
@@ -80,20 +80,20 @@ impl<'m, 'a> Tally<'m, 'a> {
         limit == 0 || indices.iter().rev().any(reached)
     }
 
-    /// The first index from which on the messages have at most `limit` tokens together; the number of messages where
-    /// even the last has more.
+    /// Returns the first index from which on the messages have at most `limit` tokens together; the number of messages
+    /// where even the last one has more.
     pub(crate) fn suffix_within(&self, limit: u64) -> usize {
         let mut left = limit;
         let mut start = self.messages.len();
         while start > 0 {
-            // Those that fit whatever they have are counted in the order that they are read fastest.
+            // Messages that fit by their bounds are counted in forward order, which is the fastest to read.
             let sure = self.sure_to_fit(start, left);
             let sum = (sure..start).map(|index| self.message(index)).sum();
             debug_assert!(sum <= left, "no message has more than its bounds say");
             left = left.saturating_sub(sum);
             start = sure;
             let Some(index) = start.checked_sub(1) else { break };
-            // What is too large by its bounds alone need not be counted.
+            // A message that is too large by its bounds need not be counted.
             let too_large = self.bounds(index).is_some_and(|(least, _)| least > left);
             match left.checked_sub(if too_large { u64::MAX } else { self.message(index) }) {
                 Some(rest) => left = rest,
@@ -104,7 +104,7 @@ impl<'m, 'a> Tally<'m, 'a> {
         0
     }
 
-    /// The first index from which on the messages before `end` have at most `limit` tokens together by their bounds.
+    /// Returns the first index from which on the messages before `end` have at most `limit` tokens by their bounds.
     fn sure_to_fit(&self, end: usize, limit: u64) -> usize {
         let mut most = 0u64;
         let fits = |index: &usize| {
@@ -114,7 +114,7 @@ impl<'m, 'a> Tally<'m, 'a> {
         (0..end).rev().take_while(fits).last().unwrap_or(end)
     }
 
-    /// The number of messages that had to be counted so far.
+    /// Returns the number of messages counted so far.
     #[cfg(test)]
     fn counted(&self) -> usize {
         self.known.iter().filter(|known| known.get() != UNKNOWN).count()

@@ -106,7 +106,7 @@ fn a_redirect_says_where_it_leads() {
     assert_fails(
         &ask(&server, &[]),
         4,
-        &["answered 301", "sends on to https://other.example/v2, which is not followed"],
+        &["answered 301", "redirects to https://other.example/v2, and redirects are not followed"],
     );
     assert_eq!(server.requests().len(), 1);
 }

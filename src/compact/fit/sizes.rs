@@ -1,19 +1,19 @@
-//! How large the parts of a conversation are, wherever it is cut.
+//! Sizes of the parts of a conversation at each possible cut.
 
 /// Tokens of the parts of a conversation.
 pub(super) struct Sizes {
-    /// Of all before the kept part, pruned.
+    /// Messages before the kept part, pruned.
     pub(super) before: u64,
-    /// Of the kept part.
+    /// The kept part.
     pub(super) kept: u64,
-    /// For each cut up to the kept part, of the pinned messages before it.
+    /// For each cut up to the kept part, the pinned messages before it.
     pinned: Vec<u64>,
-    /// For each cut up to the kept part, of all that stands between it and that part, pruned.
+    /// For each cut up to the kept part, the messages from it to that part, pruned.
     between: Vec<u64>,
 }
 
 impl Sizes {
-    /// The sizes of a conversation of so many messages, of which some stay wherever it is cut.
+    /// Returns the sizes for a conversation of `messages` messages, of which `pinned` stay at every cut.
     pub(super) fn new(size: impl Fn(usize) -> u64, kept_from: usize, messages: usize, pinned: &[usize]) -> Self {
         let (mut pinned_before, mut between) = (vec![0; kept_from + 1], vec![0; kept_from + 1]);
         for index in 0..kept_from {
@@ -27,12 +27,12 @@ impl Sizes {
         Sizes { before: between[0], kept, pinned: pinned_before, between }
     }
 
-    /// Tokens of the pinned messages before a cut.
+    /// Returns the tokens of the pinned messages before a cut.
     pub(super) fn pinned_before(&self, cut: usize) -> u64 {
         self.pinned[cut]
     }
 
-    /// Tokens of what stands between a cut and the kept part.
+    /// Returns the tokens of the messages from a cut to the kept part.
     pub(super) fn between(&self, cut: usize) -> u64 {
         self.between[cut]
     }

@@ -1,4 +1,4 @@
-//! Which parameter of a request a server refuses, and what it says that it would take instead.
+//! Which parameter of a request a server rejects, and what it accepts instead.
 
 use serde_json::{Map, Value};
 
@@ -7,33 +7,33 @@ use crate::llm::error_response::contains_any;
 use crate::llm::providers::string;
 use crate::transcript::json::{Json, Kind};
 
-/// A parameter that was sent, or is missed, as a server complains of it.
+/// A parameter of which a server complains: it was sent, or it is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::llm) struct RejectedParameter {
-    /// The member of the body, as a path with points.
+    /// The member of the body, as a path with dots.
     pub(in crate::llm) path: &'static str,
-    /// What the server says of it.
+    /// What is wrong with it.
     pub(in crate::llm) what: Rejection,
 }
 
 /// What is wrong with a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::llm) enum Rejection {
-    /// The server does not take it.
+    /// The server does not accept it.
     Unknown,
-    /// The server does not take its value.
+    /// The server does not accept its value.
     Value,
-    /// It takes others, of which this is the least effort.
+    /// It accepts other values, of which this is the least effort.
     Offered(&'static str),
-    /// The model must think.
+    /// The model cannot switch its reasoning off.
     MustThink,
     /// The number is larger than the server allows.
     TooLarge,
-    /// The server wants it to be `false`, and it was not sent.
+    /// It must be `false`, and was not sent.
     MustBeFalse,
 }
 
-/// The parameters that a request may do without or with another value, and the words that mean them.
+/// The parameters that a request can omit or change, and the words that name them.
 const PARAMETERS: [(&str, &[&str]); 11] = [
     ("max_completion_tokens", &["max_completion_tokens"]),
     ("max_tokens", &["max_tokens"]),
@@ -60,7 +60,7 @@ const PARAMETERS: [(&str, &[&str]); 11] = [
     ("store", &["store"]),
 ];
 
-/// Efforts, the least first.
+/// The efforts, from the least to the greatest.
 const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 const REFUSED: [&str; 31] = [
@@ -106,7 +106,7 @@ const MUST_THINK: [&str; 6] = [
 ];
 const TOO_LARGE: [&str; 7] =
     ["too large", "maximum allowed", "valid range", "less than or equal", "at most", "out of range", "supported range"];
-/// What stands before the values that a server takes.
+/// The words before the values that a server accepts.
 const OFFERS: [&str; 9] = [
     "supported values",
     "should be",
@@ -119,8 +119,8 @@ const OFFERS: [&str; 9] = [
     "choose from",
 ];
 
-/// The parameter of `sent` that the body of an error with status 400 or 422 is about, if it is about one. Of several, it
-/// is one that the user has not `given`.
+/// Returns the parameter of the request `sent` that the body of an error with status 400 or 422 concerns. Of several,
+/// it prefers one that the user did not set in `given`.
 pub(in crate::llm) fn rejected_parameter(
     body: &str,
     sent: &Value,
@@ -129,14 +129,14 @@ pub(in crate::llm) fn rejected_parameter(
     let text = words(body).to_lowercase();
     if text.contains("must be set to false") {
         let path = "enable_thinking";
-        let is_missed = find(&text, path).is_some() && get(sent, path).is_none();
-        return is_missed.then_some(RejectedParameter { path, what: Rejection::MustBeFalse });
+        let is_missing = find(&text, path).is_some() && get(sent, path).is_none();
+        return is_missing.then_some(RejectedParameter { path, what: Rejection::MustBeFalse });
     }
     let named = PARAMETERS.iter().filter(|(path, _)| get(sent, path).is_some()).filter_map(|(path, words)| {
         let first = words.iter().filter_map(|word| find(&text, word)).min()?;
         Some((first, *path))
     });
-    // What the answer would rather have comes behind what it complains of.
+    // A message names the rejected parameter first, and its alternative after it.
     let named = named.min_by_key(|(first, path)| (is_given(path, given), *first));
     let (at, path) = named.or_else(|| effort_named_by_value(&text, sent))?;
     let is_limit = path.starts_with("max_");
@@ -154,20 +154,21 @@ pub(in crate::llm) fn rejected_parameter(
     Some(RejectedParameter { path, what })
 }
 
-/// The text that is sent in a parameter, or in the only member that it has.
+/// Returns the text that was sent in a parameter, or in its only member.
 fn value<'v>(sent: &'v Value, path: &str) -> Option<&'v str> {
     let value = get(sent, path)?;
     value.as_str().or_else(|| value.as_object()?.values().next()?.as_str())
 }
 
-/// Whether the user has put a parameter there by hand.
+/// Whether the user set a parameter with `--request-json`.
 pub(in crate::llm) fn is_given(path: &str, given: &Map<String, Value>) -> bool {
     let mut keys = path.split('.');
     let first = keys.next().and_then(|key| given.get(key));
     first.is_some_and(|first| keys.try_fold(first, |value, key| value.get(key)).is_some())
 }
 
-/// The effort that was sent, where a text does not name the parameter but lists other efforts and quotes this one.
+/// Returns the parameter with the effort that was sent, where a text quotes its value and lists others, but does not
+/// name the parameter.
 fn effort_named_by_value(text: &str, sent: &Value) -> Option<(usize, &'static str)> {
     ["reasoning_effort", "reasoning", "output_config"].into_iter().find_map(|path| {
         let value = value(sent, path)?;
@@ -177,12 +178,12 @@ fn effort_named_by_value(text: &str, sent: &Value) -> Option<(usize, &'static st
     })
 }
 
-/// The least effort that a text lists beside the one that was `sent`.
+/// Returns the least effort that a text lists, except the one that was `sent`.
 fn offered(text: &str, sent: Option<&str>) -> Option<&'static str> {
     let (at, offer) = OFFERS.iter().filter_map(|offer| Some((text.find(offer)?, offer))).min()?;
     let list = &text[at + offer.len()..];
     let listed: Vec<_> = EFFORTS.into_iter().filter_map(|effort| Some((effort, find(list, effort)?))).collect();
-    // One alone may be a word of the sentence.
+    // A single effort can be a word of the sentence.
     let is_word = |at: usize| !list[..at].ends_with(['\'', '"', '`']);
     if matches!(listed[..], [(_, at)] if is_word(at)) {
         return None;
@@ -190,37 +191,37 @@ fn offered(text: &str, sent: Option<&str>) -> Option<&'static str> {
     listed.into_iter().map(|(effort, _)| effort).find(|effort| sent != Some(effort))
 }
 
-/// Where a word stands as a whole.
+/// Returns the position of a whole word.
 fn find(text: &str, word: &str) -> Option<usize> {
     let inner = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let whole = |at: &usize| !inner(text[..*at].chars().next_back()) && !inner(text[at + word.len()..].chars().next());
     text.match_indices(word).map(|(at, _)| at).find(whole)
 }
 
-/// What an error says of itself and nothing that it repeats of the request: the parameters it names, then its messages,
-/// then its codes.
+/// Returns the words of an error, without the parts of the request that it repeats: first the parameters that it names,
+/// then its messages, then its codes.
 fn words(body: &str) -> String {
     let answer = parsed(body);
-    let mut said = Said::default();
+    let mut parts = ErrorParts::default();
     match answer.as_ref().and_then(|answer| answer.first()) {
-        Some(root) if matches!(root.kind(), Kind::Object | Kind::Array) => said.collect(root, DEEPEST),
+        Some(root) if matches!(root.kind(), Kind::Object | Kind::Array) => parts.collect(root, DEEPEST),
         _ => return body.to_owned(),
     }
-    [said.names, said.messages, said.codes].concat().join("\n")
+    [parts.names, parts.messages, parts.codes].concat().join("\n")
 }
 
-/// How deep the parts of an error are nested in each other.
+/// The deepest nesting of parts of an error.
 const DEEPEST: usize = 6;
 
-/// The parts of an error that say something of it.
+/// The parts of an error that describe it.
 #[derive(Default)]
-struct Said {
+struct ErrorParts {
     names: Vec<String>,
     messages: Vec<String>,
     codes: Vec<String>,
 }
 
-impl Said {
+impl ErrorParts {
     fn collect(&mut self, json: Json<'_>, depth: usize) {
         if depth == 0 {
             return;
@@ -237,7 +238,7 @@ impl Said {
                 for inner in ["message", "msg", "error", "detail", "errors"].iter().filter_map(|key| json.get(key)) {
                     self.collect(inner, depth - 1);
                 }
-                // What another server said, whole, of which this one is a gateway.
+                // A gateway puts the whole error of the server behind it here.
                 let raw = json.get("metadata").and_then(|metadata| string(metadata, "raw"));
                 self.messages.extend(raw.map(|raw| words(&raw)));
                 self.codes.extend(["code", "type"].iter().filter_map(|key| string(json, key)));
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
     use crate::llm::providers::tests::{endpoint, request};
 
-    /// What a server complains of that is sent a request for a model, in its words.
+    /// Returns the parameter of which a server complains with these words, after a request for a model.
     fn complains(model: &str, words: &Value) -> Option<(&'static str, Rejection)> {
         let (provider, model) = model.split_once(':').expect("a provider and a model");
         let sent = endpoint(provider, model).request(&request("p"));
@@ -279,7 +280,7 @@ mod tests {
                 "output_config",
                 Rejection::Offered("medium"),
             ),
-            // The value that was sent is repeated behind those that are taken.
+            // The message repeats the sent value behind the accepted ones.
             (
                 "openai:o3",
                 "[{'loc': ('body', 'reasoning_effort'), 'msg': \"Input should be 'medium' or 'high'\", 'input': 'low'}]",

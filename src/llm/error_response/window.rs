@@ -1,14 +1,13 @@
-//! How much a model reads at once, as the servers say it that refuse a request as too long.
+//! The context window that a server names when it refuses a request as too long.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// The window in tokens that a refusal names, where it names one.
-///
-/// It is the model's whole window or the limit of its input: both are what a request has to fit into.
+/// Returns the window in tokens that a refusal names. It is the model's whole window or the limit of its input: a
+/// request has to fit either.
 pub(in crate::llm) fn named(body: &str) -> Option<u64> {
-    // A smaller number is that of something else, a larger one a mistake.
+    // A smaller number is something else, and a larger one a mistake.
     const PLAUSIBLE: std::ops::RangeInclusive<u64> = 256..=100_000_000;
     let text = body.to_lowercase();
     let number = |found: regex::Captures<'_>| {
@@ -29,7 +28,7 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"\d \+ \d+ > ",
         r"length should be \[\d+, ?",
     ];
-    // It is tested that this is a pattern.
+    // A test checks that the pattern is valid.
     Regex::new(&format!(r"(?:{}){NUMBER}|{NUMBER} maximum context length", before.join("|"))).ok()
 });
 

@@ -48,7 +48,7 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
     })
 }
 
-/// What is read from a cache, and what is written to it, is counted beside the rest.
+/// Parses the usage. Tokens read from or written to a cache are counted separately from the other input.
 fn usage(usage: Json<'_>) -> Option<Usage> {
     let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"].map(|key| tokens(usage, key).unwrap_or(0));
     let thoughts = usage.get("output_tokens_details").and_then(|details| tokens(details, "thinking_tokens"));

@@ -9,10 +9,10 @@ use crate::transcript::json::{Json, Kind};
 
 pub(super) const API: Api = Api { path, key_header: "x-goog-api-key", key_prefix: "", headers: &[], request, response };
 
-/// What would end a part of an address, or be taken for something else in it.
+/// The characters that are escaped in a segment of an address.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'/').add(b'?').add(b'\\');
 
-/// Models are also known by the name with which the API lists them.
+/// Returns the path for a model, which can also have the name under which the API lists it.
 fn path(model: &str) -> String {
     let (folder, name) = match model.split_once('/') {
         Some((folder @ ("models" | "tunedModels"), name)) => (folder, name),
@@ -42,20 +42,20 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
     }
     let candidate = items(answer, "candidates").next().ok_or("the answer has no candidates")?;
     let parts = candidate.get("content").into_iter().flat_map(|content| items(content, "parts"));
-    let said = parts.filter(|part| part.get("thought").is_none_or(|thought| thought.raw() != "true"));
+    let answers = parts.filter(|part| part.get("thought").is_none_or(|thought| thought.raw() != "true"));
     Ok(Reply {
-        text: said.filter_map(|part| string(part, "text")).collect(),
+        text: answers.filter_map(|part| string(part, "text")).collect(),
         stop: match string(candidate, "finishReason").unwrap_or_default().as_str() {
             "" | "STOP" | "FINISH_REASON_UNSPECIFIED" | "OTHER" => Stop::Done,
             "MAX_TOKENS" => Stop::Length,
-            // SAFETY, RECITATION, BLOCKLIST, PROHIBITED_CONTENT, SPII, LANGUAGE and what is still to come.
+            // SAFETY, RECITATION, BLOCKLIST, PROHIBITED_CONTENT, SPII, LANGUAGE and any later reason.
             _ => Stop::Refused,
         },
         usage,
     })
 }
 
-/// Thoughts are counted beside the answer, and billed like it.
+/// Parses the usage. Thoughts are counted separately from the answer, and billed like it.
 fn usage(usage: Json<'_>) -> Option<Usage> {
     let reasoning = tokens(usage, "thoughtsTokenCount").unwrap_or(0);
     Some(Usage {

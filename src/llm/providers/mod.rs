@@ -1,6 +1,6 @@
-//! The providers of summaries over the network: a row each, and a pair of pure functions for each way they speak.
+//! The providers of summaries over the network: a row for each, and two pure functions for each API.
 //!
-//! A way to speak turns a request into a body and an answer's body into a [`Reply`]. Sending is [`crate::llm::http`]'s.
+//! An API turns a request into a body, and the body of an answer into a [`Reply`]. [`crate::llm::http`] sends them.
 
 mod anthropic;
 mod gemini;
@@ -27,38 +27,37 @@ use crate::transcript::source::Source;
 pub(crate) struct Provider {
     /// The part of `--model` before the colon.
     pub(crate) name: &'static str,
-    /// Where its API is, up to and with the version where it has one.
+    /// The address of its API, with the version where it has one.
     pub(crate) base_url: &'static str,
-    /// The variables that may hold the key; the first that does counts.
+    /// The variables for the key. The first that is set counts.
     pub(crate) key_variables: &'static [&'static str],
-    /// Whether it answers without a key at its own address.
+    /// Whether its own address needs no key.
     pub(crate) open: bool,
-    /// How it is spoken to.
+    /// Its API.
     pub(crate) api: &'static Api,
-    /// What its models take.
+    /// The parameters of its models.
     pub(crate) parameters: &'static Parameters,
 }
 
-/// A way to speak.
+/// An API.
 #[derive(Debug)]
 pub(crate) struct Api {
-    /// What follows the base address, for a model.
+    /// Returns the path behind the base address, for a model.
     path: fn(&str) -> String,
-    /// The header that carries the key.
+    /// The header for the key.
     key_header: &'static str,
-    /// What stands before the key in it.
+    /// The text before the key in that header.
     key_prefix: &'static str,
     /// Other headers.
     headers: &'static [(&'static str, &'static str)],
-    /// The body that asks for a summary.
+    /// Returns the body of a request.
     request: fn(&Endpoint, &Request) -> Value,
-    /// What an answer says, or what is missing in it. It is read leniently: a field that is odd and not needed makes no
-    /// summary worse.
+    /// Parses an answer, or returns what is missing in it. Odd fields that are not needed are ignored.
     response: fn(Json<'_>) -> Result<Reply, String>,
 }
 
 impl Api {
-    /// One whose key stands in the usual place.
+    /// Returns an API with the key in the usual header.
     const fn with_bearer(
         path: fn(&str) -> String,
         request: fn(&Endpoint, &Request) -> Value,
@@ -68,7 +67,7 @@ impl Api {
     }
 }
 
-/// Every provider. Addresses and variables are those of the providers' own documentation.
+/// Every provider. Addresses and variables are from the providers' documentation.
 pub(crate) const PROVIDERS: &[Provider] = &[
     row("openai", "https://api.openai.com/v1", &["OPENAI_API_KEY"], &openai_chat::API, &parameters::OPENAI),
     row(
@@ -121,7 +120,7 @@ const fn row(
     Provider { name, base_url, key_variables, open: false, api, parameters }
 }
 
-/// The provider called `name`.
+/// Returns the provider called `name`.
 pub(crate) fn by_name(name: &str) -> Option<&'static Provider> {
     PROVIDERS.iter().find(|provider| provider.name == name)
 }
@@ -129,25 +128,25 @@ pub(crate) fn by_name(name: &str) -> Option<&'static Provider> {
 /// A model at an address.
 #[derive(Debug, Clone)]
 pub(crate) struct Endpoint {
-    /// Whose API it is.
+    /// The provider.
     pub(crate) provider: &'static Provider,
     /// The provider's name for the model.
     pub(crate) model: String,
-    /// Where its API is, up to and with the version, without a slash at the end.
+    /// The address of its API, with the version, without a slash at the end.
     pub(crate) base_url: String,
     /// The key, where one is needed.
     pub(crate) key: Option<Secret>,
-    /// What the user has changed in each request: a JSON merge patch.
+    /// The user's changes of each request: a JSON merge patch.
     pub(crate) request_json: Map<String, Value>,
 }
 
 impl Endpoint {
-    /// The address a request goes to.
+    /// Returns the address of a request.
     pub(crate) fn url(&self) -> String {
         format!("{}{}", self.base_url, (self.provider.api.path)(&self.model))
     }
 
-    /// The headers of a request, the key among them.
+    /// Returns the headers of a request, with the key.
     pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -160,18 +159,18 @@ impl Endpoint {
         headers
     }
 
-    /// The body that asks for a summary.
+    /// Returns the body of a request for a summary.
     pub(crate) fn request(&self, request: &Request) -> Value {
         self.request_with(request, &[])
     }
 
-    /// The same with what the server is known to want otherwise. The user has the last word.
+    /// Returns the body of a request with changes that the server needs. The user's own changes come last.
     pub(crate) fn request_with(&self, request: &Request, changes: &[Change]) -> Value {
         let mut body = (self.provider.api.request)(self, request);
         let parameters = self.provider.parameters;
-        let limit = parameters.limit_of(&self.model, self.is_at_home());
+        let limit = parameters.limit_of(&self.model, self.is_own_address());
         put(&mut body, limit, json!(request.limit.saturating_add(request.thoughts)));
-        match parameters.of(&self.model).map_or(Least::Unasked, |wants| wants.least) {
+        match parameters.of(&self.model).map_or(Least::Unasked, |accepts| accepts.least) {
             Least::Unasked => {}
             Least::Off => merge(&mut body, parsed_members(parameters.off)),
             Least::Effort(effort) => put(&mut body, parameters.effort, json!(effort)),
@@ -182,19 +181,19 @@ impl Endpoint {
         body
     }
 
-    /// Whether the address is one where the provider itself serves its models.
-    fn is_at_home(&self) -> bool {
-        /// Where Microsoft serves OpenAI's models, under names that its users choose.
+    /// Whether the provider itself serves its models at the address.
+    fn is_own_address(&self) -> bool {
+        /// Microsoft serves OpenAI's models here, under custom names.
         const AZURE: [&str; 3] = [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com"];
         let host = |url: &str| Url::parse(url).ok()?.host_str().map(str::to_owned);
         let here = host(&self.base_url);
         here == host(self.provider.base_url) || here.is_some_and(|host| AZURE.iter().any(|end| host.ends_with(end)))
     }
 
-    /// What an answer says. Text may be cut in the middle of an emoji here as well as in a transcript.
+    /// Parses an answer. Its text can be cut in the middle of a surrogate pair, as in a transcript.
     ///
     /// # Errors
-    /// What is missing in it.
+    /// What is missing in the answer.
     pub(crate) fn response(&self, body: &str) -> Result<Reply, String> {
         let body = parsed(body);
         match body.as_ref().and_then(Source::first).filter(|answer| answer.kind() == Kind::Object) {
@@ -204,22 +203,22 @@ impl Endpoint {
     }
 }
 
-/// A merge patch of the tables, which a test reads all of.
+/// Parses a merge patch of the tables. A test parses all of them.
 fn parsed_members(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// The elements of a field that is a list.
+/// Returns the elements of a field that is a list.
 fn items<'j>(json: Json<'j>, key: &str) -> impl Iterator<Item = Json<'j>> {
     json.get(key).filter(|list| list.kind() == Kind::Array).into_iter().flat_map(|list| list.items())
 }
 
-/// A field that is a string, decoded.
+/// Returns a field that is a string, decoded.
 pub(super) fn string(json: Json<'_>, key: &str) -> Option<String> {
     Some(json.get_text(key)?.decode().into_owned())
 }
 
-/// A field that is a number of tokens; some servers write them with a point.
+/// Returns a field that is a number of tokens. Some servers write it with a decimal point.
 fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
     const MOST: f64 = 1e15;
     let tokens = json.get(key)?.raw().parse::<f64>().ok()?;
@@ -230,7 +229,7 @@ fn tokens(json: Json<'_>, key: &str) -> Option<u64> {
 pub(super) mod tests {
     use super::*;
 
-    /// A model of a provider at its own address.
+    /// Returns a model of a provider at its own address.
     pub(in crate::llm) fn endpoint(provider: &str, model: &str) -> Endpoint {
         let provider = by_name(provider).expect("a provider");
         let key = Secret::new("sk-test");
@@ -238,7 +237,7 @@ pub(super) mod tests {
         Endpoint { provider, model, base_url, key, request_json: Map::new() }
     }
 
-    /// A request of a prompt and nothing else.
+    /// Returns a request with only a prompt.
     pub(in crate::llm) fn request(prompt: &str) -> Request {
         Request { system: None, prompt: prompt.to_owned(), limit: 9, thoughts: 0 }
     }

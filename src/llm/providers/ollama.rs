@@ -8,9 +8,9 @@ use crate::transcript::json::{Json, Kind};
 
 pub(super) const API: Api = Api::with_bearer(|_| "/api/chat".to_owned(), request, response);
 
-/// Windows are asked for in steps of so many tokens: each other size has the server load the model anew.
+/// The step of requested windows, in tokens: for each new size, the server loads the model again.
 const STEP: u64 = 4096;
-/// Tokens of the template that the server puts around the messages, and then some.
+/// Tokens of the server's template around the messages, with a margin.
 const AROUND: u64 = 256;
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
@@ -20,15 +20,15 @@ fn request(endpoint: &Endpoint, request: &Request) -> Value {
         "model": endpoint.model,
         "messages": messages,
         "stream": false,
-        // Rather an error than an answer to half of the history.
+        // An error is better than an answer to half of the history.
         "truncate": false,
         "shift": false,
         "options": {"num_ctx": window(request)},
     })
 }
 
-/// Where it is not told how large a window it needs, the server takes a small one and silently leaves the beginning of
-/// the prompt out. No text has many more tokens than a third of its bytes.
+/// Returns the window that a request needs, in tokens. By default, the server uses a small one and silently drops the
+/// beginning of the prompt. No text has many more tokens than a third of its bytes.
 fn window(request: &Request) -> u64 {
     const BYTES_PER_TOKEN: u64 = 3;
     let bytes = request.prompt.len() + request.system.map_or(0, str::len);

@@ -1,4 +1,4 @@
-//! Chat Completions: `POST {base}/chat/completions`, spoken by OpenAI and by everybody who is compatible with it.
+//! Chat Completions: `POST {base}/chat/completions`, of OpenAI and of compatible servers.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ fn response(answer: Json<'_>) -> Result<Reply, String> {
     })
 }
 
-/// Most servers answer with a string, some with a list of parts.
+/// Returns the text of an answer. Most servers send a string, some a list of parts.
 fn text(content: Json<'_>) -> String {
     match content.text() {
         Some(text) => text.decode().into_owned(),
@@ -49,12 +49,12 @@ fn text(content: Json<'_>) -> String {
     }
 }
 
-/// What the provider counts, where it says both figures; `OpenRouter` says what it bills as well.
+/// Parses the usage, where both numbers are there. `OpenRouter` also sends the cost.
 fn usage(usage: Json<'_>) -> Option<Usage> {
     let details = usage.get("completion_tokens_details").and_then(|details| tokens(details, "reasoning_tokens"));
     let reasoning = details.or_else(|| tokens(usage, "reasoning_tokens")).unwrap_or(0);
     let (input, output) = (tokens(usage, "prompt_tokens")?, tokens(usage, "completion_tokens")?);
-    // xAI counts the thoughts of some models beside the answer, as the sum shows.
+    // xAI counts the thoughts of some models separately from the answer, which the total shows.
     let is_beside = tokens(usage, "total_tokens").is_some_and(|total| total >= input + output + reasoning);
     Some(Usage {
         input,

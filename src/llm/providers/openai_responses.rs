@@ -9,7 +9,7 @@ use crate::transcript::json::{Json, Kind};
 pub(super) const API: Api = Api::with_bearer(|_| "/responses".to_owned(), request, response);
 
 fn request(endpoint: &Endpoint, request: &Request) -> Value {
-    // Stored answers are the default there; nobody here would ever ask for one again.
+    // By default, the API stores answers. No one would request them again.
     let mut body = json!({
         "model": endpoint.model,
         "input": request.prompt,

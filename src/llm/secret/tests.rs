@@ -1,4 +1,4 @@
-//! Keys in every disguise, and in every disguise of a disguise.
+//! Keys in every encoding, and in every encoding of an encoding.
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,14 @@ fn a_key_does_not_print() {
     assert!(Secret::new("two\nlines").is_none());
 }
 
-/// A disguise: what it is called, and how it is put on.
+/// An encoding: its name and its function.
 type Disguise = (&'static str, fn(&str) -> String);
 
 fn each(text: &str, spell: impl Fn(char) -> String) -> String {
     text.chars().map(spell).collect()
 }
 
-/// Spells the characters that are neither letters nor digits.
+/// Encodes the characters that are neither letters nor digits.
 fn some(text: &str, spell: impl Fn(char) -> String) -> String {
     each(text, |c| if c.is_ascii_alphanumeric() { c.to_string() } else { spell(c) })
 }
@@ -33,7 +33,7 @@ fn code(c: char) -> u32 {
     u32::from(c)
 }
 
-/// The bytes of each character, spelled.
+/// Encodes the bytes of each character.
 fn bytes(text: &str, spell: impl Fn(u8) -> String) -> String {
     text.bytes().map(spell).collect()
 }
@@ -108,13 +108,13 @@ const DISGUISES: &[Disguise] =
 
 const NO_DISGUISE: Disguise = ("nothing", str::to_owned);
 
-/// Disguises that are none inside each other: a terminal shows the rest of a sequence that another breaks off.
+/// Encodings that do not work inside each other: a terminal shows the rest of a sequence that another one interrupts.
 const SEQUENCES: [&str; 11] =
     ["bells", "escapes", "C1", "colours", "C1 colours", "titles", "links", "backspaces", "tags", "backslashes", "\\0"];
-/// A character that looks like a slash, which escapes for bytes take apart.
+/// A character that looks like a slash. Escapes of bytes split it.
 const WIDE: &str = "wide";
 
-/// What stands around a key: nothing of it is masked.
+/// The text around a key. None of it is masked.
 const AROUND: [(&str, &str); 8] = [
     ("", ""),
     ("no access for ", "."),
@@ -126,18 +126,19 @@ const AROUND: [(&str, &str); 8] = [
     ("\\n", "\\n"),
 ];
 
-/// Keys as providers make them: letters and digits behind a prefix, some with what addresses and JSON spell otherwise.
+/// Keys as providers issue them: letters and digits behind a prefix, some with characters that addresses and JSON
+/// escape.
 fn keys() -> impl Strategy<Value = String> {
     ("(sk-|sk-proj-|gsk_|AIza|xai-|)", "[A-Za-z0-9_/+=.-]{20,60}").prop_map(|(prefix, rest)| prefix + &rest)
 }
 
-/// Masks a key in two disguises, the second over the first.
+/// Masks a key in two encodings, the second over the first.
 ///
 /// # Errors
-/// What of it can still be seen.
+/// The rest of the key that is still visible.
 fn check(key: &str, inner: Disguise, outer: Disguise, around: (&str, &str)) -> Result<(), String> {
     let none = SEQUENCES.contains(&inner.0) && SEQUENCES.contains(&outer.0) || inner.0 == WIDE;
-    // Nobody reads an escape backwards or in the other case.
+    // No reader decodes an escape backwards or in the other case.
     let outer = if none || ["backwards", "the other case"].contains(&outer.0) { NO_DISGUISE } else { outer };
     let secret = Secret::new(key).expect("a key");
     let text = format!("{}{}{}", around.0, outer.1(&inner.1(key)), around.1);
@@ -145,10 +146,10 @@ fn check(key: &str, inner: Disguise, outer: Disguise, around: (&str, &str)) -> R
     let name = format!("{} in {} of {key}: {text:?} became {masked:?}", inner.0, outer.0);
     let middle = masked.strip_prefix(around.0).and_then(|rest| rest.strip_suffix(around.1));
     let Some(middle) = middle.filter(|middle| middle.contains(MASK)) else { return Err(name) };
-    // What came with the key may stay: the rest of a last escape, a word before it, the padding of base64.
+    // Text beside the key can stay: the rest of a last escape, a word before it, the padding of base64.
     let left: String = middle.replace(MASK, "");
     let seen = (0..key.len() - 8).any(|at| left.contains(&key[at..at + 8]));
-    // A second look finds no more.
+    // A second pass finds no more.
     if seen || secret.mask(&masked) != masked { Err(name) } else { Ok(()) }
 }
 

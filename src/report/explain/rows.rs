@@ -1,22 +1,22 @@
-//! Which messages share a row of the picture: none in a short conversation; in a long one all but those that the plan is
-//! about.
+//! Which messages share a row of the picture. In a short conversation none do; in a long one, all except those that
+//! show the plan.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::plan::Plan;
 
-/// Rows of a picture on a terminal, at most.
+/// The most rows of a picture on a terminal.
 pub(super) const MOST: usize = 40;
-/// Messages shown singly at each end, before and behind the cut, before and behind where it was wanted, and of the pinned
+/// Messages with their own row: at each end, on each side of the cut, on each side of the wanted cut, and of the pinned
 /// ones.
 const AT_END: usize = 2;
 const AT_CUT: usize = 3;
 const AT_WANTED: usize = 1;
 const PINNED: usize = 8;
 
-/// The rows of so many messages, `most` of them, in order. `whole` says for each index whether a cut there parts nothing.
-/// Fewer than [`MOST`] may not do: what the plan is about has rows of its own.
+/// Returns the rows of so many messages in order: `most` of them, which must be at least [`MOST`]. `whole` says for
+/// each index whether a cut there splits nothing.
 pub(super) fn rows(messages: usize, plan: &Plan, whole: &[bool], most: usize) -> Vec<Range<usize>> {
     if messages <= most {
         return (0..messages).map(single).collect();
@@ -52,7 +52,7 @@ fn single(index: usize) -> Range<usize> {
     index..index + 1
 }
 
-/// A stretch in so many parts at most, about as long as each other; none ends within what belongs together.
+/// Divides a stretch into at most so many parts of about one length. No part ends inside a group that belongs together.
 fn runs(stretch: &Range<usize>, parts: usize, whole: &[bool]) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     let mut start = stretch.start;

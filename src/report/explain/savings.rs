@@ -1,4 +1,4 @@
-//! The table that a batch is explained by: the conversations that lose most.
+//! The table of `--explain` for a batch: the conversations that save most.
 
 use crate::events::{Largest, Saving};
 use crate::report::columns::{Line, fitted_end};
@@ -6,16 +6,17 @@ use crate::report::columns::{Line, fitted_end};
 use crate::report::explain::{BOLD, DIM, MessageStatus};
 use crate::wording::counted;
 
-/// The table in so many columns at most; nothing where no conversation was added. `looked` says that nothing was done.
-pub(crate) fn draw(largest: &Largest, columns: usize, looked: bool) -> String {
+/// Draws the table in at most so many columns; nothing for no conversation. `is_planned` says that nothing was done
+/// yet.
+pub(crate) fn draw(largest: &Largest, columns: usize, is_planned: bool) -> String {
     let mut out = String::new();
     if largest.conversations == 0 {
         return out;
     }
-    let lost = if looked { "tokens to be summarized" } else { "tokens saved" };
+    let verb = if is_planned { "tokens to be summarized" } else { "tokens saved" };
     let mut title = Line::default();
     let of = counted(largest.conversations, "conversation");
-    title.add(BOLD, format!("{} {lost} in {} of {of}", largest.saved, largest.smaller));
+    title.add(BOLD, format!("{} {verb} in {} of {of}", largest.saved, largest.smaller));
     title.end(columns, &mut out);
     let widest =
         |cell: fn(&Saving) -> u64| largest.rows.iter().map(|row| cell(row).to_string().len()).max().unwrap_or(0);

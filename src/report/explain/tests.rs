@@ -11,7 +11,7 @@ use crate::tokens::Counter;
 use crate::transcript::formats::by_name;
 use crate::transcript::framing::tests::read;
 
-fn said(role: &str, text: &str) -> String {
+fn message(role: &str, text: &str) -> String {
     format!(r#"{{"role":"{role}","content":"{text}"}}"#)
 }
 
@@ -27,7 +27,7 @@ fn result(id: &str, text: &str) -> String {
     format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#)
 }
 
-/// A picture with its colours.
+/// Draws a picture with its colours.
 fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
     let source = format!("[{}]", messages.join(","));
     let document = read(&source, by_name("openai-chat"), None).expect("a transcript");
@@ -48,7 +48,7 @@ fn coloured(messages: &[String], policy: &Policy, columns: usize) -> String {
     .draw(columns)
 }
 
-/// All but what fills the conversation.
+/// Draws all of a picture but what fills the conversation.
 fn picture(messages: &[String], policy: &Policy, columns: usize) -> String {
     let whole = whole_picture(messages, policy, columns);
     whole.split("\nwhat fills ").next().map(str::to_owned).unwrap_or_default()
@@ -83,18 +83,18 @@ fn keeping(messages: u64) -> Policy {
     Policy { keep: Size::Messages(messages), ..policy() }
 }
 
-/// Tool pairs, two pins, and a cut that moves.
+/// Returns a conversation with tool pairs, two pins, and a cut that moves.
 fn garden() -> Vec<String> {
     vec![
-        said("system", "You help with a garden shop's orders."),
-        said("user", "Which supplier has tulips, and who has roses? Remember: never order on a Sunday."),
+        message("system", "You help with a garden shop's orders."),
+        message("user", "Which supplier has tulips, and who has roses? Remember: never order on a Sunday."),
         calls(&["tulip", "rose"]),
         result("tulip", "Van Dijk, 145.50 for a hundred, two days; Blumen Köhler, 150.00, one day"),
         result("rose", "nobody"),
-        said("assistant", "Both sell tulips. Nobody has roses."),
+        message("assistant", "Both sell tulips. Nobody has roses."),
         calls(&["price"]),
         result("price", "14.90"),
-        said("user", "Thanks."),
+        message("user", "Thanks."),
     ]
 }
 
@@ -114,9 +114,9 @@ fn pairs_pins_and_a_cut_that_moved() {
 #[test]
 fn wide_characters() {
     let messages = [
-        said("user", "请把所有的通知都发送一次，不要重复发送，谢谢你的帮助和耐心。"),
-        said("assistant", r"👩‍💻 done ✅ ok\u001b[31m \u202e red"),
-        said("user", "ok"),
+        message("user", "请把所有的通知都发送一次，不要重复发送，谢谢你的帮助和耐心。"),
+        message("assistant", r"👩‍💻 done ✅ ok\u001b[31m \u202e red"),
+        message("user", "ok"),
     ];
     assert_eq!(picture(&messages, &keeping(1), 60), WIDE);
 }
@@ -124,15 +124,15 @@ fn wide_characters() {
 #[test]
 fn nothing_to_be_done_is_drawn_with_the_reason() {
     assert_eq!(picture(&[], &keeping(1), 80), EMPTY);
-    assert_eq!(picture(&[said("user", "Hello.")], &keeping(1), 80), ONE);
-    let open = [calls(&["a"]), said("assistant", "wait"), result("a", "here")];
+    assert_eq!(picture(&[message("user", "Hello.")], &keeping(1), 80), ONE);
+    let open = [calls(&["a"]), message("assistant", "wait"), result("a", "here")];
     assert_eq!(picture(&open, &keeping(1), 80), NO_SAFE_CUT);
 }
 
 #[test]
 fn a_long_conversation_has_rows_of_several() {
     let rounds = (0..100).flat_map(|_| [calls(&["a", "b"]), result("a", "here"), result("b", "there")]);
-    let messages: Vec<String> = [said("system", "Rules.")].into_iter().chain(rounds).collect();
+    let messages: Vec<String> = [message("system", "Rules.")].into_iter().chain(rounds).collect();
     let picture = picture(&messages, &keeping(4), 80);
     let rows: Vec<&str> = picture.lines().skip(3).take_while(|line| !line.starts_with('▓')).collect();
     assert!(rows.len() <= rows::MOST + 4, "two lines for the cut, and two empty ones: {picture}");
@@ -149,7 +149,7 @@ fn a_long_conversation_has_rows_of_several() {
 }
 
 proptest! {
-    /// Whatever is said by whomever, and however narrow the terminal.
+    /// For any messages, and for any width of the terminal.
     #[test]
     fn no_line_is_wider_than_the_terminal(
         texts in prop::collection::vec(prop_oneof!["\\PC*", "[日本語한국어👩‍💻🇩🇪 é\u{301}]{0,40}"], 0..60),
@@ -245,8 +245,8 @@ unchanged: the whole conversation is within --keep messages:1
 const NO_SAFE_CUT: &str = "\
 chat.json: openai-chat, 3 messages, 38 tokens (approx)
 unchanged; --keep messages:1 would cut at 2: there is no safe cut: a cut at 2
-  would split the call in message 0 from its result in message 2, and so on to
-  the beginning
+  would split the call in message 0 from its result in message 2, and no earlier
+  cut is safe
 
 0 ╭ assistant 25 █████████████████████████ → look_up {\"plant\":\"a\"}
 1 │ assistant  7 ███████                   wait

@@ -1,12 +1,12 @@
-//! Several conversations on a page: their sums, a table of them, and the pictures of those that lose most.
+//! Several conversations on a page: their sums, their table, and the pictures of those that save most.
 
 use crate::events::Status;
 
-use crate::report::html::conversation::{Part, card, dollars, less, money, percent, sizes, told};
+use crate::report::html::conversation::{Part, card, dollars, lead, less, money, percent, sizes};
 use crate::report::html::escape::{escaped, grouped};
 use crate::report::html::{Page, Row};
 
-/// What all conversations are together, whether they have a row or not.
+/// The sums over all conversations, with or without a row.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     pub(super) conversations: u64,
@@ -14,7 +14,7 @@ pub(super) struct Sums {
     unchanged: u64,
     skipped: u64,
     failed: u64,
-    /// Tokens before and after of those that have a result.
+    /// Tokens before and after, of conversations with a result.
     before: u64,
     after: u64,
     requests: u64,
@@ -25,49 +25,49 @@ pub(super) struct Sums {
 impl Sums {
     pub(super) fn add(&mut self, row: &Row) {
         self.conversations += 1;
-        match row.told.status {
+        match row.conversation.status {
             Status::Compacted => self.compacted += 1,
             Status::Unchanged => self.unchanged += 1,
             Status::Skipped => self.skipped += 1,
             Status::Failed => self.failed += 1,
         }
-        if let Some((before, after)) = row.told.sizes() {
+        if let Some((before, after)) = row.conversation.sizes() {
             self.before += before;
             self.after += after;
         }
-        self.requests += row.told.requests;
-        self.cached += row.told.cached;
+        self.requests += row.conversation.requests;
+        self.cached += row.conversation.cached;
         self.cost += cost(row).unwrap_or(0.0);
     }
 
-    /// How many became what.
-    fn told(&self) -> String {
+    /// Describes how many conversations have each status.
+    fn counts(&self) -> String {
         let counts = [
             (self.compacted, "compacted"),
             (self.unchanged, "unchanged"),
             (self.failed, "failed"),
             (self.skipped, "skipped"),
         ];
-        let told =
+        let clauses =
             counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", grouped(*count)));
-        told.collect::<Vec<_>>().join(", ")
+        clauses.collect::<Vec<_>>().join(", ")
     }
 }
 
 fn cost(row: &Row) -> Option<f64> {
-    row.told.usage?.cost_usd
+    row.conversation.usage?.cost_usd
 }
 
 impl Page {
-    /// A page of any number of conversations.
+    /// Draws a page for any number of conversations.
     pub(super) fn of_many(&self) -> String {
         let Sums { conversations, .. } = self.sums;
         let noun = if conversations == 1 { "conversation" } else { "conversations" };
         let title = format!("{} {noun}", grouped(conversations));
-        let verb = if self.looked { "Planned compaction of" } else { "Compaction of" };
-        let told = if conversations == 0 { "Nothing was read".to_owned() } else { self.sums.told() };
+        let verb = if self.is_planned { "Planned compaction of" } else { "Compaction of" };
+        let lead = if conversations == 0 { "Nothing was read".to_owned() } else { self.sums.counts() };
         let head = format!(
-            "<h1>{verb} {title}</h1>\n<p class=\"lead\">{told}.</p>\n<dl class=\"cards\">\n{}</dl>\n",
+            "<h1>{verb} {title}</h1>\n<p class=\"lead\">{lead}.</p>\n<dl class=\"cards\">\n{}</dl>\n",
             self.sums()
         );
         let mut parts = Vec::new();
@@ -81,7 +81,7 @@ impl Page {
         Self::framed(&title, &head, &parts)
     }
 
-    /// The cards of the sums.
+    /// Draws the cards of the sums.
     fn sums(&self) -> String {
         let Sums { before, after, requests, cached, cost, .. } = self.sums;
         let mut cards = Vec::new();
@@ -97,17 +97,17 @@ impl Page {
         cards.concat()
     }
 
-    /// The pictures, each to be opened.
+    /// Draws the pictures, each to be opened.
     fn largest(&self) -> String {
         let mut out = String::new();
         for (at, row) in self.rows.iter().enumerate() {
-            let Some(drawn) = &row.told.page else { continue };
-            let size = row.told.sizes().map(|(before, after)| less(before, after)).unwrap_or_default();
+            let Some(drawn) = &row.conversation.page else { continue };
+            let size = row.conversation.sizes().map(|(before, after)| less(before, after)).unwrap_or_default();
             out.push_str(&format!(
                 "<details class=\"conversation\"><summary><h3><bdi>{}</bdi></h3> <span>{size}</span></summary>\n\
                  <div id=\"conversation-{at}\">\n<p class=\"lead\">{}</p>\n{}",
                 row.name(),
-                told(row, drawn),
+                lead(row, drawn),
                 self.cards(row, Some(drawn))
             ));
             let parts = self.parts(row, drawn).into_iter();
@@ -142,7 +142,7 @@ impl Page {
         });
         out.push_str("<tbody>\n");
         for (at, row) in self.rows.iter().enumerate() {
-            let above = at.checked_sub(1).and_then(|above| self.rows[above].told.error.as_deref());
+            let above = at.checked_sub(1).and_then(|above| self.rows[above].conversation.error.as_deref());
             table_row(row, at, (costs, above), &mut out);
         }
         out.push_str("</tbody>\n</table>\n</div>\n");
@@ -150,32 +150,33 @@ impl Page {
     }
 }
 
-/// A row of the table: with what it cost where any has `costs`, and briefly where what went wrong is the same as `above`.
+/// Draws a row of the table. `costs` says whether there is a column of costs; an error that is the same as `above` is
+/// abbreviated.
 fn table_row(row: &Row, at: usize, (costs, above): (bool, Option<&str>), out: &mut String) {
-    let name = match row.told.page {
+    let name = match row.conversation.page {
         Some(_) => format!("<a href=\"#conversation-{at}\"><bdi>{}</bdi></a>", row.name()),
         None => format!("<bdi>{}</bdi>", row.name()),
     };
-    let (word, class) = match row.told.status {
+    let (word, class) = match row.conversation.status {
         Status::Compacted => ("compacted", "done"),
         Status::Unchanged => ("unchanged", "left"),
         Status::Failed => ("failed", "failed"),
         Status::Skipped => ("skipped", "left"),
     };
-    let why = match row.told.error.as_deref() {
+    let why = match row.conversation.error.as_deref() {
         None => String::new(),
-        // Lines of a file that cannot be written all fail with it.
+        // Where a file cannot be written, all of its lines fail for the same reason.
         error if error == above => "<br>for the same reason".to_owned(),
         Some(error) => format!("<br><bdi>{}</bdi>", escaped(error)),
     };
     let number = |number: Option<u64>| number.map(grouped).unwrap_or_default();
-    let saved = row.told.sizes().map(|(before, after)| percent(before, after));
+    let saved = row.conversation.sizes().map(|(before, after)| percent(before, after));
     let mut cells = vec![
         number(row.number("messages")),
         number(row.number("tokens")),
-        number(row.told.sizes().map(|(_, after)| after)),
+        number(row.conversation.sizes().map(|(_, after)| after)),
         saved.unwrap_or_default(),
-        number(Some(row.told.requests).filter(|requests| *requests > 0)),
+        number(Some(row.conversation.requests).filter(|requests| *requests > 0)),
     ];
     if costs {
         cells.push(cost(row).map(dollars).unwrap_or_default());

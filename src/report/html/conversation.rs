@@ -1,4 +1,4 @@
-//! One conversation on a page: what was decided, its sizes, the picture, the summary, the facts, and what went where.
+//! One conversation on a page: the decision, the sizes, the picture, the summary, the facts, and the files.
 
 use std::collections::HashSet;
 
@@ -6,39 +6,42 @@ use crate::events::{Drawn, Status};
 
 use crate::report::html::escape::{block, escaped, grouped};
 use crate::report::html::{Page, Reader, Row, facts, picture};
+use crate::report::shares::Shares;
 
-/// Characters of a summary, at most.
+/// The most characters of a summary.
 const MOST_OF_SUMMARY: usize = 60_000;
 
-/// A part of what is told of a conversation: its anchor, its title, its markup.
+/// A part of a page: its anchor, its title, its markup.
 pub(super) type Part = (&'static str, &'static str, String);
 
 impl Page {
-    /// A page of one conversation.
+    /// Draws a page for one conversation.
     pub(super) fn of_one(&self, row: &Row, drawn: &Drawn) -> String {
-        let verb = if self.looked { "Planned compaction of" } else { "Compaction of" };
+        let verb = if self.is_planned { "Planned compaction of" } else { "Compaction of" };
         let head = format!(
             "<h1>{verb} <bdi>{}</bdi></h1>\n<p class=\"lead\">{}</p>\n{}",
             row.name(),
-            told(row, drawn),
+            lead(row, drawn),
             self.cards(row, Some(drawn))
         );
         let parts = self.parts(row, drawn).into_iter().map(|(id, title, markup)| (id.to_owned(), title, markup));
         Self::framed(&row.name(), &head, &parts.collect::<Vec<_>>())
     }
 
-    /// All that is told of a conversation that was drawn.
+    /// Returns the parts of a drawn conversation.
     pub(super) fn parts(&self, row: &Row, drawn: &Drawn) -> Vec<Part> {
         let mut parts = vec![("picture", "The picture", drawn.picture.clone())];
         if !drawn.spent.is_empty() {
-            parts.push(("spent", "What filled the window", spent(&drawn.spent, row.number("context_window"))));
+            let window = row.number("context_window");
+            let title = if window.is_some() { "What filled the window" } else { "What filled the conversation" };
+            parts.push(("spent", title, categories(&drawn.spent, window)));
         }
         if !drawn.summary.is_empty() {
             parts.push(("summary", "The summary", summary(drawn)));
         }
         if !drawn.facts.is_empty() {
             let source = row.text("source");
-            // Of long conversations not every message is shown.
+            // Of a long conversation, not every message is shown.
             let ids = drawn.picture.split(" id=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
             let shown: HashSet<&str> = ids.collect();
             let anchor = |index| Some(picture::anchor(source, index)).filter(|id| shown.contains(id.as_str()));
@@ -48,10 +51,10 @@ impl Page {
         parts
     }
 
-    /// The numbers of a conversation, each with a name.
+    /// Draws the numbers of a conversation, each on a card.
     pub(super) fn cards(&self, row: &Row, drawn: Option<&Drawn>) -> String {
         let mut cards = Vec::new();
-        if let Some((before, after)) = row.told.sizes() {
+        if let Some((before, after)) = row.conversation.sizes() {
             cards.push(sizes("Tokens", before, after));
             cards.extend(self.reader.as_ref().map(|reader| money(reader, before, after)));
         }
@@ -60,10 +63,10 @@ impl Page {
             let few = format!("{} ({})", row.text("format"), row.text("counter"));
             cards.push(card("Messages", &format!("{before} → {after}"), &escaped(&few), ""));
         }
-        if let Some(tokens) = row.told.summary_tokens {
-            let by = row.told.provider.as_deref().unwrap_or_default();
+        if let Some(tokens) = row.conversation.summary_tokens {
+            let by = row.conversation.provider.as_deref().unwrap_or_default();
             let tokens = format!("{} tokens", grouped(tokens));
-            cards.push(card("Summary", &tokens, &escaped(&format!("by {by}{}", asked(row))), ""));
+            cards.push(card("Summary", &tokens, &escaped(&format!("by {by}{}", summary_costs(row))), ""));
         }
         format!("<dl class=\"cards\">\n{}</dl>\n", cards.concat())
     }
@@ -71,7 +74,7 @@ impl Page {
     fn places(&self, row: &Row, drawn: &Drawn) -> String {
         let mut places: Vec<(&str, String)> = vec![("The result", escaped(&row.to))];
         if let Some(archive) = &drawn.archive {
-            let text = if self.looked { format!("would go to {archive}") } else { archive.clone() };
+            let text = if self.is_planned { format!("would go to {archive}") } else { archive.clone() };
             places.push(("Removed messages", escaped(&text)));
         } else if !drawn.summary.is_empty() {
             places.push(("Removed messages", "nowhere: no --archive was named".to_owned()));
@@ -79,16 +82,16 @@ impl Page {
         if drawn.files > 0 {
             places.push(("Beside the archive", format!("{} files", grouped(drawn.files as u64))));
         }
-        if let Some(economy) = &row.told.economy {
+        if let Some(economy) = &row.conversation.economy {
             let sentence = economy.sentence(false, self.reader.as_ref().map(|reader| reader.name.as_str()));
             places.push(("Savings", escaped(&sentence)));
         }
-        if let Some(masked) = row.told.redacted.as_ref() {
+        if let Some(masked) = row.conversation.redacted.as_ref() {
             let counts: Vec<String> = masked.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
             let counts = if counts.is_empty() { "none was found".to_owned() } else { counts.join(", ") };
             places.push(("Secrets masked", escaped(&counts)));
         }
-        if let Some(error) = &row.told.error {
+        if let Some(error) = &row.conversation.error {
             places.push(("Error", escaped(error)));
         }
         let rows = places.iter().map(|(what, place)| format!("<dt>{what}</dt><dd><bdi>{place}</bdi></dd>\n"));
@@ -96,18 +99,18 @@ impl Page {
     }
 }
 
-/// What a conversation's tokens were spent on, a bar for each category: of the context window, where that is known.
-fn spent(categories: &[(String, u64)], window: Option<u64>) -> String {
-    let total: u64 = categories.iter().map(|(_, tokens)| tokens).sum();
-    let whole = window.unwrap_or(total).max(total).max(1);
-    let of = if window.is_some() { "Of the window" } else { "Share" };
+/// Draws what a conversation's tokens were spent on: a bar for each category, as a share of the context window where
+/// that is known.
+fn categories(tokens: &[(String, u64)], window: Option<u64>) -> String {
+    let shares = Shares::new(tokens.iter().map(|(_, tokens)| tokens).sum(), window);
+    let of = if shares.is_window { "Of the window" } else { "Share" };
     let mut out = format!(
         "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Tokens by category\">\n<table class=\"spent\">\n\
          <thead><tr><th scope=\"col\">What</th><th scope=\"col\" class=\"number\">Tokens</th>\
          <th scope=\"col\" class=\"number\">{of}</th><td></td></tr></thead>\n<tbody>\n"
     );
-    for (name, tokens) in categories {
-        let share = *tokens as f64 * 100.0 / whole as f64;
+    for (name, tokens) in tokens {
+        let share = shares.of(*tokens) * 100.0;
         out.push_str(&format!(
             "<tr><th scope=\"row\"><bdi>{}</bdi></th><td class=\"number\">{}</td>\
              <td class=\"number\">{share:.1}%</td><td class=\"share\" aria-hidden=\"true\">\
@@ -120,16 +123,16 @@ fn spent(categories: &[(String, u64)], window: Option<u64>) -> String {
     out
 }
 
-/// What was done, in a sentence or two.
-pub(super) fn told(row: &Row, drawn: &Drawn) -> String {
-    let became = match (row.told.status, row.told.sizes()) {
+/// Describes what was done, in a sentence or two.
+pub(super) fn lead(row: &Row, drawn: &Drawn) -> String {
+    let result = match (row.conversation.status, row.conversation.sizes()) {
         (Status::Compacted, Some((before, after))) => format!("Compacted: {}. ", less(before, after)),
         (Status::Compacted, None) => "Compacted. ".to_owned(),
         _ => String::new(),
     };
     let mut decision = drawn.decision.chars();
     let first: String = decision.next().into_iter().flat_map(char::to_uppercase).collect();
-    escaped(&format!("{became}{first}{}.", decision.as_str()))
+    escaped(&format!("{result}{first}{}.", decision.as_str()))
 }
 
 fn summary(drawn: &Drawn) -> String {
@@ -143,25 +146,25 @@ fn summary(drawn: &Drawn) -> String {
     messages.collect()
 }
 
-/// What it took to have the summary written.
-fn asked(row: &Row) -> String {
-    let told = &row.told;
-    let mut asked = String::new();
+/// Describes what the summary took: requests, retries, money.
+fn summary_costs(row: &Row) -> String {
+    let conversation = &row.conversation;
+    let mut costs = String::new();
     let counts = [
-        (told.requests, "request", "requests"),
-        (told.retries, "retry", "retries"),
-        (told.cached, "answer from the cache", "answers from the cache"),
+        (conversation.requests, "request", "requests"),
+        (conversation.retries, "retry", "retries"),
+        (conversation.cached, "answer from the cache", "answers from the cache"),
     ];
     for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
-        asked.push_str(&format!(", {count} {}", if count == 1 { one } else { many }));
+        costs.push_str(&format!(", {count} {}", if count == 1 { one } else { many }));
     }
-    if let Some(cost) = told.usage.and_then(|usage| usage.cost_usd) {
-        asked.push_str(&format!(", {}", dollars(cost)));
+    if let Some(cost) = conversation.usage.and_then(|usage| usage.cost_usd) {
+        costs.push_str(&format!(", {}", dollars(cost)));
     }
-    asked
+    costs
 }
 
-/// A number before and after, with bars.
+/// Draws a number before and after, with bars.
 pub(super) fn sizes(what: &str, before: u64, after: u64) -> String {
     let share = (after as f64 * 100.0 / before.max(1) as f64).min(100.0);
     let bars = format!(
@@ -170,7 +173,7 @@ pub(super) fn sizes(what: &str, before: u64, after: u64) -> String {
     card(what, &format!("{} → {}", grouped(before), grouped(after)), &less(before, after), &bars)
 }
 
-/// What a model takes to read it, before and after.
+/// Draws the cost of a request before and after.
 pub(super) fn money(reader: &Reader, before: u64, after: u64) -> String {
     let (before, after) = (reader.cost(before), reader.cost(after));
     let decimals = decimals(before).max(decimals(after));
@@ -179,12 +182,12 @@ pub(super) fn money(reader: &Reader, before: u64, after: u64) -> String {
     card("Cost of each request", &both, &escaped(&price), "")
 }
 
-/// A number with a name and what is said of it.
+/// Draws a card: a number with its name and a remark.
 pub(super) fn card(what: &str, number: &str, about: &str, more: &str) -> String {
     format!("<div><dt>{what}</dt><dd><strong>{number}</strong> <span>{about}</span>{more}</dd></div>\n")
 }
 
-/// How much less it is.
+/// Describes the difference between two numbers of tokens.
 pub(super) fn less(before: u64, after: u64) -> String {
     match before.checked_sub(after) {
         Some(0) => "as many as before".to_owned(),
@@ -193,13 +196,13 @@ pub(super) fn less(before: u64, after: u64) -> String {
     }
 }
 
-/// The part of it that is gone: all of it only where nothing is left.
+/// Returns the saved share in percent: 100 only where nothing is left.
 pub(super) fn percent(before: u64, after: u64) -> String {
     let gone = (before.saturating_sub(after) as f64 * 100.0 / before.max(1) as f64).round();
     format!("{}%", if after > 0 { gone.min(99.0) } else { gone })
 }
 
-/// US dollars, as exactly as a small sum wants it.
+/// Formats US dollars, with more digits for small sums.
 pub(super) fn dollars(sum: f64) -> String {
     format!("${sum:.0$}", decimals(sum))
 }

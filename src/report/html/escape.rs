@@ -1,13 +1,12 @@
-//! Text for a page: nothing in it is markup, nothing turns the text around it, and what cannot be seen is shown.
-//!
-//! What may be written where is decided by who calls; here every text is taken to be hostile.
+//! Escaping of text for a page. The result has no markup, does not change the direction of the text around it, and
+//! shows invisible characters. Every text is treated as hostile.
 
 use std::fmt::Write;
 
 use crate::sanitize::is_control;
 
-/// A text that can stand between tags and in the quotes of an attribute. Line ends and tabs stay; controls are shown by
-/// their pictures, and characters that turn lines around or take no room by their numbers.
+/// Escapes a text for use between tags and in a quoted attribute. Line ends and tabs stay. Controls become their
+/// pictures; invisible characters and those that change the direction of text become their numbers.
 pub(super) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text.chars().peekable();
@@ -25,7 +24,7 @@ pub(super) fn escaped(text: &str) -> String {
             '\u{fdd0}'..='\u{fdef}' => out.push('\u{fffd}'),
             c if u32::from(c) & 0xfffe == 0xfffe => out.push('\u{fffd}'),
             c if is_control(c) && !joins(c) => {
-                // A string takes what is written to it.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "‹U+{:04X}›", u32::from(c));
             }
             c => out.push(c),
@@ -34,12 +33,12 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// Characters that many a language and picture is written with, and that change nothing but their neighbours.
+/// Whether a character joins or separates only its neighbours, as some languages and emoji need.
 fn joins(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// A text of a message or a summary as a block; of one with more characters than `most`, the beginning and the end.
+/// Draws a text as a block. Of a text with more than `most` characters, it shows the beginning and the end.
 pub(super) fn block(text: &str, most: usize) -> String {
     let block = |text: &str| format!("<pre dir=\"auto\">{}</pre>\n", escaped(text));
     let characters = text.chars().count();
@@ -56,7 +55,7 @@ pub(super) fn block(text: &str, most: usize) -> String {
     )
 }
 
-/// A number as people read it.
+/// Formats a number with separators.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();

@@ -1,13 +1,13 @@
-//! The facts in what went, as a table: what each is, where it was said, and whether the summary has it.
+//! The table of facts in the removed messages: each with its kind, its message, and whether the summary has it.
 
 use crate::events::{Fact, FactPlace};
 use crate::report::columns::fitted;
 
 use crate::report::html::escape::{escaped, grouped};
 
-/// Rows of the table.
+/// The most rows of the table.
 const MOST: usize = 200;
-/// Columns of a fact.
+/// The most columns of a fact.
 const COLUMNS: usize = 400;
 
 fn word(place: FactPlace) -> &'static str {
@@ -18,7 +18,7 @@ fn word(place: FactPlace) -> &'static str {
     }
 }
 
-/// The table, and how many facts there are of each place. `anchor` gives the anchor of a message that is shown.
+/// Draws the table, and the number of facts in each place. `anchor` returns the anchor of a message that is shown.
 pub(super) fn table(facts: &[Fact], anchor: impl Fn(usize) -> Option<String>) -> String {
     let of = |place: FactPlace| facts.iter().filter(|fact| fact.place == place).count() as u64;
     let counts = [

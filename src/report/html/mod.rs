@@ -1,9 +1,8 @@
-//! What a run did, for people, as one page that needs nothing but a browser: no network, no script. Rows for what became
-//! of each conversation, and pictures to click through of those that lose most.
+//! The page of `--html`: one file for a browser, without network access or scripts. It has a row for each conversation,
+//! and pictures to click through for those that save most.
 //!
-//! It is drawn of what was done, and does nothing: a page is a text made of plain data. Where that comes from is
-//! `crate::engine::page`, and where the text goes is `crate::engine`. Every text in it is taken to be hostile (`escape`), and
-//! no more of a conversation is shown than a browser can bear.
+//! A page is a text made of plain data, which `crate::engine::page` collects and `crate::engine` writes. Every text in
+//! it is treated as hostile (`escape`), and no more of a conversation is shown than a browser can handle.
 
 mod batch;
 mod conversation;
@@ -29,84 +28,84 @@ use escape::escaped;
 
 const STYLE: &str = include_str!("style.css");
 
-/// Conversations of a batch that are drawn: those that lose most.
+/// The most conversations of a batch that are drawn: those that save most.
 pub(crate) const MOST_DRAWN: usize = 10;
-/// Rows of the table of a batch.
+/// The most rows of the table of a batch.
 const MOST_ROWS: usize = 5_000;
 
-/// A model that reads on, and what it costs.
+/// The model that reads the result, and its price.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reader {
-    /// Its full name.
+    /// The full name.
     pub(crate) name: String,
-    /// US dollars a million tokens that it reads.
+    /// US dollars per million tokens of input.
     pub(crate) price: f64,
 }
 
 impl Reader {
-    /// What it costs to read so many tokens once.
+    /// Returns the cost of reading so many tokens once.
     fn cost(&self, tokens: u64) -> f64 {
         const MILLION: f64 = 1e6;
         tokens as f64 * self.price / MILLION
     }
 }
 
-/// Compaction of a conversation, as its row tells it.
+/// A conversation on the page, and the place of its result.
 #[derive(Debug)]
 struct Row {
-    told: Conversation,
-    /// Where the result went.
+    conversation: Conversation,
+    /// The place of the result.
     to: String,
 }
 
 impl Row {
     fn text(&self, key: &str) -> &str {
-        self.told.plan.get(key).and_then(|value| value.as_str()).unwrap_or_default()
+        self.conversation.plan.get(key).and_then(|value| value.as_str()).unwrap_or_default()
     }
 
     fn number(&self, key: &str) -> Option<u64> {
-        self.told.plan.get(key).and_then(|value| value.as_u64())
+        self.conversation.plan.get(key).and_then(|value| value.as_u64())
     }
 
     fn name(&self) -> String {
         escaped(&crate::wording::readable_source(self.text("source")))
     }
 
-    /// Failures first, then those that lose most; which was done first does not matter.
+    /// Returns the sort key: failures first, then those that save most, whatever the order in which they were done.
     fn order(&self) -> (bool, Reverse<u64>, &str, usize) {
         let source = self.text("source");
         let line = source.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
         let (file, line) = line.unwrap_or((source, 0));
-        (self.told.status != Status::Failed, Reverse(self.told.lost()), file, line)
+        (self.conversation.status != Status::Failed, Reverse(self.conversation.lost()), file, line)
     }
 }
 
-/// A page in the making, which is told what became of conversations.
+/// A page in progress, which listens for finished conversations.
 #[derive(Debug)]
-pub(crate) struct PageInTheMaking {
+pub(crate) struct PageBuilder {
     page: Mutex<Page>,
-    /// Tokens that a conversation must lose, at least, to be drawn: others are that lose more.
+    /// The tokens that a conversation must save to be drawn.
     least_drawn: AtomicU64,
 }
 
-impl PageInTheMaking {
-    /// One of no conversation yet.
+impl PageBuilder {
+    /// Returns a builder for an empty page.
     pub(crate) fn new(page: Page) -> Self {
-        PageInTheMaking { page: Mutex::new(page), least_drawn: AtomicU64::new(0) }
+        PageBuilder { page: Mutex::new(page), least_drawn: AtomicU64::new(0) }
     }
 
-    /// Whether a conversation that loses so many tokens is drawn, as far as that is known.
+    /// Whether a conversation that saves so many tokens can still be drawn.
     pub(crate) fn may_draw(&self, lost: u64) -> bool {
         lost >= self.least_drawn.load(Ordering::Relaxed)
     }
 
-    /// The page, once all is told.
+    /// Returns the finished page.
     pub(crate) fn finish(self) -> String {
         unpoisoned(self.page.into_inner()).draw()
     }
 }
 
-impl Listener for PageInTheMaking {
+impl Listener for PageBuilder {
     fn hear(&self, event: &Event<'_>) -> Result<()> {
         if let Event::Done { conversations, to } = event {
             let mut page = lock(&self.page);
@@ -117,49 +116,49 @@ impl Listener for PageInTheMaking {
     }
 }
 
-/// Rows, sums, and the pictures of what loses most, however many conversations there are.
+/// The rows, the sums, and the pictures of the conversations that save most. Its size is limited.
 #[derive(Debug)]
 pub(crate) struct Page {
     reader: Option<Reader>,
-    /// Whether nothing but the page is written.
-    looked: bool,
+    /// Whether no result is written.
+    is_planned: bool,
     sums: Sums,
     rows: Vec<Row>,
-    /// How many of them are drawn.
+    /// The number of rows that are drawn.
     drawn: usize,
     least_drawn: u64,
 }
 
 impl Page {
-    /// A page of no conversation yet; `reader` is the model that reads on, and `looked` says that no result is written.
-    pub(crate) fn new(reader: Option<Reader>, looked: bool) -> Self {
-        Page { reader, looked, sums: Sums::default(), rows: Vec::new(), drawn: 0, least_drawn: 0 }
+    /// Returns an empty page. `reader` is the model that reads the result; `is_planned` says that no result is written.
+    pub(crate) fn new(reader: Option<Reader>, is_planned: bool) -> Self {
+        Page { reader, is_planned, sums: Sums::default(), rows: Vec::new(), drawn: 0, least_drawn: 0 }
     }
 
-    /// Adds conversations whose result went `to` some place.
+    /// Adds conversations; `to` is the place of their result.
     pub(crate) fn add(&mut self, conversations: Vec<Conversation>, to: &str) {
-        for mut told in conversations {
-            told.page = told.page.filter(|_| told.status != Status::Failed);
-            self.drawn += usize::from(told.page.is_some());
-            self.rows.push(Row { told, to: to.to_owned() });
+        for mut conversation in conversations {
+            conversation.page = conversation.page.filter(|_| conversation.status != Status::Failed);
+            self.drawn += usize::from(conversation.page.is_some());
+            self.rows.push(Row { conversation, to: to.to_owned() });
             if let Some(row) = self.rows.last() {
                 self.sums.add(row);
             }
-            // Not each time: that would take too long where there are many.
+            // Settling after every row would be slow for many rows.
             if self.drawn > 2 * MOST_DRAWN || self.rows.len() > 2 * MOST_ROWS {
                 self.settle();
             }
         }
     }
 
-    /// Puts the rows in order, and lets go what is too much.
+    /// Sorts the rows, and drops those that exceed the limits.
     fn settle(&mut self) {
         self.rows.sort_by(|a, b| a.order().cmp(&b.order()));
         self.rows.truncate(MOST_ROWS);
-        let mut drawn: Vec<&mut Row> = self.rows.iter_mut().filter(|row| row.told.page.is_some()).collect();
-        drawn.iter_mut().skip(MOST_DRAWN).for_each(|row| row.told.page = None);
+        let mut drawn: Vec<&mut Row> = self.rows.iter_mut().filter(|row| row.conversation.page.is_some()).collect();
+        drawn.iter_mut().skip(MOST_DRAWN).for_each(|row| row.conversation.page = None);
         drawn.truncate(MOST_DRAWN);
-        self.least_drawn = drawn.get(MOST_DRAWN - 1).map_or(0, |row| row.told.lost());
+        self.least_drawn = drawn.get(MOST_DRAWN - 1).map_or(0, |row| row.conversation.lost());
         self.drawn = drawn.len();
     }
 
@@ -167,11 +166,11 @@ impl Page {
         self.least_drawn
     }
 
-    /// The whole page.
+    /// Draws the whole page.
     pub(crate) fn draw(mut self) -> String {
         self.settle();
         match self.rows.as_slice() {
-            [row] if self.sums.conversations == 1 => match &row.told.page {
+            [row] if self.sums.conversations == 1 => match &row.conversation.page {
                 Some(drawn) => self.of_one(row, drawn),
                 None => self.of_many(),
             },
@@ -179,7 +178,7 @@ impl Page {
         }
     }
 
-    /// A page around what its parts are: the anchor and the title of each, and its markup.
+    /// Returns a page with a head and parts. Each part has an anchor, a title and markup.
     fn framed(title: &str, head: &str, parts: &[(String, &str, String)]) -> String {
         let links: String =
             parts.iter().map(|(id, title, _)| format!("<li><a href=\"#{id}\">{title}</a></li>\n")).collect();
@@ -207,8 +206,7 @@ impl Page {
     }
 }
 
-/// Has no more than [`MOST_DRAWN`] of some conversations keep what is drawn of them; `drawn` are the indices of those that
-/// have it.
+/// Keeps the drawings of at most [`MOST_DRAWN`] conversations; `drawn` has the indices of those with one.
 pub(crate) fn keep_largest(conversations: &mut [Conversation], drawn: &mut Vec<usize>) {
     if drawn.len() > MOST_DRAWN {
         drawn.sort_by_key(|&at| Reverse(conversations[at].lost()));

@@ -1,6 +1,6 @@
-//! The picture of a conversation as a list to click through: the rows of `--explain`, each with the messages behind it.
+//! The picture of a conversation as a list to click through: the rows of `--explain`, each with its messages.
 //!
-//! What the rows are and what becomes of each message is decided where the picture for terminals is drawn.
+//! The picture for terminals decides which rows there are, and the status of each message.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -13,40 +13,40 @@ use crate::wording::counted;
 
 use crate::report::html::escape::{block, escaped, grouped};
 
-/// Rows, at most.
+/// The most rows.
 const MOST_ROWS: usize = 120;
-/// Messages of a run that can be opened, at most: so many at its beginning, and so many at its end.
+/// The most messages of a run that can be opened: at its beginning, and at its end.
 const OF_RUN: (usize, usize) = (16, 4);
-/// Characters of all texts together, about, and of one of them.
+/// The most characters of all texts together, about, and the range of that limit for one text.
 const ALL_TEXTS: usize = 400_000;
 const TEXT: Range<usize> = 240..8_000;
-/// Columns of a message in its row.
+/// The columns of a message in its row.
 const LINE: usize = 140;
 
-/// A conversation to be drawn, with the secrets masked in it that are to be.
+/// A conversation to draw; with `--redact`, its secrets are masked.
 pub(crate) struct Shown<'s, 'a> {
-    /// The conversation as it was, its sizes, and what is done with it.
+    /// The conversation before, its sizes and its plan.
     pub(crate) picture: Picture<'s, 'a>,
-    /// The same messages with the changes that are made in what stays.
+    /// The same messages after the edits of those that stay.
     pub(crate) after: &'s Transcript<'a>,
-    /// The name of the conversation, from which anchors are made that no other has.
+    /// The name of the conversation, from which its unique anchors are derived.
     pub(crate) anchor: &'s str,
 }
 
-/// The anchor of a message of a conversation.
+/// Returns the anchor of a message of a conversation.
 pub(super) fn anchor(conversation: &str, index: usize) -> String {
     format!("c{}-{index}", &crate::hash::sha256(conversation.as_bytes())[..10])
 }
 
-/// The messages of a row that can be opened.
-fn opened(messages: &Range<usize>) -> (Range<usize>, Range<usize>) {
+/// Returns the messages of a row that can be opened.
+fn openable(messages: &Range<usize>) -> (Range<usize>, Range<usize>) {
     match messages.len() <= OF_RUN.0 + OF_RUN.1 {
         true => (messages.clone(), messages.end..messages.end),
         false => (messages.start..messages.start + OF_RUN.0, messages.end - OF_RUN.1..messages.end),
     }
 }
 
-/// The list, and the legend below it.
+/// Draws the list and the legend below it.
 pub(crate) fn picture(shown: &Shown<'_, '_>) -> String {
     let whole = shown.picture.whole_cuts();
     let rows = shown.picture.rows(MOST_ROWS, &whole);
@@ -69,17 +69,17 @@ fn longest(rows: &[Row]) -> u64 {
     rows.iter().map(|row| row.sizes.iter().sum()).max().unwrap_or(0).max(1)
 }
 
-/// How many characters a text may have, so that all of them together are no more than a page can bear.
+/// Returns the most characters of a text, so that a browser can show all texts together.
 fn most_of_a_text(shown: &Shown<'_, '_>, rows: &[Row]) -> usize {
     let messages = rows.iter().flat_map(|row| {
-        let (first, last) = opened(&row.messages);
+        let (first, last) = openable(&row.messages);
         first.chain(last)
     });
     let texts = messages.map(|index| texts(&shown.picture.transcript.messages[index]));
     let lengths: Vec<usize> =
         texts.flat_map(|texts| texts.into_iter().map(|(_, text)| text.chars().count()).collect::<Vec<_>>()).collect();
     let fits = |most: usize| lengths.iter().map(|length| most.min(*length)).sum::<usize>() <= ALL_TEXTS;
-    // Halving finds it near enough.
+    // Reducing it in steps is near enough.
     let mut most = TEXT.end;
     while most > TEXT.start && !fits(most) {
         most = most / 4 * 3;
@@ -87,14 +87,14 @@ fn most_of_a_text(shown: &Shown<'_, '_>, rows: &[Row]) -> usize {
     most.max(TEXT.start)
 }
 
-/// What a message holds: what each text is, if it is no speech, and the text.
+/// Returns the texts of a message, each with a label where it is a call.
 fn texts<'m>(message: &'m Message<'_>) -> Vec<(Option<String>, Cow<'m, str>)> {
     let mut texts = Vec::new();
-    let said = brief::text(message);
-    if !said.is_empty() {
-        texts.push((None, Cow::Owned(said)));
+    let text = brief::text(message);
+    if !text.is_empty() {
+        texts.push((None, Cow::Owned(text)));
     }
-    texts.extend(brief::called(message).map(|(name, given)| (Some(format!("calls {name}")), given)));
+    texts.extend(brief::called(message).map(|(name, arguments)| (Some(format!("calls {name}")), arguments)));
     texts
 }
 
@@ -103,45 +103,45 @@ struct List<'l, 's, 'a> {
     whole: Vec<bool>,
     /// Tokens of the longest bar.
     longest: u64,
-    /// Characters of a text, at most.
+    /// The most characters of a text.
     most: usize,
 }
 
 impl List<'_, '_, '_> {
     fn row(&self, row: &Row, out: &mut String) {
         let picture = &self.shown.picture;
-        let fates: Vec<MessageStatus> = MessageStatus::ALL
+        let statuses: Vec<MessageStatus> = MessageStatus::ALL
             .into_iter()
-            .filter(|fate| row.messages.clone().any(|index| picture.fate(index) == *fate))
+            .filter(|status| row.messages.clone().any(|index| picture.status(index) == *status))
             .collect();
-        let words = fates.iter().map(|fate| fate.word()).collect::<Vec<_>>().join(", ");
-        let class = fates.last().map_or("", |fate| fate.word());
+        let words = statuses.iter().map(|status| status.word()).collect::<Vec<_>>().join(", ");
+        let class = statuses.last().map_or("", |status| status.word());
         let mut bar = String::new();
-        for (fate, tokens) in MessageStatus::ALL.into_iter().zip(row.sizes).filter(|(_, tokens)| *tokens > 0) {
+        for (status, tokens) in MessageStatus::ALL.into_iter().zip(row.sizes).filter(|(_, tokens)| *tokens > 0) {
             let share = tokens as f64 * 100.0 / self.longest as f64;
-            // A string takes what is written to it.
-            let _ = write!(bar, "<i class=\"{}\" style=\"width:{share:.2}%\"></i>", fate.word());
+            // Writing to a string cannot fail.
+            let _ = write!(bar, "<i class=\"{}\" style=\"width:{share:.2}%\"></i>", status.word());
         }
         let role = if row.role.is_empty() { "several" } else { &row.role };
         let tokens = grouped(row.sizes.iter().sum());
-        let said = picture.said(row, LINE);
-        let said = if said.is_empty() { "says nothing" } else { &said };
+        let text = picture.row_text(row, LINE);
+        let text = if text.is_empty() { "says nothing" } else { &text };
         let _ = writeln!(
             out,
             "<li class=\"row {tie}\"><details><summary><span class=\"index\">{index}</span> \
              <span class=\"role\">{role}</span> <span class=\"tokens\">{tokens}<span class=\"unseen\"> tokens</span></span> \
              <span class=\"bar\" aria-hidden=\"true\">{bar}</span> <span class=\"fate {class}\">{words}</span> \
-             <bdi class=\"said\">{said}</bdi></summary>",
+             <bdi class=\"said\">{text}</bdi></summary>",
             tie = self.tie(&row.messages),
             index = row.index,
             role = escaped(role),
-            said = escaped(said),
+            text = escaped(text),
         );
-        self.open(&row.messages, out);
+        self.contents(&row.messages, out);
         out.push_str("</details></li>\n");
     }
 
-    /// How a row is tied to its neighbours, which is drawn at its side.
+    /// Returns the class for the line at the side of a row that ties it to its neighbours.
     fn tie(&self, row: &Range<usize>) -> &'static str {
         match (self.whole[row.start], self.whole[row.end]) {
             (true, false) => "tie-first",
@@ -152,12 +152,12 @@ impl List<'_, '_, '_> {
         }
     }
 
-    /// What a row shows when it is opened.
-    fn open(&self, row: &Range<usize>, out: &mut String) {
+    /// Draws the contents of an opened row.
+    fn contents(&self, row: &Range<usize>, out: &mut String) {
         if row.len() == 1 {
             return self.message(row.start, out);
         }
-        let (first, last) = opened(row);
+        let (first, last) = openable(row);
         let left_out = row.len() - first.len() - last.len();
         out.push_str("<ol class=\"run\">\n");
         for index in first {
@@ -178,22 +178,22 @@ impl List<'_, '_, '_> {
         let _ = writeln!(
             out,
             "<li><details><summary><span class=\"index\">{index}</span> <span class=\"role\">{}</span> \
-             <span class=\"fate {fate}\">{fate}</span> <bdi class=\"said\">{}</bdi></summary>",
+             <span class=\"fate {status}\">{status}</span> <bdi class=\"said\">{}</bdi></summary>",
             escaped(&brief::role(message)),
             escaped(&brief::line(message, LINE)),
-            fate = picture.fate(index).word(),
+            status = picture.status(index).word(),
         );
         self.message(index, out);
         out.push_str("</details></li>\n");
     }
 
-    /// All of a message that is shown.
+    /// Draws a message.
     fn message(&self, index: usize, out: &mut String) {
         let picture = &self.shown.picture;
         let message = &picture.transcript.messages[index];
         let tokens = picture.tally.message(index);
         let tokens = if tokens == 1 { "1 token".to_owned() } else { format!("{} tokens", grouped(tokens)) };
-        let mut facts = vec![format!("Message {index}, {tokens}, {}", picture.fate(index).word())];
+        let mut facts = vec![format!("Message {index}, {tokens}, {}", picture.status(index).word())];
         if picture.plan.carried == Some(index) {
             facts.push("carried on by the new summary".to_owned());
         } else if message.earlier {
@@ -213,7 +213,7 @@ impl List<'_, '_, '_> {
         );
         self.texts(message, out);
         let after = &self.shown.after.messages[index];
-        let stays = !matches!(picture.fate(index), MessageStatus::Removed | MessageStatus::Summarized);
+        let stays = !matches!(picture.status(index), MessageStatus::Removed | MessageStatus::Summarized);
         if stays && after.json.raw() != message.json.raw() {
             out.push_str("<p class=\"about\">It is shortened, and reads now:</p>\n");
             self.texts(after, out);
@@ -238,7 +238,7 @@ impl List<'_, '_, '_> {
         }
     }
 
-    /// The messages that a message must not be parted from.
+    /// Describes the messages from which a message must not be split.
     fn tied_to(&self, index: usize) -> Option<String> {
         let first = (0..=index).rev().find(|&at| self.whole[at])?;
         let last = (index + 1..self.whole.len()).find(|&at| self.whole[at])? - 1;
@@ -249,7 +249,7 @@ impl List<'_, '_, '_> {
         }
     }
 
-    /// What stands before a message: where a cut was wanted, and where it is.
+    /// Draws the lines before a message: where the cut was wanted, and where it is.
     fn lines_at(&self, index: usize, out: &mut String) {
         let plan = self.shown.picture.plan;
         let (class, text) = match index {
@@ -265,20 +265,20 @@ impl List<'_, '_, '_> {
         let _ = writeln!(out, "<li class=\"line {class}{tie}\"><span>{}</span></li>", escaped(&text));
     }
 
-    /// What the colours mean that are there, and how much there is of each.
+    /// Draws the legend: what each colour means, with its messages and tokens.
     fn legend(&self, out: &mut String) {
         let picture = &self.shown.picture;
         let all = 0..picture.transcript.messages.len();
         out.push_str("<ul class=\"legend\" aria-label=\"Legend\">\n");
-        for fate in MessageStatus::ALL {
-            let indices: Vec<usize> = all.clone().filter(|&index| picture.fate(index) == fate).collect();
+        for status in MessageStatus::ALL {
+            let indices: Vec<usize> = all.clone().filter(|&index| picture.status(index) == status).collect();
             if !indices.is_empty() {
                 let _ = writeln!(
                     out,
-                    "<li><i class=\"{fate}\" aria-hidden=\"true\"></i> {fate}: {}, {} tokens</li>",
+                    "<li><i class=\"{status}\" aria-hidden=\"true\"></i> {status}: {}, {} tokens</li>",
                     counted(indices.len(), "message"),
                     grouped(picture.tally.sum(&indices)),
-                    fate = fate.word()
+                    status = status.word()
                 );
             }
         }

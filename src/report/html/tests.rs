@@ -1,4 +1,4 @@
-//! Pages of rows that nobody ran, and the colours of the style.
+//! Pages of made-up rows, and the colours of the style.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ fn conversation(source: &str, before: u64, after: u64, status: Status) -> Conver
         archive: None,
         files: 0,
     };
-    let told = Conversation::without_plan(source, status, None);
-    Conversation { plan, tokens_after: Some(after), page: Some(Arc::new(page)), ..told }
+    let conversation = Conversation::without_plan(source, status, None);
+    Conversation { plan, tokens_after: Some(after), page: Some(Arc::new(page)), ..conversation }
 }
 
 fn page(conversations: Vec<Conversation>) -> String {
@@ -49,7 +49,17 @@ fn one_conversation_has_the_page_for_itself() {
     }
 }
 
-/// Whatever the order in which they were done.
+#[test]
+fn categories_are_of_the_window_only_where_it_is_known() {
+    let unknown = conversation("a.json", 1_000, 200, Status::Compacted);
+    let mut known = unknown.clone();
+    known.plan["context_window"] = json!(4_000);
+    let (unknown, known) = (page(vec![unknown]), page(vec![known]));
+    assert!(unknown.contains("What filled the conversation") && unknown.contains("75.0%"), "{unknown}");
+    assert!(known.contains("What filled the window") && known.contains("18.8%"), "{known}");
+}
+
+/// In any order in which they were done.
 #[test]
 fn of_many_all_have_rows_and_the_largest_are_drawn() {
     let count = 3 * MOST_DRAWN as u64;
@@ -100,14 +110,14 @@ fn only_the_largest_are_carried_along() {
     assert_eq!((kept.len(), drawn.len(), kept.iter().min()), (MOST_DRAWN, MOST_DRAWN, Some(&3)));
 }
 
-/// The relative luminance of a colour, as WCAG has it.
+/// Returns the relative luminance of a colour, as WCAG defines it.
 fn luminance(colour: &str) -> f64 {
     let part = |at: usize| f64::from(u8::from_str_radix(&colour[at..at + 2], 16).expect("a colour")) / 255.0;
     let linear = |c: f64| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) };
     0.2126 * linear(part(0)) + 0.7152 * linear(part(2)) + 0.0722 * linear(part(4))
 }
 
-/// Every colour of text on every ground it stands on, in light and in dark.
+/// Every colour of text on every background, in light and in dark.
 #[test]
 fn texts_can_be_read() {
     const LEAST: f64 = 4.5;
@@ -129,7 +139,7 @@ fn texts_can_be_read() {
     }
 }
 
-/// It may neither load anything nor be more than what it is.
+/// It must neither load anything nor end its element.
 #[test]
 fn the_style_asks_nobody() {
     assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));

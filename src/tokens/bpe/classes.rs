@@ -1,13 +1,13 @@
-//! What the patterns of the vocabularies ask of a character, as a table that is read where it lies.
+//! The character classes in the patterns of the vocabularies, as a table that is read in place.
 //!
-//! The file is made by the test `generated_tables` from the tables of the `regex` crate.
+//! The test `generated_tables` generates the file from the tables of the `regex` crate.
 
-/// A set of classes of characters: what the patterns of the vocabularies ask of one.
+/// A set of character classes, as the patterns of the vocabularies use them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Classes(pub(super) u8);
 
 impl Classes {
-    /// No class, which is what stands after the end of a text.
+    /// No class: that of the end of a text.
     pub(super) const NONE: Classes = Classes(0);
     /// Punctuation, symbols, controls: neither letter, number nor space.
     pub(super) const OTHER: Classes = Classes(1);
@@ -26,7 +26,7 @@ impl Classes {
     /// Carriage return and line feed.
     pub(super) const NEWLINE: Classes = Classes(1 << 7);
 
-    /// The classes of both sets.
+    /// Returns the union of both sets.
     pub(super) const fn or(self, other: Classes) -> Classes {
         Classes(self.0 | other.0)
     }
@@ -41,18 +41,18 @@ impl Classes {
 static CLASSES: &[u8; 40_192] = include_bytes!("classes.table");
 pub(super) const BLOCKS: usize = 0x11_0000 / 256;
 
-/// The class of the character at `at` in `text`, and its length in bytes.
+/// Returns the class of the character at `at` in `text`, and its length in bytes.
 #[inline(always)]
 pub(super) fn class(text: &[u8], at: usize) -> (Classes, usize) {
     match text.get(at) {
         None => (Classes::NONE, 0),
-        // The first block is that of the first characters.
+        // The first block has the first characters.
         Some(&byte) if byte < 0x80 => (Classes(CLASSES[BLOCKS + byte as usize]), 1),
         Some(&byte) => class_beyond_ascii(byte, &text[at..]),
     }
 }
 
-/// The same of a character of several bytes, whose first is given.
+/// Returns the class and the length of a character of several bytes, of which the first is given.
 fn class_beyond_ascii(first: u8, text: &[u8]) -> (Classes, usize) {
     let next = |at: usize| (text[at] & 0x3F) as usize;
     let first = first as usize;

@@ -1,25 +1,25 @@
-//! How many tokens pieces of a few bytes had that were counted lately.
+//! A cache of token counts for short pieces.
 //!
-//! Texts say the same words again and again, while their entries lie all over a vocabulary's table. Here those in use
-//! lie close together, and what is no entry need not be merged anew.
+//! Texts repeat the same words, but their entries are scattered over the vocabulary's table. Here the ones in use are
+//! close together in memory, and pieces that are no entry need not be merged again.
 
 use crate::tokens::bpe::table::{MULTIPLIER, SHORT};
 
-/// The place of a short piece is given by this many upper bits of its hash.
+/// The upper bits of a short piece's hash that are its index.
 const PLACE_BITS: u32 = 14;
 
-/// The longest pieces that are remembered, in bytes.
+/// The longest cached pieces, in bytes.
 pub(super) const LONG: usize = 15;
-/// The upper bits that give the place of a longer one: more would leave less of the processor's cache to the tables.
+/// The upper bits of a longer piece's hash that are its index. More would take the processor's cache from the tables.
 const LONG_PLACE_BITS: u32 = 12;
 
-/// Fixed numbers of places, each with the last piece that was put there.
+/// Fixed-size tables. Each place holds the last piece with its index.
 pub(super) struct Memo {
-    /// The hash of a piece without the bits that say the place, and in their stead, at the lower end, the number of
-    /// its tokens. Since no other piece has the same hash, nothing else need be compared. 0 where there is none.
+    /// The hash of a piece, shifted left so that the bits of the index drop out, with the number of tokens in the low
+    /// bits. The hash of a short piece is unique, so nothing else is compared. 0 for an empty place.
     places: Box<[u64]>,
-    /// Of longer pieces their first eight bytes and their last eight. The first of the latter, which is among the
-    /// former too, makes room for the length and, below it, the number of tokens. 0 where there is none.
+    /// The first eight bytes of a longer piece and its last eight. The first byte of the last eight is also one of the
+    /// first eight, so the length and the number of tokens replace it. 0 for an empty place.
     long: Box<[[u64; 2]]>,
 }
 
@@ -30,7 +30,7 @@ impl Memo {
         Memo { places: vec![0; 1 << PLACE_BITS].into(), long: vec![[0; 2]; 1 << LONG_PLACE_BITS].into() }
     }
 
-    /// The number of tokens of the piece with this hash, which `count` finds where it is not known.
+    /// Returns the number of tokens of the piece with this hash. `count` counts it where it is not cached.
     #[inline]
     pub(super) fn tokens(&mut self, hash: u64, count: impl FnOnce() -> u64) -> u64 {
         let place = &mut self.places[(hash >> (u64::BITS - PLACE_BITS)) as usize];
@@ -43,7 +43,7 @@ impl Memo {
         tokens
     }
 
-    /// The same for pieces of more than [`SHORT`] bytes and at most [`LONG`].
+    /// Returns the number of tokens of a piece of more than [`SHORT`] and at most [`LONG`] bytes.
     #[inline]
     pub(super) fn tokens_of_long(&mut self, piece: &[u8], count: impl FnOnce() -> u64) -> u64 {
         let (Some(first), Some(last)) = (piece.first_chunk(), piece.last_chunk()) else { return count() };
@@ -65,7 +65,7 @@ impl Memo {
 mod tests {
     use super::*;
 
-    /// All pieces of two letters, of which many have a place in common, and many differ in one letter or in length alone.
+    /// All pieces of two letters. Many have the same index, and many differ in one letter or only in length.
     #[test]
     fn no_piece_is_taken_for_another() {
         let mut memo = Memo::new();
@@ -75,11 +75,11 @@ mod tests {
                 let piece: Vec<u8> = (0..length).map(|at| b'a' + (letters >> at & 1) as u8).collect();
                 let tokens = (letters % (1 << length)).wrapping_mul(MULTIPLIER) % 15 + 1;
                 let mut counted = false;
-                let told = memo.tokens_of_long(&piece, || {
+                let tokens_found = memo.tokens_of_long(&piece, || {
                     counted = true;
                     tokens
                 });
-                assert_eq!(told, tokens, "{}", piece.escape_ascii());
+                assert_eq!(tokens_found, tokens, "{}", piece.escape_ascii());
                 known += u64::from(!counted);
             }
         }

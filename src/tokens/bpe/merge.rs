@@ -2,35 +2,36 @@
 
 use crate::tokens::bpe::table::{LONGEST_TOKEN, NO_PAIR, RANK_BITS, Table};
 
-/// Pieces are merged in windows of this many bytes, so that the cost of a long piece grows with its length and not with
-/// its square. Any size gives the same tokens.
+/// Pieces are merged in windows of so many bytes, so that the cost of a long piece is linear in its length, not
+/// quadratic. Every size gives the same tokens.
 const WINDOW: usize = 128;
 
-/// Merges pieces, with the memory for it kept from one to the next.
+/// Merges pieces, and keeps its memory between them.
 ///
-/// A part is known by the number of the byte that it begins with, in the window that is merged.
+/// A part is identified by the index of its first byte in the window.
 pub(super) struct Merger {
     table: Table,
-    /// The [`key`] of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin none.
+    /// The [`key`] of the pair of this part and the next; [`NO_PAIR`] for the last part and for bytes that begin no
+    /// part.
     keys: Vec<i32>,
-    /// The lowest of each [`BLOCK`] of keys, so that the lowest of all is found without a look at them all.
+    /// The lowest key of each [`BLOCK`], so that the lowest of all is found without reading all keys.
     lows: Vec<i32>,
-    /// Where this part ends.
+    /// The end of this part.
     ends: Vec<usize>,
-    /// Where the part before this one begins; 0 for the first.
+    /// The start of the part before this one; 0 for the first.
     befores: Vec<usize>,
-    /// The last two tokens that were found to stay two, and the border between them.
-    stood: (Vec<u8>, usize),
+    /// The last two tokens that stayed two when merged, and the border between them.
+    stable: (Vec<u8>, usize),
 }
 
-/// Large enough that the lowest ranks of a window are few, small enough that one is found anew in a few steps.
+/// The number of keys with one lowest key. Larger blocks make fewer lows, smaller ones make a low faster to recompute.
 const BLOCK: usize = 16;
 
-/// The bits of a key that tell the place in its block.
+/// The bits of a key that are the index in its block.
 const IN_BLOCK_BITS: u32 = BLOCK.trailing_zeros();
 
-/// What a pair of this rank is known by whose first part is `part`: by the rank, and of equals by the place in the block,
-/// so that the lowest of a block says where it is.
+/// Returns the key of a pair with this rank and first part: the rank, then the index in the block. So the lowest key of
+/// a block holds its own index, and the leftmost of equal ranks is the lowest.
 fn key(rank: i32, part: usize) -> i32 {
     const { assert!(BLOCK.is_power_of_two() && RANK_BITS + IN_BLOCK_BITS < i32::BITS - 1, "below NO_PAIR") };
     if rank == NO_PAIR { NO_PAIR } else { rank << IN_BLOCK_BITS | (part % BLOCK) as i32 }
@@ -48,11 +49,11 @@ impl Merger {
             lows: Vec::new(),
             ends: Vec::new(),
             befores: Vec::new(),
-            stood: (Vec::new(), 0),
+            stable: (Vec::new(), 0),
         }
     }
 
-    /// The number of tokens of a piece, the first `length` bytes (two or more) of `text`.
+    /// Returns the number of tokens of a piece: the first `length` bytes (two or more) of `text`.
     pub(super) fn count(&mut self, text: &[u8], length: usize) -> u64 {
         if length <= LONGEST_TOKEN && self.table.rank(text, length).is_some() {
             return 1;
@@ -64,14 +65,14 @@ impl Merger {
         self.parts().count() as u64
     }
 
-    /// Where the parts of the window begin.
+    /// Returns the starts of the parts of the window.
     fn parts(&self) -> impl Iterator<Item = usize> {
         let end = self.ends.len();
         std::iter::successors(Some(0), |part| self.ends.get(*part).copied()).take_while(move |part| *part < end)
     }
 
-    /// Merges the lowest-ranked pair of the window, the first `length` bytes of `text`, and the leftmost of equals, until
-    /// no pair is in the vocabulary. (A look-up is faster where text goes on after what is looked up.)
+    /// Merges the window, the first `length` bytes of `text`: always the pair with the lowest rank, the leftmost of
+    /// equals, until no pair is in the vocabulary. (A lookup is faster where the text continues behind it.)
     fn merge(&mut self, text: &[u8], length: usize) {
         self.start(&text[..length]);
         self.join_characters(text, length);
@@ -94,7 +95,7 @@ impl Merger {
             if part > 0 {
                 self.keys[before] = key(rank(&self.table, &text[before..], end - before), before);
             }
-            // All keys that have changed lie between these.
+            // All changed keys are between these.
             for block in before / BLOCK..=merged / BLOCK {
                 self.lows[block] = low(&self.keys.as_chunks().0[block]);
             }
@@ -119,8 +120,8 @@ impl Merger {
         self.lows.extend(self.keys.as_chunks().0.iter().map(low));
     }
 
-    /// Makes a part of each character of three bytes that will be one sooner or later: East Asia's texts have long pieces
-    /// of them, and most that is merged there makes one of such bytes.
+    /// Joins the bytes of each three-byte character that becomes one token in any case. East Asian texts have long
+    /// pieces of such characters, and most of their merges join these bytes.
     fn join_characters(&mut self, text: &[u8], length: usize) {
         let window = &text[..length];
         if !window.iter().fold(false, |any, byte| any | (*byte & 0xF0 == 0xE0)) {
@@ -145,7 +146,7 @@ impl Merger {
         self.find_lows();
     }
 
-    /// The parts of the pair with the lowest rank, the leftmost of equals.
+    /// Returns the two parts of the pair with the lowest rank, the leftmost of equals.
     fn lowest(&self) -> Option<(usize, usize)> {
         let (block, key) = self.lows.iter().enumerate().min_by_key(|(_, key)| **key >> IN_BLOCK_BITS)?;
         let part = block * BLOCK + *key as usize % BLOCK;
@@ -154,15 +155,15 @@ impl Merger {
 
     /// Counts a piece window by window.
     ///
-    /// A sequence of tokens is what merging gives exactly if every two neighbours, merged by themselves, stay the two
-    /// they are: the first merge to cross a border would cross it with the two alone as well. So a window is merged
-    /// together with the last tokens before it, as many as it takes until the border to those further left stands.
+    /// A sequence of tokens is the result of merging if and only if every two neighbours stay two when they are merged
+    /// alone: the first merge across a border would also happen with the two alone. So a window is merged together with
+    /// the last tokens before it, as many as needed until the border to earlier tokens is stable.
     fn count_long(&mut self, piece: &[u8]) -> u64 {
         let mut tokens: Vec<usize> = Vec::new();
         let mut done = 0;
         while done < piece.len() {
             let mut end = piece.len().min(done + WINDOW);
-            // Within a character, tokens would begin and end that the next window has to take back.
+            // A window that ends inside a character makes tokens that the next window must undo.
             while piece.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
                 end += 1;
             }
@@ -174,7 +175,7 @@ impl Merger {
                 let merged = tokens.len();
                 tokens.extend(self.parts().map(|part| from + part));
                 let next = tokens.get(merged + 1).copied().unwrap_or(end);
-                if kept == 0 || self.border_stands(&piece[tokens[kept - 1]..next], from - tokens[kept - 1]) {
+                if kept == 0 || self.is_border_stable(&piece[tokens[kept - 1]..next], from - tokens[kept - 1]) {
                     tokens.drain(kept..merged);
                     break;
                 }
@@ -186,24 +187,24 @@ impl Merger {
         tokens.len() as u64
     }
 
-    /// Whether two tokens, merged by themselves, stay two with the border where it is.
-    fn border_stands(&mut self, two: &[u8], border: usize) -> bool {
-        // In a run of one character, the same two come again and again.
-        if self.stood.1 == border && self.stood.0 == two {
+    /// Whether two tokens, merged alone, stay two with the same border.
+    fn is_border_stable(&mut self, two: &[u8], border: usize) -> bool {
+        // A run of one character repeats the same two tokens.
+        if self.stable.1 == border && self.stable.0 == two {
             return true;
         }
         self.merge(two, two.len());
-        let stands = self.parts().eq([0, border]);
-        if stands {
-            self.stood.0.clear();
-            self.stood.0.extend_from_slice(two);
-            self.stood.1 = border;
+        let is_stable = self.parts().eq([0, border]);
+        if is_stable {
+            self.stable.0.clear();
+            self.stable.0.extend_from_slice(two);
+            self.stable.1 = border;
         }
-        stands
+        is_stable
     }
 }
 
-/// The rank of the first `length` bytes, or [`NO_PAIR`].
+/// Returns the rank of the first `length` bytes, or [`NO_PAIR`].
 fn rank(table: &Table, text: &[u8], length: usize) -> i32 {
     if length > LONGEST_TOKEN { NO_PAIR } else { table.rank(text, length).unwrap_or(NO_PAIR) }
 }
@@ -224,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Entries and parts of entries, one after the other, most of characters of three bytes.
+    /// Entries and parts of entries in a row, mostly of three-byte characters.
     #[test]
     fn joined_characters_do_not_change_the_tokens() {
         for (table, bpe, number) in [

@@ -1,11 +1,11 @@
-//! Exact token counts: OpenAI's `o200k_base` and `cl100k_base`, as Python's tiktoken counts with `encode_ordinary`.
+//! Exact token counts in OpenAI's `o200k_base` and `cl100k_base`, the same as Python's tiktoken with `encode_ordinary`.
 //!
 //! Text is split into pieces (`split`) by the classes of its characters (`classes`). Most pieces are entries of the
-//! vocabulary (`table`), or were counted a moment ago (`memo`); the others are merged pair by pair (`merge`). The tables
-//! are used where they lie in the program, so nothing is loaded and nothing built.
-//! Names of special tokens, such as `<|endoftext|>`, are text here: a transcript is data.
+//! vocabulary (`table`) or were counted recently (`memo`). The others are merged pair by pair (`merge`). The tables are
+//! used in place in the program, so nothing is loaded or built at run time. Names of special tokens, such as
+//! `<|endoftext|>`, are plain text here: a transcript is data.
 //!
-//! What is deliberately absent: the tokens themselves. Only their number is ever asked for.
+//! What is deliberately absent: the tokens themselves. Only their number is needed.
 
 mod classes;
 mod memo;
@@ -22,17 +22,17 @@ use merge::Merger;
 pub(crate) use table::LONGEST_TOKEN;
 use table::{SHORT, Table, short_hash};
 
-/// A vocabulary of OpenAI's.
+/// A vocabulary of OpenAI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// GPT-4o and everything after it.
+    /// GPT-4o and later models.
     O200kBase,
     /// GPT-3.5 and GPT-4.
     Cl100kBase,
 }
 
 impl Encoding {
-    /// The name that `--counter` takes.
+    /// Returns the name for `--counter`.
     pub fn name(self) -> &'static str {
         match self {
             Encoding::O200kBase => "o200k_base",
@@ -40,34 +40,34 @@ impl Encoding {
         }
     }
 
-    /// The number of tokens in `text`.
+    /// Returns the number of tokens in `text`.
     pub fn count(self, text: &str) -> u64 {
-        // Kept from one text to the next: conversations are many short ones.
+        // The counters keep their memory between texts, as a conversation is many short ones.
         thread_local! {
-            static O200K_BASE: RefCell<Counting> = RefCell::new(Counting::new(Table::o200k_base()));
-            static CL100K_BASE: RefCell<Counting> = RefCell::new(Counting::new(Table::cl100k_base()));
+            static O200K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(Table::o200k_base()));
+            static CL100K_BASE: RefCell<PieceCounter> = RefCell::new(PieceCounter::new(Table::cl100k_base()));
         }
         match self {
-            Encoding::O200kBase => O200K_BASE.with_borrow_mut(|counting| counting.count(text.as_bytes(), split::o200k)),
+            Encoding::O200kBase => O200K_BASE.with_borrow_mut(|counter| counter.count(text.as_bytes(), split::o200k)),
             Encoding::Cl100kBase => {
-                CL100K_BASE.with_borrow_mut(|counting| counting.count(text.as_bytes(), split::cl100k))
+                CL100K_BASE.with_borrow_mut(|counter| counter.count(text.as_bytes(), split::cl100k))
             }
         }
     }
 }
 
-/// What one thread counts with in one vocabulary.
-struct Counting {
+/// The state with which a thread counts in one vocabulary.
+struct PieceCounter {
     memo: Memo,
     merger: Merger,
 }
 
-impl Counting {
+impl PieceCounter {
     fn new(table: Table) -> Self {
-        Counting { memo: Memo::new(), merger: Merger::new(table) }
+        PieceCounter { memo: Memo::new(), merger: Merger::new(table) }
     }
 
-    /// The number of tokens in `text`, of which `next` gives the length of the first piece.
+    /// Returns the number of tokens in `text`. `next` returns the length of the first piece of a text.
     #[inline]
     fn count(&mut self, text: &[u8], next: impl Fn(&[u8]) -> usize) -> u64 {
         let mut tokens = 0;

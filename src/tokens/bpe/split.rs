@@ -1,20 +1,20 @@
-//! The patterns that cut text into pieces before merging, written out by hand.
+//! The patterns that split text into pieces before merging, written by hand.
 //!
-//! OpenAI publishes them as regular expressions with look-ahead. By hand they need no engine, no compilation and no
-//! stack, and each piece is found in one or two passes over it. The tests hold them against the expressions.
+//! OpenAI publishes them as regular expressions with look-ahead. Written by hand they need no engine, no compilation
+//! and no stack, and find each piece in one or two passes. The tests compare them with the expressions.
 //!
-//! All functions take valid UTF-8 from the beginning of a character on.
+//! All functions take valid UTF-8 from the start of a character on.
 
 use crate::tokens::bpe::classes::{Classes, class};
 
 const LETTER: Classes = Classes::UPPER.or(Classes::LOWER).or(Classes::CASELESS);
-/// What the upper part of a word is made of, and the lower one.
+/// The classes of the upper part of a word, and of the lower one.
 const UPPER: Classes = Classes::UPPER.or(Classes::CASELESS).or(Classes::MARK);
 const LOWER: Classes = Classes::LOWER.or(Classes::CASELESS).or(Classes::MARK);
 const SYMBOL: Classes = Classes::OTHER.or(Classes::MARK);
 const SPACE: Classes = Classes::SPACE.or(Classes::NEWLINE);
 
-/// The length in bytes of the first piece of `text` (not empty) under `cl100k_base`:
+/// Returns the length in bytes of the first piece of `text` (not empty) in `cl100k_base`:
 /// `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`
 pub(super) fn cl100k(text: &[u8]) -> usize {
     let contraction = contraction(text, 0);
@@ -37,8 +37,8 @@ pub(super) fn cl100k(text: &[u8]) -> usize {
     number_or_symbols_or(text, b"\r\n", space)
 }
 
-/// The length in bytes of the first piece of `text` (not empty) under `o200k_base`: words with their case and
-/// contraction, numbers of up to three digits, symbols, white space (the seven alternatives are published with tiktoken).
+/// Returns the length in bytes of the first piece of `text` (not empty) in `o200k_base`: words by their case with their
+/// contraction, numbers of up to three digits, symbols, white space. (tiktoken publishes the seven alternatives.)
 pub(super) fn o200k(text: &[u8]) -> usize {
     let word = word(text);
     if word > 0 {
@@ -55,8 +55,8 @@ pub(super) fn o200k(text: &[u8]) -> usize {
     number_or_symbols_or(text, b"\r\n/", space)
 }
 
-/// The alternatives that both patterns have: `\p{N}{1,3}`, and ` ?[^\s\p{L}\p{N}]+` with what may trail it; else white
-/// space.
+/// Matches the alternatives of both patterns: `\p{N}{1,3}`, ` ?[^\s\p{L}\p{N}]+` with its trailing characters, else
+/// white space.
 #[inline]
 fn number_or_symbols_or(text: &[u8], trailing: &[u8], space: impl Fn(&[u8]) -> usize) -> usize {
     if class(text, 0).0 == Classes::NUMBER {
@@ -73,25 +73,26 @@ fn number_or_symbols_or(text: &[u8], trailing: &[u8], space: impl Fn(&[u8]) -> u
     end
 }
 
-/// `o200k_base`'s first two alternatives: a word, with one sign before it; the contraction after it is not included.
+/// Matches the first two alternatives of `o200k_base`: a word with one sign before it, without its contraction. Returns
 /// 0 if there is none.
 #[inline]
 fn word(text: &[u8]) -> usize {
     let start = word_prefix(text);
     let (end, ends_lower) = word_from(text, start);
     if start > 0 && !ends_lower && class(text, 0).0 == Classes::MARK {
-        // A mark can be the sign before the word, but where no word that ends low follows, it is one by itself.
+        // A mark can be the sign before a word. Where no word with a lower part follows, it is a word itself.
         return word_from(text, 0).0;
     }
     if end > start { end } else { 0 }
 }
 
-/// Where the word ends that begins at `start`, and whether it ends low:
-/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`, letters that may rise but must end low, or else
+/// Returns the end of the word that begins at `start`, and whether it has a lower part:
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`, upper letters before lower ones, or else
 /// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+`. `start` if there is none.
 #[inline]
 fn word_from(text: &[u8], start: usize) -> (usize, bool) {
-    // Where the last letter of the upper part ends that counts as low as well: where nothing low follows, it ends the word.
+    // The end of the last letter of the upper part that is also a lower one. Where no lower letter follows, the word
+    // ends there.
     let mut low = start;
     let mut upper = start;
     loop {
@@ -139,18 +140,18 @@ fn through_last_newline(text: &[u8], space: usize) -> Option<usize> {
     text[..space].iter().rposition(|byte| matches!(byte, b'\r' | b'\n')).map(|at| at + 1)
 }
 
-/// `\s+(?!\S)|\s`: white space but for the character before what follows it, and at least one.
+/// `\s+(?!\S)|\s`: white space without its last character where other text follows, but at least one character.
 fn all_but_last(text: &[u8], space: usize) -> usize {
     let last = text[..space].iter().rposition(|byte| !is_continuation(*byte)).unwrap_or(0);
     if last > 0 { last } else { space }
 }
 
-/// Whether a byte of UTF-8 goes on with a character.
+/// Whether a byte of UTF-8 continues a character.
 fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The length of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` at `at`, in any case; 0 if there is none.
+/// Returns the length of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll`, `'d` at `at`, in any case; 0 if there is none.
 #[inline]
 fn contraction(text: &[u8], at: usize) -> usize {
     if text.get(at) != Some(&b'\'') {
@@ -166,7 +167,7 @@ fn contraction(text: &[u8], at: usize) -> usize {
     }
 }
 
-/// Where the characters of `classes` that begin at `from` end.
+/// Returns the end of the characters of `classes` from `from` on.
 #[inline]
 fn run(text: &[u8], from: usize, classes: Classes) -> usize {
     let mut end = from;

@@ -1,33 +1,43 @@
-//! The vocabularies, as tables that are read where they lie.
+//! The vocabularies, as tables that are read in place.
 //!
-//! Most entries of one vocabulary are entries of the other, so both are looked up in one table for entries of 2 to 8 bytes
-//! and one for longer ones. (Single bytes are entries too, but nobody asks for their ranks.) Both are sorted by a hash of
-//! the entry, and where the entries of each bucket of hashes begin is told by a directory. The hash of a short entry can
-//! be turned back into its bytes: a hash that is there is an entry that is there, and the bucket tells the bits of it that
-//! its slot has no room for. A slot says the rank in `o200k_base`; those in `cl100k_base` are a list of their own, with a
-//! bit for each slot whether it has one there.
+//! Most entries of one vocabulary are also entries of the other. So both share one table for entries of 2 to 8 bytes
+//! and one for longer ones. (Single bytes are entries too, but their ranks are never needed.) Both tables are sorted by
+//! a hash of the entry, and a directory has the start of each bucket of hashes. The hash of a short entry is
+//! reversible, so an equal hash is an equal entry; the bucket holds the bits of the hash that do not fit into its slot.
+//! A slot has the rank in `o200k_base`. The ranks in `cl100k_base` are a separate list, with one bit per slot for
+//! whether it has one.
 //!
-//! Pairs of bytes, which every merge begins with, have a table of their own, in blocks: few pairs are entries, and those
-//! lie close together, so that most blocks are alike, and are there once. Most of what is no entry is told by one bit of a
-//! filter, which stays in the processor's cache where the tables do not.
+//! Every merge begins with pairs of bytes, which have a separate table in blocks. Few pairs are entries, and those are
+//! close together, so most blocks are equal and stored once. One bit of a filter excludes most other byte strings. The
+//! filter stays in the processor's cache; the tables do not.
 //!
-//! The files are little-endian numbers and bytes. In `entries.table`: two `u32`s, the numbers of short and of long
-//! entries; a bit for each value of the first [`FILTER_BITS`] of a hash, whether an entry has it, the lowest bit of a byte
-//! first; the two tables; the bytes of the long entries. A table is, per [`BUCKETS`] buckets, a `u32`, where the first
-//! begins among the slots, and a `u64`, four bits for each one's number of slots; then a `u64` per slot. The lowest
-//! [`RANK_BITS`] of a slot are the rank, or [`NO_RANK`]. Above it are, in the short table, all bits of the hash but those
-//! that number the bucket; in the long one, 7 bits of the entry's length minus one, 20 bits of the offset into those
-//! bytes, where one entry may be part of another, and as many bits of the hash as are left.
+//! The files hold little-endian numbers and bytes. `entries.table` has:
+//! - two `u32`s: the numbers of short and of long entries;
+//! - the filter: for each value of the first [`FILTER_BITS`] of a hash, a bit for whether an entry has it, the lowest
+//!   bit of a byte first;
+//! - the two tables;
+//! - the bytes of the long entries.
 //!
-//! In `o200k_base.table` and `cl100k_base.table`: a `u32`, the number of blocks of pairs; a `u16` per [`PAIRS`] pairs of
-//! bytes, their block; the blocks, a `u32` per pair, its rank or [`NO_PAIR`]; a bit for each code point below 0x10000,
-//! whether its three bytes are an entry; a `u16` per byte that ends a character of several, from 0x80 on, with a bit for
-//! each byte that begins one of three, from 0xE0 on, whether an entry has the two side by side and is not made of whole
-//! characters there. In the second follow, per 64 slots of the short and then the long table, a `u32`, how many before
-//! them have a rank, and a `u64`, which of them have one; then the ranks of [`OTHER_RANK_BITS`] each, the lowest bits of a
-//! byte first. The files are made by the test `generated_tables` from tiktoken-rs.
+//! A table has, for each [`BUCKETS`] buckets, a `u32`, the slot at which the first one begins, and a `u64`, the number
+//! of slots of each in four bits; then a `u64` per slot. The lowest [`RANK_BITS`] of a slot are the rank, or
+//! [`NO_RANK`]. In the short table, the bits above it are the hash without the bits of the bucket. In the long table,
+//! they are 7 bits of the entry's length minus one, 20 bits of its offset in the bytes of the long entries, which can
+//! overlap, and as many bits of the hash as fit.
+//!
+//! `o200k_base.table` and `cl100k_base.table` have:
+//! - a `u32`: the number of blocks of pairs;
+//! - a `u16` for each [`PAIRS`] pairs of bytes: their block;
+//! - the blocks: a `u32` per pair, its rank or [`NO_PAIR`];
+//! - a bit for each code point below 0x10000: whether its three bytes are an entry;
+//! - a `u16` for each byte that ends a character of several, from 0x80 on, with a bit for each byte that begins a
+//!   character of three, from 0xE0 on: whether an entry has the two side by side without all bytes of both characters.
+//!
+//! `cl100k_base.table` also has, for each 64 slots of the short and then the long table, a `u32`, the number of slots
+//! before them with a rank, and a `u64`, which of them have one; then the ranks, [`OTHER_RANK_BITS`] each, the lowest
+//! bits of a byte first. The test `generated_tables` generates the files from tiktoken-rs.
 
-/// The longest entry of either vocabulary, in bytes: a text of `n` bytes has at least `n / 128` tokens and at most `n`.
+/// The longest entry of either vocabulary, in bytes. So a text of `n` bytes has at least `n / 128` tokens and at most
+/// `n`.
 pub(crate) const LONGEST_TOKEN: usize = 128;
 
 /// A vocabulary: byte strings and their ranks.
@@ -35,46 +45,46 @@ pub(super) struct Table {
     pairs: Pairs,
     characters: Characters,
     entries: Entries,
-    /// The ranks, where they are others than those that the slots say.
+    /// The ranks, where they are not those in the slots.
     ranks: Option<Ranks>,
 }
 
-/// The rank of what is no entry, above all ranks. Ranks are signed because any processor can tell the lower ones of
-/// several signed numbers at once.
+/// The rank of bytes that are no entry, above all ranks. Ranks are signed, as every processor can compare several
+/// signed numbers at once.
 pub(super) const NO_PAIR: i32 = i32::MAX;
 
-/// Pairs of bytes of a block.
+/// The number of pairs in a block.
 pub(super) const PAIRS: usize = 16;
 
 /// The longest entries of the short table, in bytes.
 pub(super) const SHORT: usize = 8;
-/// The upper bits of a hash that the filter knows.
+/// The upper bits of a hash that index the filter.
 pub(super) const FILTER_BITS: u32 = 20;
 pub(super) const RANK_BITS: u32 = 18;
-/// The rank that a slot says of what is an entry of `cl100k_base` alone.
+/// The rank in the slot of an entry that only `cl100k_base` has.
 pub(super) const NO_RANK: u32 = (1 << RANK_BITS) - 1;
 /// The bits of a rank in `cl100k_base`.
 pub(super) const OTHER_RANK_BITS: u32 = 17;
 pub(super) const LENGTH_BITS: u32 = 7;
 pub(super) const OFFSET_BITS: u32 = 20;
-/// The lower bits of a slot of the long table, which are none of its hash.
+/// The lower bits of a slot of the long table that are not part of its hash.
 pub(super) const PLACE_BITS: u32 = RANK_BITS + LENGTH_BITS + OFFSET_BITS;
-/// The upper bits of a hash that number its bucket. In the short table they are as many as a rank takes up, so that bucket
-/// and slot together hold the whole hash.
+/// The upper bits of a hash that index its bucket. In the short table, they are as many as those of a rank, so that
+/// bucket and slot together hold the whole hash.
 pub(super) const SHORT_BUCKET_BITS: u32 = RANK_BITS;
 pub(super) const LONG_BUCKET_BITS: u32 = 15;
-/// Buckets that share a number of the directory.
+/// The number of buckets in a group of the directory.
 pub(super) const BUCKETS: usize = 16;
 
 impl Table {
-    /// GPT-4o's vocabulary.
+    /// Returns GPT-4o's vocabulary.
     pub(super) fn o200k_base() -> Self {
         let (pairs, rest) = Pairs::new(include_bytes!("o200k_base.table"));
         let (characters, _) = Characters::new(rest);
         Table { pairs, characters, entries: Entries::new(), ranks: None }
     }
 
-    /// GPT-4's vocabulary.
+    /// Returns GPT-4's vocabulary.
     pub(super) fn cl100k_base() -> Self {
         let (pairs, rest) = Pairs::new(include_bytes!("cl100k_base.table"));
         let (characters, rest) = Characters::new(rest);
@@ -84,8 +94,8 @@ impl Table {
         Table { pairs, characters, entries, ranks: Some(Ranks { groups: groups.as_chunks().0, packed }) }
     }
 
-    /// The rank of the entry that is the first `length` bytes (two or more) of `text`, which is valid UTF-8 but may
-    /// begin and end within characters.
+    /// Returns the rank of the first `length` bytes (two or more) of `text`, which is valid UTF-8 but can begin and end
+    /// inside characters.
     pub(super) fn rank(&self, text: &[u8], length: usize) -> Option<i32> {
         let (place, slot) = self.entries.find(text, length)?;
         let rank = match &self.ranks {
@@ -95,7 +105,7 @@ impl Table {
         (rank != NO_RANK).then_some(rank.cast_signed())
     }
 
-    /// The rank of two bytes, or [`NO_PAIR`].
+    /// Returns the rank of two bytes, or [`NO_PAIR`].
     #[inline]
     pub(super) fn pair(&self, pair: [u8; 2]) -> i32 {
         let pair = u16::from_be_bytes(pair) as usize;
@@ -103,12 +113,12 @@ impl Table {
         i32::from_le_bytes(self.pairs.blocks[block as usize][pair % PAIRS])
     }
 
-    /// Whether a character of three bytes begins at this byte of a text that is merged, and these become one token before
-    /// any of them becomes one with another byte.
+    /// Whether a three-byte character begins at this byte of a text, and its bytes become one token before any of them
+    /// merges with another byte.
     ///
-    /// They do if they are an entry, and none has only some of them beside a byte of a neighbour: then nothing is merged
-    /// with one of the three but with all of them, and every entry that has them and more has a higher rank. (That these
-    /// vocabularies are so is tested; of neighbours of one byte, which some of them break, it is not known.)
+    /// They do if they are an entry, and no entry has only some of them beside a byte of a neighbour. Then nothing
+    /// merges with only a part of the three, and every entry that contains them has a higher rank. (A test checks this
+    /// for these vocabularies. It is not known for neighbours of one byte, for which some entries break the rule.)
     pub(super) fn is_whole_character(&self, text: &[u8], at: usize) -> bool {
         let Some(&bytes @ [first @ 0xE0..0xF0, 0x80..0xC0, last @ 0x80..0xC0]) = text[at..].first_chunk() else {
             return false;
@@ -119,15 +129,15 @@ impl Table {
     }
 }
 
-/// The ranks of two bytes.
+/// The ranks of pairs of bytes.
 struct Pairs {
-    /// By the first byte times 256 plus the second, over [`PAIRS`]: one of `blocks`.
+    /// The block of each pair, indexed by (first byte * 256 + second byte) / [`PAIRS`].
     block_of: &'static [[u8; 2]],
     blocks: &'static [[[u8; 4]; PAIRS]],
 }
 
 impl Pairs {
-    /// Those at the beginning of a vocabulary's file, and what follows them.
+    /// Returns the pairs at the start of a vocabulary's file, and the rest of the file.
     fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
         let (blocks, rest) = split_count(file);
         let (block_of, rest) = rest.split_at(2 * (1 << 16) / PAIRS);
@@ -136,21 +146,21 @@ impl Pairs {
     }
 }
 
-/// What is known of characters of three bytes.
+/// Facts about three-byte characters.
 struct Characters {
-    /// A bit for each code point below 0x10000, whether its three bytes are an entry.
+    /// A bit for each code point below 0x10000: whether its three bytes are an entry.
     entries: &'static [u8],
-    /// By a byte that ends a character, from 0x80 on: a bit for each that begins one of three, from 0xE0 on, whether an
-    /// entry has the two side by side and only some of the bytes of one of the characters.
-    parted: &'static [[u8; 2]],
+    /// For each byte that ends a character, from 0x80 on, a bit for each byte that begins one of three, from 0xE0 on:
+    /// whether an entry has the two side by side without all bytes of both characters.
+    split: &'static [[u8; 2]],
 }
 
 impl Characters {
-    /// Those at the beginning of `file`, and what follows them.
+    /// Returns the facts at the start of `file`, and the rest of the file.
     fn new(file: &'static [u8]) -> (Self, &'static [u8]) {
         let (entries, rest) = file.split_at((1 << 16) / 8);
-        let (parted, rest) = rest.split_at(2 * 64);
-        (Characters { entries, parted: parted.as_chunks().0 }, rest)
+        let (split, rest) = rest.split_at(2 * 64);
+        (Characters { entries, split: split.as_chunks().0 }, rest)
     }
 
     fn are_entry(&self, bytes: [u8; 3]) -> bool {
@@ -159,15 +169,15 @@ impl Characters {
         self.entries[code_point / 8] >> (code_point % 8) & 1 == 1
     }
 
-    /// Whether no entry has these two bytes side by side but with all bytes of the characters that they are of; not where
-    /// that is not known, since the first ends no character of several or the second begins none of three.
+    /// Whether every entry with these two bytes side by side has all bytes of both characters. False where that is
+    /// unknown: the first byte ends no character of several, or the second begins none of three.
     fn stay_whole_between(&self, last: u8, first: u8) -> bool {
         let (0x80..0xC0, 0xE0..0xF0) = (last, first) else { return false };
-        u16::from_le_bytes(self.parted[usize::from(last - 0x80)]) >> (first - 0xE0) & 1 == 0
+        u16::from_le_bytes(self.split[usize::from(last - 0x80)]) >> (first - 0xE0) & 1 == 0
     }
 }
 
-/// A `u32` and a `u64`, side by side because they are read together.
+/// A `u32` and a `u64`, side by side as they are read together.
 type Group = [u8; 12];
 
 fn numbers(group: &Group) -> (usize, u64) {
@@ -198,7 +208,8 @@ impl Entries {
         Entries { filter, short, long, long_bytes }
     }
 
-    /// The slot of the first `length` bytes of `text`, and its number; those of the long table come after the short ones.
+    /// Returns the slot of the first `length` bytes of `text`, and its number. The long table is numbered after the
+    /// short one.
     fn find(&self, text: &[u8], length: usize) -> Option<(usize, u64)> {
         if length <= SHORT {
             let hash = short_hash(text, length);
@@ -219,7 +230,7 @@ impl Entries {
         self.filter[(bit >> 3) as usize] >> (bit & 7) & 1 == 1
     }
 
-    /// The bytes that a slot of the long table stands for.
+    /// Returns the bytes of the entry in a slot of the long table.
     fn long_entry(&self, slot: u64) -> &'static [u8] {
         let start = ((slot >> (RANK_BITS + LENGTH_BITS)) & ((1 << OFFSET_BITS) - 1)) as usize;
         let length = ((slot >> RANK_BITS) & ((1 << LENGTH_BITS) - 1)) as usize + 1;
@@ -227,24 +238,24 @@ impl Entries {
     }
 }
 
-/// Slots in the order of their hashes, and where those of each bucket begin.
+/// Slots in the order of their hashes, and the start of each bucket.
 struct Buckets {
-    /// The upper bits of a hash that number its bucket.
+    /// The upper bits of a hash that index its bucket.
     bits: u32,
-    /// For each [`BUCKETS`] buckets, the slot that they begin with, and in four bits each how many slots they have.
+    /// For each [`BUCKETS`] buckets, their first slot, and the number of slots of each in four bits.
     groups: &'static [Group],
     slots: &'static [[u8; 8]],
 }
 
 impl Buckets {
-    /// The table with so many slots at the beginning of `file`, and what follows it.
+    /// Returns the table with so many slots at the start of `file`, and the rest of the file.
     fn new(bits: u32, slots: usize, file: &'static [u8]) -> (Self, &'static [u8]) {
         let (groups, rest) = file.split_at(size_of::<Group>() * (1 << bits) / BUCKETS);
         let (slots, rest) = rest.split_at(8 * slots);
         (Buckets { bits, groups: groups.as_chunks().0, slots: slots.as_chunks().0 }, rest)
     }
 
-    /// The slot, and its number, that an entry with this hash can be in and that is the one.
+    /// Returns the slot, with its number, that holds an entry with this hash and for which `is_it` is true.
     #[inline]
     fn find(&self, hash: u64, is_it: impl Fn(u64) -> bool) -> Option<(usize, u64)> {
         let bucket = (hash >> (u64::BITS - self.bits)) as usize;
@@ -256,7 +267,7 @@ impl Buckets {
     }
 }
 
-/// The sum of what each four bits say.
+/// Returns the sum of the 4-bit numbers.
 #[inline]
 fn sum_of_fours(bits: u64) -> usize {
     const EVERY_OTHER: u64 = 0x0F0F_0F0F_0F0F_0F0F;
@@ -266,31 +277,31 @@ fn sum_of_fours(bits: u64) -> usize {
 
 /// The ranks of `cl100k_base`.
 struct Ranks {
-    /// For each 64 slots, how many before them have a rank, and a bit for each that has one.
+    /// For each 64 slots, the number of slots before them with a rank, and a bit for each that has one.
     groups: &'static [Group],
-    /// The ranks of the slots that have one, [`OTHER_RANK_BITS`] each.
+    /// The ranks of those slots, [`OTHER_RANK_BITS`] each.
     packed: &'static [u8],
 }
 
 impl Ranks {
-    /// The rank of the entry in the slot with this number.
+    /// Returns the rank of the entry in the slot with this number.
     fn of(&self, place: usize) -> Option<u32> {
         let (before, has) = numbers(&self.groups[place / 64]);
         let bit = 1 << (place % 64);
         let number = before + (has & (bit - 1)).count_ones() as usize;
         let at = number * OTHER_RANK_BITS as usize;
-        // The lowest bit of a rank is one of eight, so that four bytes hold it to its end.
+        // A rank can begin at any of the eight bits of a byte, and still fits into four bytes.
         const { assert!(OTHER_RANK_BITS + 7 <= u32::BITS) };
         let word = self.packed.get(at / 8..)?.first_chunk()?;
         (has & bit != 0).then_some(u32::from_le_bytes(*word) >> (at % 8) & ((1 << OTHER_RANK_BITS) - 1))
     }
 }
 
-/// Odd, and without a pattern in its bits.
+/// An odd multiplier without a pattern in its bits.
 pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A hash that no other bytes have: what is missing to eight bytes is filled up with ones, which are in no text, and each
-/// step can be undone.
+/// Returns a hash that is unique for each short text: missing bytes up to eight are filled with ones, which no text
+/// has, and each step is reversible.
 #[inline]
 pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     let word = match text.first_chunk() {
@@ -306,7 +317,7 @@ pub(super) fn short_hash(text: &[u8], length: usize) -> u64 {
     mixed.wrapping_mul(MULTIPLIER)
 }
 
-/// Entries with the same ends and length have the same hash.
+/// Returns the hash of a longer entry. Entries with equal ends and equal length have equal hashes.
 pub(super) fn long_hash(entry: &[u8]) -> u64 {
     let first = entry.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let last = entry.last_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));

@@ -1,4 +1,4 @@
-//! Known counts; and where the table files are made, and those of the source held against what is made.
+//! Known counts; and the generation of the table files, which are compared with those in the source.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -26,7 +26,7 @@ fn known_counts() {
     }
 }
 
-/// Compares a file of the source with what it is made from; writes it where `TCOMPACT_REGENERATE` is set.
+/// Compares a file of the source with its generated content. With `TCOMPACT_REGENERATE`, it writes the file.
 fn check(file: &str, made: &[u8]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/tokens/bpe").join(file);
     if std::env::var_os("TCOMPACT_REGENERATE").is_some() {
@@ -51,7 +51,8 @@ fn generated_tables() {
     check("classes.table", &classes(class_numbers()));
 }
 
-/// Each entry is found under its rank whatever follows it, and nothing else is, entries of the other vocabulary neither.
+/// Each entry is found with its rank whatever follows it; nothing else is found, not even entries of the other
+/// vocabulary.
 #[test]
 fn entries_are_found_and_nothing_else() {
     let o200k = entries(&tiktoken_rs::o200k_base().expect("o200k"), 199_998);
@@ -70,7 +71,7 @@ fn entries_are_found_and_nothing_else() {
     }
 }
 
-/// What [`Table::is_whole_character`] builds on.
+/// The premise of [`Table::is_whole_character`].
 #[test]
 fn characters_become_tokens_before_what_they_are_in() {
     for (table, bpe, number) in [
@@ -118,8 +119,8 @@ fn class_numbers() -> impl Fn(u32) -> u8 {
     move |code| numbers[code as usize]
 }
 
-/// The files `entries.table`, `o200k_base.table` and `cl100k_base.table` for the entries of the latter two in the order of
-/// their ranks.
+/// Generates `entries.table`, `o200k_base.table` and `cl100k_base.table` from the entries of the latter two in the
+/// order of their ranks.
 fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     assert!(o200k.len() < NO_RANK as usize && cl100k.len() <= 1 << OTHER_RANK_BITS, "the ranks have room");
     let other_ranks: HashMap<&Vec<u8>, u32> = cl100k.iter().zip(0..).collect();
@@ -159,7 +160,7 @@ fn vocabularies(o200k: &[Vec<u8>], cl100k: &[Vec<u8>]) -> [Vec<u8>; 3] {
     ]
 }
 
-/// The number of the blocks of pairs, which block each is, and the blocks.
+/// Generates the number of blocks of pairs, the block of each pair, and the blocks.
 fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut pairs = vec![NO_PAIR; 1 << 16];
     for (rank, entry) in (0..).zip(entries) {
@@ -173,7 +174,8 @@ fn pairs(entries: &[Vec<u8>]) -> Vec<u8> {
     number.chain(block_of).chain(blocks.concat().iter().flat_map(|rank| rank.to_le_bytes())).collect()
 }
 
-/// Which characters of three bytes are entries, and which bytes stand side by side where entries part characters.
+/// Generates which three-byte characters are entries, and which adjacent bytes entries have without their whole
+/// characters.
 fn characters(entries: &[Vec<u8>]) -> Vec<u8> {
     let mut whole = vec![0u8; (1 << 16) / 8];
     let mut parted = [0u16; 64];
@@ -199,7 +201,7 @@ fn characters(entries: &[Vec<u8>]) -> Vec<u8> {
     whole
 }
 
-/// Which slots have a rank, and the ranks, packed.
+/// Generates which slots have a rank, and the packed ranks.
 fn ranks(of_slots: &[Option<u32>]) -> Vec<u8> {
     let (mut groups, mut before) = (Vec::new(), 0);
     for slots in of_slots.chunks(64) {
@@ -208,7 +210,7 @@ fn ranks(of_slots: &[Option<u32>]) -> Vec<u8> {
         groups.extend(has.to_le_bytes());
         before += has.count_ones() as usize;
     }
-    // The last one is read as four bytes as well.
+    // The last one is also read as four bytes.
     let mut packed = vec![0; (before * OTHER_RANK_BITS as usize).div_ceil(8) + 3];
     for (at, rank) in (0..).step_by(OTHER_RANK_BITS as usize).zip(of_slots.iter().flatten()) {
         let bits = (rank << (at % 8)).to_le_bytes();
@@ -218,7 +220,7 @@ fn ranks(of_slots: &[Option<u32>]) -> Vec<u8> {
     groups
 }
 
-/// For each `size` values the number of their block, and the blocks, each once.
+/// Returns for each `size` values the number of their block, and the distinct blocks.
 fn blocks<T: PartialEq>(values: &[T], size: usize) -> (Vec<usize>, Vec<&[T]>) {
     let mut blocks: Vec<&[T]> = Vec::new();
     let block_of = |block| {
@@ -230,7 +232,7 @@ fn blocks<T: PartialEq>(values: &[T], size: usize) -> (Vec<usize>, Vec<&[T]>) {
     (values.chunks(size).map(block_of).collect(), blocks)
 }
 
-/// Bytes that all entries are in, and where: an entry that is part of another needs none of its own.
+/// Returns bytes that contain all entries, and their places. An entry that is part of another needs no bytes.
 fn shared<'e>(entries: impl Iterator<Item = &'e Vec<u8>>) -> (Vec<u8>, HashMap<&'e Vec<u8>, u64>) {
     let mut longest_first: Vec<&Vec<u8>> = entries.collect();
     longest_first.sort_by_key(|entry| Reverse(entry.len()));
@@ -245,7 +247,7 @@ fn shared<'e>(entries: impl Iterator<Item = &'e Vec<u8>>) -> (Vec<u8>, HashMap<&
     (bytes, offsets)
 }
 
-/// A table of slots, given with their hashes and in the order of these.
+/// Generates a table from slots in the order of their hashes.
 fn table(slots: &[(u64, u64, Option<u32>)], bucket_bits: u32) -> Vec<u8> {
     let begin = |bucket: usize| slots.partition_point(|(hash, ..)| hash >> (64 - bucket_bits) < bucket as u64);
     let begins: Vec<usize> = (0..=1 << bucket_bits).map(begin).collect();
@@ -262,7 +264,7 @@ fn u32_bytes(number: usize) -> [u8; 4] {
     u32::try_from(number).expect("a count").to_le_bytes()
 }
 
-/// The file for the classes that `class_number` gives for each code point.
+/// Generates the file for the classes that `class_number` returns for each code point.
 fn classes(class_number: impl Fn(u32) -> u8) -> Vec<u8> {
     let numbers: Vec<u8> = (0..0x11_0000).map(class_number).collect();
     let (block_of, blocks) = blocks(&numbers, 256);

@@ -1,9 +1,9 @@
-//! How Python writes strings, in `repr` and in JSON.
+//! Python's notation of strings, in `repr` and in JSON.
 
 use crate::tokens::not_printable::NOT_PRINTABLE;
 use crate::transcript::text::{Piece, Text};
 
-/// Where text is written.
+/// A target of written text.
 pub(crate) trait Sink {
     /// Appends a text.
     fn push_str(&mut self, text: &str);
@@ -13,7 +13,7 @@ pub(crate) trait Sink {
     }
     /// Appends a character.
     fn push(&mut self, c: char);
-    /// Appends `repr` of a string.
+    /// Appends the `repr` of a string.
     fn push_repr(&mut self, text: Text<'_>);
 }
 
@@ -31,7 +31,7 @@ impl Sink for String {
     }
 }
 
-/// The characters of what is written.
+/// Counts the characters of written text.
 #[derive(Debug, Default)]
 pub(crate) struct Chars(pub(crate) usize);
 
@@ -56,7 +56,7 @@ impl Sink for Chars {
     }
 }
 
-/// Appends a string as JSON has it, nothing escaped that need not be.
+/// Appends a string as JSON, with only the escapes that it needs.
 pub(super) fn json_string(text: Text<'_>, out: &mut impl Sink) {
     out.push('"');
     for c in text.decode().chars() {
@@ -75,10 +75,11 @@ pub(super) fn json_string(text: Text<'_>, out: &mut impl Sink) {
     out.push('"');
 }
 
-/// The length of `repr` of a string, from all its bytes at once; nothing where characters have to be looked at one by one.
+/// Returns the length of the `repr` of a string from one pass over its bytes; nothing where each character must be
+/// examined.
 ///
-/// Most of what JSON escapes by a letter Python escapes by a letter as well, so that the spelled length is the length but
-/// for quotes; of which none stands in escaped text that is not escaped.
+/// Python has the same one-letter escapes as JSON for most characters, so the spelled length is the length of the
+/// `repr` except for quotes. In escaped text, every double quote is escaped.
 pub(super) fn string_length(text: Text<'_>) -> Option<usize> {
     let raw = text.raw();
     let kinds = kinds(raw.as_bytes(), text.is_escaped());
@@ -90,22 +91,22 @@ pub(super) fn string_length(text: Text<'_>) -> Option<usize> {
         length = length.checked_add_signed(other_escapes(raw.as_bytes())?)?;
     }
     if kinds & DOUBLE_QUOTE != 0 {
-        // Python takes single quotes around it unless those alone are in it.
+        // Python uses single quotes, unless the string has single quotes and no double ones.
         let count = |quote| memchr::memchr_iter(quote, raw.as_bytes()).count();
         length = length + count(b'\'') - if text.is_escaped() { count(b'"') } else { 0 };
     }
     Some(length + 2)
 }
 
-/// Characters beyond ASCII.
+/// There are characters outside ASCII.
 const BEYOND_ASCII: u8 = 1;
-/// What may be an escape that Python writes in another length, or a backslash that is escaped and a letter behind it.
+/// There can be an escape whose length differs in Python. (Or an escaped backslash before a letter.)
 const MAYBE_OTHER_ESCAPE: u8 = 2;
 const DOUBLE_QUOTE: u8 = 4;
-/// Controls, and backslashes where nothing is escaped.
+/// There are controls, or backslashes in text without escapes.
 const UNUSUAL: u8 = 8;
 
-/// Which of these are among some bytes, all looked at in one go.
+/// Returns which of these kinds occur in some bytes, in one pass.
 fn kinds(raw: &[u8], is_escaped: bool) -> u8 {
     let kind = |byte: u8, next: u8| {
         let is_backslash = byte == b'\\';
@@ -118,7 +119,7 @@ fn kinds(raw: &[u8], is_escaped: bool) -> u8 {
     raw.iter().zip(nexts).fold(last, |kinds, (byte, next)| kinds | kind(*byte, *next))
 }
 
-/// How much longer the escapes are in Python that are not as long as in JSON; nothing where one is of a code unit.
+/// Returns by how much escapes are longer in Python than in JSON; nothing where one is a `\u` escape.
 fn other_escapes(raw: &[u8]) -> Option<isize> {
     let mut longer = 0;
     let mut rest = raw;
@@ -134,42 +135,42 @@ fn other_escapes(raw: &[u8]) -> Option<isize> {
     Some(longer)
 }
 
-/// Appends `repr` of a string.
+/// Appends the `repr` of a string.
 pub(crate) fn string(text: Text<'_>, out: &mut impl Sink) {
     let quote = if text.has_quote(b'\'') && !text.has_quote(b'"') { '"' } else { '\'' };
     out.push(quote);
     for piece in text.pieces() {
         match piece {
             Piece::Plain(plain) => characters(plain, quote, out),
-            Piece::Escape(point) => escaped(point, quote, out),
+            Piece::Escape(point) => code_point(point, quote, out),
         }
     }
     out.push(quote);
 }
 
-/// Appends characters as they stand in `repr` of a string.
+/// Appends characters as the `repr` of a string has them.
 fn characters(text: &str, quote: char, out: &mut impl Sink) {
-    // Of most texts all stand as they are, and that is told sooner of the whole than where the first does not.
-    if text.bytes().fold(true, |all, byte| all & stands_as_it_is(byte, quote)) {
+    // In most texts no character is escaped, and testing for any is faster than searching for the first.
+    if text.bytes().fold(true, |all, byte| all & is_unescaped(byte, quote)) {
         return out.push_ascii(text);
     }
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| !stands_as_it_is(byte, quote)) {
+    while let Some(at) = rest.bytes().position(|byte| !is_unescaped(byte, quote)) {
         out.push_ascii(&rest[..at]);
         let mut chars = rest[at..].chars();
-        chars.next().into_iter().for_each(|c| escaped(u32::from(c), quote, out));
+        chars.next().into_iter().for_each(|c| code_point(u32::from(c), quote, out));
         rest = chars.as_str();
     }
     out.push_ascii(rest);
 }
 
-/// Whether a byte is a character of ASCII that is not escaped.
-fn stands_as_it_is(byte: u8, quote: char) -> bool {
+/// Whether a byte is an ASCII character that is not escaped.
+fn is_unescaped(byte: u8, quote: char) -> bool {
     matches!(byte, b' '..=b'~') & (byte != b'\\') & (char::from(byte) != quote)
 }
 
-/// Appends a code point as it stands in `repr` of a string.
-fn escaped(point: u32, quote: char, out: &mut impl Sink) {
+/// Appends a code point as the `repr` of a string has it.
+fn code_point(point: u32, quote: char, out: &mut impl Sink) {
     match char::from_u32(point) {
         Some('\n') => out.push_ascii("\\n"),
         Some('\r') => out.push_ascii("\\r"),
@@ -200,7 +201,7 @@ mod tests {
     use super::*;
     use crate::tokens::python::Chars;
 
-    /// Strings of four pieces each, escaped as in JSON and not.
+    /// Strings of four pieces each, with and without the escapes of JSON.
     #[test]
     fn a_string_counts_what_is_written_of_it() {
         const PIECES: [&str; 23] = [

@@ -1,0 +1,76 @@
+//! The size limit of `--fit`: how a plan meets it, or why none can.
+
+use crate::exit::{Exit, Failure};
+use crate::wording::readable_source;
+
+/// Why a conversation stays unchanged where its result could not be read.
+pub(super) const LEFT_FOREIGN: &str = "most of the result would be of kinds that no reader knows; keep more";
+
+/// How a conversation is made to fit a size. All sizes are in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fit {
+    /// The largest size of the result.
+    pub(crate) limit: u64,
+    /// The largest size that the plan aims at: at least a tenth of the limit is saved where that is possible.
+    pub(crate) target: u64,
+    /// The size of the summary's message with which the result reaches the target.
+    pub(crate) room: u64,
+    /// The size to which results in the kept part are cut, where they are.
+    pub(crate) cap: Option<u64>,
+    /// Why the limit cannot be met, where that is so.
+    pub(crate) unmet: Option<Unmet>,
+}
+
+impl Fit {
+    /// Returns the size of the summary's message with which the result reaches the limit.
+    pub(crate) fn most_room(&self) -> u64 {
+        self.room + (self.limit - self.target)
+    }
+}
+
+/// The smallest result that a conversation can have, where that is larger than the limit. All sizes are in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Unmet {
+    /// Sent beside the messages.
+    pub(crate) overhead: u64,
+    /// Pinned messages.
+    pub(crate) pinned: u64,
+    /// The smallest summary of the history, or the history where it cannot be cut.
+    pub(crate) before: u64,
+    /// The kept part, its results cut as far as they can be.
+    pub(crate) kept: u64,
+    /// Whether the result would be small enough, but mostly of kinds that no reader knows.
+    pub(crate) foreign: bool,
+}
+
+impl Unmet {
+    /// Returns the size of the smallest result.
+    pub(crate) fn least(self) -> u64 {
+        self.overhead + self.pinned + self.before + self.kept
+    }
+
+    /// Returns the error for a limit that cannot be met, with a `larger` one that can.
+    pub(super) fn failure(self, source: &str, limit: u64, larger: u64) -> Failure {
+        let source = readable_source(source);
+        if self.foreign {
+            let message = format!("{source}: --fit {limit} cannot be met: {LEFT_FOREIGN}");
+            return Failure::new(Exit::SummaryRefused, message).try_next(format!("tcompact --fit tokens:{larger}"));
+        }
+        let parts = [
+            (self.kept, "in the kept part, its results cut as far as they can be"),
+            (self.pinned, "pinned"),
+            (self.before, "at least for the history before it"),
+            (self.overhead, "of --overhead-tokens"),
+        ];
+        let parts: Vec<String> =
+            parts.iter().filter(|(tokens, _)| *tokens > 0).map(|(tokens, what)| format!("{tokens} {what}")).collect();
+        let least = self.least();
+        let parts = parts.join(", ");
+        let message = format!("{source}: --fit {limit} cannot be met: the result would have {least} tokens: {parts}");
+        let next = match self.pinned > limit / 2 {
+            true => "tcompact --pin none".to_owned(),
+            false => format!("tcompact --fit tokens:{larger}, or keep less with --keep"),
+        };
+        Failure::new(Exit::SummaryRefused, message).try_next(next)
+    }
+}

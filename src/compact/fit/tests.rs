@@ -1,0 +1,155 @@
+use serde_json::json;
+
+use super::*;
+use crate::compact::policy::Pruning;
+use crate::compact::{CompactionContext, Compactor};
+use crate::exit::Exit;
+use crate::prune::{Choice, chosen};
+use crate::summary::exchange::{Bill, NoAnswer, Reply, Request, SummaryBackend};
+use crate::tokens::Counter;
+use crate::transcript::framing::tests::read;
+
+fn policy(limit: u64, keep: Option<u64>, summarizer: SummarizerKind) -> CompactionPolicy {
+    let mut policy = CompactionPolicy::keeping(Size::Messages(keep.unwrap_or(20)));
+    policy.fit = Some(Size::Tokens(limit));
+    policy.keep_is_given = keep.is_some();
+    policy.pruning = Pruning { rules: chosen(&[Choice::All]), except: Vec::new() };
+    policy.summary.summarizer = summarizer;
+    policy
+}
+
+fn user(words: usize) -> serde_json::Value {
+    json!({"role": "user", "content": "seven letters ".repeat(words / 2)})
+}
+
+fn result(words: usize) -> [serde_json::Value; 2] {
+    let call = json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}});
+    [
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c", "content": "seven letters\n".repeat(words / 2)}),
+    ]
+}
+
+/// A short history before a long kept part, with a result to be cut in the kept part or none.
+fn sources() -> Vec<String> {
+    let [call, answer] = result(80);
+    vec![
+        json!([user(30), user(200)]).to_string(),
+        json!([user(12), user(14), user(16), user(200)]).to_string(),
+        json!([user(30), user(200), call, answer]).to_string(),
+    ]
+}
+
+fn tokens(source: &str) -> u64 {
+    let document = read(source, None, None).expect("a transcript");
+    document.transcripts[0].messages.iter().map(|message| Counter::DEFAULT.count(message)).sum()
+}
+
+#[test]
+fn a_limit_that_can_be_met_is_met_at_every_larger_limit() {
+    for (source, keep) in sources().into_iter().zip([1, 1, 3]) {
+        let total = tokens(&source);
+        for summarizer in [SummarizerKind::Embedded, SummarizerKind::Nobody] {
+            let is_met = |&limit: &u64| match Compactor::new(policy(limit, Some(keep), summarizer)).compact(&source) {
+                Ok(done) => {
+                    assert!(tokens(&done.text) <= limit, "{limit}: {}", done.text);
+                    true
+                }
+                Err(failure) => {
+                    assert_eq!(failure.exit, Exit::SummaryRefused);
+                    false
+                }
+            };
+            let least = (1..=total).find(is_met).expect("the whole conversation fits");
+            assert!(least < total, "{least} of {total}");
+            let unmet: Vec<u64> = (least..=total).filter(|limit| !is_met(limit)).collect();
+            assert_eq!(unmet, [] as [u64; 0], "{summarizer:?}, at least {least} of {total}: {source}");
+        }
+    }
+}
+
+#[test]
+fn the_size_to_try_works() {
+    let foreign = json!({"role": "user", "content": [{"hologram": {"body": "unknown words ".repeat(30)}}]});
+    let unreadable = json!([user(60), user(60), user(8), foreign, user(8)]).to_string();
+    for (source, keep) in sources().into_iter().zip([1, 1, 3]).chain([(unreadable, 3)]) {
+        let total = tokens(&source);
+        let mut tried = 0;
+        for limit in (1..total).step_by(3) {
+            let compact = |limit| Compactor::new(policy(limit, Some(keep), SummarizerKind::Embedded)).compact(&source);
+            let Err(failure) = compact(limit) else { continue };
+            let shown = failure.shown().join(" ");
+            let larger = shown.split_once("tcompact --fit tokens:").expect("a size to try").1;
+            let larger: u64 = larger.split_once(',').map_or(larger, |(size, _)| size).parse().expect("a number");
+            assert!(larger > limit && compact(larger).is_ok(), "{limit}: {shown}");
+            tried += 1;
+        }
+        assert!(tried > 10, "{tried} of {total}");
+    }
+}
+
+/// A summarizer that writes so many words, whatever it is asked for.
+struct Wordy(usize);
+
+impl SummaryBackend for Wordy {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Ok(Reply { text: "word ".repeat(self.0), ..Reply::default() })
+    }
+}
+
+#[test]
+fn a_summary_that_misses_the_tenth_is_accepted_within_the_limit() {
+    let source = json!([user(60), user(200)]).to_string();
+    let total = tokens(&source);
+    let limit = total - total / 20;
+    let compact = |words: usize, limit: Option<u64>| {
+        let mut policy = policy(limit.unwrap_or(u64::MAX), Some(1), SummarizerKind::Command);
+        policy.fit = limit.map(Size::Tokens);
+        policy.summary.ledger = 0;
+        Compactor::new(policy).with_summarizer(Wordy(words)).compact(&source)
+    };
+    let (mut near, mut over) = (0, 0);
+    for words in 1..60 {
+        let Ok(free) = compact(words, None) else { continue };
+        let size = tokens(&free.text);
+        assert_eq!(compact(words, Some(limit)).is_ok(), size <= limit, "{words} words: {size} of {limit}");
+        near += usize::from(size <= limit && size > total - limit.div_ceil(10));
+        over += usize::from(size > limit);
+    }
+    assert!(near > 3 && over > 3, "{near} {over}");
+}
+
+struct Unasked;
+
+impl SummaryBackend for Unasked {
+    fn answer(&self, _: &Request, _: &mut Bill) -> Result<Reply, NoAnswer> {
+        Ok(Reply::default())
+    }
+}
+
+#[test]
+fn the_draft_is_what_would_be_written() {
+    let turns: Vec<_> = (0..40).map(|turn| json!({"role": if turn % 2 == 0 { "user" } else { "assistant" }, "content": format!("Turn {turn} changes src/file_{turn}.rs; {}", "then more. ".repeat(20))})).collect();
+    let source = json!(turns).to_string();
+    let document = read(&source, None, None).expect("a transcript");
+    let mut drafts = 0;
+    for limit in (200..1_500).step_by(100) {
+        let policy = policy(limit, Some(2), SummarizerKind::Embedded);
+        let context = CompactionContext {
+            policy: &policy,
+            backend: &Unasked,
+            listen: &|_, _| (),
+            counts: false,
+            keeps_facts: false,
+        };
+        let arena = Arena::default();
+        let plan = || context.plan(&document.transcripts[0], &arena).expect("a plan");
+        let (drafted, afresh) = (plan(), FittedPlan { draft: None, ..plan() });
+        let Some(draft) = drafted.draft.clone() else { continue };
+        let text = context.carry_out("", afresh).summary.expect("a summary").text;
+        assert_eq!(draft, text, "{limit}");
+        assert_eq!(context.carry_out("", drafted).summary.expect("a summary").text, text, "{limit}");
+        drafts += 1;
+    }
+    assert!(drafts > 3, "{drafts}");
+}

@@ -1,0 +1,73 @@
+//! What takes the place of a summary that failed: `--on-error`.
+
+use anyhow::Result;
+
+use crate::exit::{Exit, Failure};
+use crate::summary::exchange::FailureKind;
+use crate::wording::readable_source;
+
+use crate::compact::happening::Happening;
+use crate::compact::no_summary::{NoSummary, PASSTHROUGH};
+use crate::compact::policy::{Accept, OnError};
+use crate::compact::summarize::{Accepted, Summarization, SummarySource};
+
+impl Summarization<'_, '_> {
+    /// Returns what `--on-error` puts in the place of a summary; nothing where the conversation stays unchanged.
+    ///
+    /// # Errors
+    /// The failure, where `--on-error` is `fail` or cannot help.
+    pub(super) fn fall_back(&self, failed: &NoSummary) -> Result<Option<Accepted>> {
+        let policy = &self.policy.summary;
+        let source = self.source;
+        if self.is_embedded() && failed.exit != Exit::SummarizerFailed {
+            // That is no error: some histories have nothing to summarize.
+            self.report_left(&failed.message);
+            return Ok(None);
+        }
+        // The user must correct a prompt that cannot be filled, whatever `--on-error` says of a summarizer that fails.
+        let is_prompt_wrong = failed.exit == Exit::Usage;
+        // An error message of a server or a command can quote the conversation.
+        let message = self.mask(failed.readable());
+        let is_known = failed.kind == Some(FailureKind::Stopped);
+        let failure = || {
+            let failure = Failure::new(failed.exit, format!("{}: {message}", readable_source(source)));
+            failure.try_next(failed.remedy(self.is_embedded())).known(is_known)
+        };
+        match policy.on_error {
+            OnError::Embed => {}
+            OnError::Fail => return Err(failure().into()),
+            _ if is_prompt_wrong => return Err(failure().into()),
+            // The embedded summarizer is no help where it failed itself.
+            OnError::Extractive if self.is_embedded() => return Err(failure().into()),
+            _ => {}
+        }
+        let archived = self.policy.archive.is_some();
+        self.report(Happening::Failed { message: &message, instead: policy.on_error, archived, is_known });
+        match policy.on_error {
+            OnError::Fail | OnError::Passthrough => Ok(None),
+            OnError::Embed => {
+                let text = self.mask(format!("{}{}", policy.recipe.error, failed.message));
+                Ok(Some(Accepted { text, by: SummarySource::Nobody }))
+            }
+            OnError::Extractive => {
+                let messages: Vec<_> = self.messages(&self.summarized).collect();
+                Ok(match self.extractive(&messages).and_then(|reply| self.accept(&reply)) {
+                    Ok(accepted) => Some(Accepted { by: SummarySource::Embedded, ..accepted }),
+                    Err(fault) if fault.exit == Exit::SummarizerFailed => {
+                        let failure =
+                            Failure::new(fault.exit, format!("{}: {}", readable_source(source), fault.message));
+                        return Err(failure.try_next(PASSTHROUGH).into());
+                    }
+                    Err(failed) => {
+                        self.report_left(&failed.message);
+                        None
+                    }
+                })
+            }
+        }
+    }
+
+    fn report_left(&self, why: &str) {
+        self.report(Happening::Left { why, unexpected: self.policy.summary.accept == Accept::Any });
+    }
+}

@@ -1,0 +1,56 @@
+//! Which part of the history the summarizer is sent: `--trim-tokens`.
+
+use crate::summary::recipe::Trim;
+use crate::summary::sections::sections;
+use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
+use crate::summary::{history, trim};
+use crate::transcript::Message;
+
+use crate::compact::policy::SummaryPolicy;
+use crate::compact::summarize::Summarization;
+
+impl Summarization<'_, '_> {
+    /// Returns the last messages that `--trim-tokens` allows, each of them whole.
+    pub(super) fn last_messages(&self) -> &[usize] {
+        match self.policy.summary.trim_tokens {
+            Some(limit) => trim::last_within(&self.summarized, &self.tally, limit),
+            None => &self.summarized,
+        }
+    }
+
+    /// Returns the messages that the summarizer is sent. The oldest can be a shortened one, which lives in `shorter`.
+    pub(super) fn sent<'s>(&'s self, shorter: &'s Shorter<'s>) -> Vec<&'s Message<'s>> {
+        let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
+        let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).collect() };
+        if recipe.trim == Trim::Own {
+            return self.messages(self.last_messages()).collect();
+        }
+        let counted: Vec<(u64, &Message<'_>)> =
+            self.summarized.iter().map(|&index| (self.tally.message(index), &self.history.messages[index])).collect();
+        let counting = Counting { counter: self.policy.counter, scales: self.policy.cut.scales(&self.tally) };
+        let trimmed = trim_messages(&counted, limit, counting, shorter);
+        match (recipe.trim, counted.last()) {
+            (Trim::Sections, Some((_, last))) if trimmed.is_empty() => vec![last],
+            _ => trimmed,
+        }
+    }
+
+    /// Writes the messages that are sent as text; nothing where none is left.
+    pub(super) fn text(&self, sent: &[&Message<'_>]) -> Option<String> {
+        let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
+        let counter = self.policy.counter;
+        let write = || recipe.buffer.write(sent.iter().copied());
+        match (recipe.trim, trim_tokens, self.summarized.last()) {
+            // Even the last message is too large. Its end is better than nothing.
+            (Trim::Own, Some(limit), Some(&last)) if sent.is_empty() => {
+                let end = |text: &str| trim::end_within(text, counter, *limit).to_owned();
+                Some(history::write_end(&self.history.messages[last], end))
+            }
+            (Trim::Sections, limit, _) => {
+                let earlier = self.earlier.as_ref().map(|earlier| &*earlier.text);
+                sections(&write(), earlier, limit.unwrap_or(u64::MAX), counter)
+            }
+            _ => (!sent.is_empty()).then(write),
+        }
+    }
+}

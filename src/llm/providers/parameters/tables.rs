@@ -1,0 +1,242 @@
+//! What the models of each provider accept: from the providers' documentation and SDKs as of November 2026. The first
+//! row whose pattern matches counts.
+
+use crate::llm::providers::parameters::{Least, ModelParameters, Parameters, Row};
+
+/// Models that still reason when they get this.
+const fn thinks(patterns: &'static [&'static str], least: Least) -> Row {
+    Row { patterns, accepts: ModelParameters { least, thinks: true, older: false } }
+}
+
+/// Models that do not reason when they get this.
+const fn quiet(patterns: &'static [&'static str], least: Least) -> Row {
+    Row { patterns, accepts: ModelParameters { least, thinks: false, older: false } }
+}
+
+/// Models that only accept the older limit of their provider.
+const fn older(row: Row) -> Row {
+    Row { accepts: ModelParameters { older: true, ..row.accepts }, ..row }
+}
+
+const OPENAI_ROWS: &[Row] = &[
+    thinks(&["gpt-6-astra*", "gpt-6.1-sol*", "gpt-5.3-codex-spark*"], Least::Effort("low")),
+    thinks(&["gpt-5-pro"], Least::Unasked),
+    thinks(&["gpt-5.*-pro"], Least::Effort("medium")),
+    quiet(&["gpt-5-chat*"], Least::Unasked),
+    thinks(&["gpt-5.*-chat*"], Least::Unasked),
+    quiet(&["gpt-6.1-terra*", "gpt-6-sol*", "gpt-6-luna*", "gpt-5.6*", "gpt-5.5*"], Least::Effort("none")),
+    quiet(&["gpt-5.4*", "gpt-5.3*", "gpt-5.2*", "gpt-5.1*"], Least::Unasked),
+    thinks(&["gpt-5", "gpt-5-mini", "gpt-5-nano"], Least::Effort("minimal")),
+    thinks(&["o1-mini*", "o1-preview*"], Least::Unasked),
+    thinks(&["o1", "o1-pro", "o3", "o3-*", "o4-*"], Least::Effort("low")),
+    older(quiet(&["gpt-4*", "gpt-3.5*", "chatgpt-*"], Least::Unasked)),
+    older(thinks(&["gpt-oss*"], Least::Effort("low"))),
+    // Models that are not documented yet.
+    thinks(&["gpt-5*", "gpt-6*", "gpt-7*", "gpt-8*", "gpt-9*"], Least::Effort("low")),
+];
+
+/// OpenAI's models in Chat Completions.
+pub(crate) const OPENAI: Parameters = Parameters {
+    limit: "max_completion_tokens",
+    older_limit: Some("max_tokens"),
+    effort: "reasoning_effort",
+    off: r#"{"reasoning_effort":"none"}"#,
+    must_think: r#"{"reasoning_effort":"low"}"#,
+    rows: OPENAI_ROWS,
+    vendors: &[],
+};
+
+/// OpenAI's models in the Responses API.
+pub(crate) const OPENAI_RESPONSES: Parameters = Parameters {
+    limit: "max_output_tokens",
+    older_limit: None,
+    effort: "reasoning.effort",
+    off: r#"{"reasoning":{"effort":"none"}}"#,
+    must_think: r#"{"reasoning":{"effort":"low"}}"#,
+    rows: OPENAI_ROWS,
+    vendors: &[],
+};
+
+/// Claude.
+pub(crate) const ANTHROPIC: Parameters = Parameters {
+    limit: "max_tokens",
+    older_limit: None,
+    effort: "output_config.effort",
+    off: r#"{"thinking":{"type":"disabled"}}"#,
+    must_think: r#"{"output_config":{"effort":"low"}}"#,
+    rows: &[
+        thinks(
+            &["claude-sonnet-5-5"],
+            // A request without tools has no time between tools, so the model reasons least.
+            Least::Members(r#"{"thinking":{"type":"between_tools"},"output_config":{"effort":"low"}}"#),
+        ),
+        quiet(&["claude-haiku-5-5", "claude-opus-5", "claude-sonnet-5"], Least::Off),
+        quiet(
+            &["claude-opus-4*", "claude-sonnet-4*", "claude-haiku-4*", "claude-3*", "claude-2*", "claude-instant*"],
+            Least::Unasked,
+        ),
+        // Fable, Mythos, Opus 5.5, and later models.
+        thinks(&["claude-*"], Least::Effort("low")),
+        // A custom name can stand for any of them.
+        thinks(&["*"], Least::Unasked),
+    ],
+    vendors: &[],
+};
+
+/// Gemini.
+pub(crate) const GOOGLE: Parameters = Parameters {
+    limit: "generationConfig.maxOutputTokens",
+    older_limit: None,
+    effort: "generationConfig.thinkingConfig.thinkingLevel",
+    off: r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}"#,
+    must_think: r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":128}}}"#,
+    rows: &[
+        quiet(&["*-tts*", "gemini-2.5-flash-image*", "gemini-2.0*", "gemini-1*"], Least::Unasked),
+        quiet(&["gemini-2.5-flash*"], Least::Off),
+        thinks(
+            &["gemini-2.5-pro*"],
+            Least::Members(r#"{"generationConfig":{"thinkingConfig":{"thinkingBudget":128}}}"#),
+        ),
+        thinks(&["gemini-3.7-flash*", "gemini-3.8-flash*"], Least::Effort("low")),
+        thinks(&["gemini-3-flash*", "gemini-3.*-flash*", "gemma-4*"], Least::Effort("minimal")),
+        // Every other model from 3 on accepts this level.
+        thinks(
+            &["gemini-3*", "gemini-4*", "gemini-5*", "gemini-pro-latest", "gemini-flash*-latest"],
+            Least::Effort("low"),
+        ),
+    ],
+    vendors: &[],
+};
+
+/// `DeepSeek`.
+pub(crate) const DEEPSEEK: Parameters = Parameters {
+    limit: "max_tokens",
+    older_limit: None,
+    effort: "reasoning_effort",
+    off: r#"{"thinking":{"type":"disabled"}}"#,
+    must_think: r#"{"reasoning_effort":"low"}"#,
+    rows: &[
+        thinks(&["deepseek-reasoner*", "deepseek-r1*"], Least::Unasked),
+        quiet(&["deepseek-chat*"], Least::Unasked),
+        quiet(&["deepseek-*"], Least::Off),
+    ],
+    vendors: &[],
+};
+
+/// Qwen and the other models of DashScope.
+pub(crate) const DASHSCOPE: Parameters = Parameters {
+    limit: "max_tokens",
+    older_limit: None,
+    effort: "reasoning_effort",
+    off: r#"{"enable_thinking":false}"#,
+    must_think: "{}",
+    rows: &[
+        thinks(&["*-thinking*", "qwq*", "qvq*", "deepseek-r1*"], Least::Unasked),
+        quiet(&["*-instruct*", "*-coder*"], Least::Unasked),
+        quiet(
+            &["qwen3*", "qwen4*", "qwen-plus*", "qwen-turbo*", "qwen-flash*", "deepseek-v*", "glm-*", "kimi-k*"],
+            Least::Off,
+        ),
+    ],
+    vendors: &[],
+};
+
+/// Groq.
+pub(crate) const GROQ: Parameters = Parameters {
+    limit: "max_completion_tokens",
+    older_limit: None,
+    effort: "reasoning_effort",
+    off: r#"{"reasoning_effort":"none"}"#,
+    must_think: r#"{"reasoning_effort":"low"}"#,
+    rows: &[
+        thinks(&["gpt-oss*"], Least::Effort("low")),
+        quiet(&["qwen3*"], Least::Effort("none")),
+        thinks(&["deepseek-r1*", "qwen-qwq*"], Least::Unasked),
+    ],
+    vendors: &[],
+};
+
+/// Mistral.
+pub(crate) const MISTRAL: Parameters = Parameters {
+    limit: "max_tokens",
+    older_limit: None,
+    effort: "reasoning_effort",
+    off: r#"{"reasoning_effort":"none"}"#,
+    must_think: r#"{"reasoning_effort":"low"}"#,
+    rows: &[
+        thinks(&["mistral-large-4*"], Least::Effort("low")),
+        thinks(&["magistral*"], Least::Unasked),
+        quiet(
+            &["mistral-small-2603", "mistral-small-latest", "mistral-medium-3.5*", "mistral-medium-latest"],
+            Least::Effort("none"),
+        ),
+    ],
+    vendors: &[],
+};
+
+/// `OpenRouter`. The tables of the models' vendors count first.
+pub(crate) const OPENROUTER: Parameters = Parameters {
+    limit: "max_tokens",
+    older_limit: None,
+    effort: "reasoning.effort",
+    off: r#"{"reasoning":{"enabled":false}}"#,
+    must_think: r#"{"reasoning":{"effort":"low"}}"#,
+    rows: &[
+        quiet(&["*-instruct*", "llama-*", "gemma-2*", "gemma-3*"], Least::Unasked),
+        thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*", "gpt-oss*"], Least::Effort("low")),
+        // It accepts this for every model, and reports a model that cannot switch its reasoning off.
+        quiet(&["*"], Least::Off),
+    ],
+    vendors: &[
+        ("openai", &OPENAI),
+        ("anthropic", &ANTHROPIC),
+        ("google", &GOOGLE),
+        ("mistralai", &MISTRAL),
+        ("x-ai", &XAI),
+    ],
+};
+
+/// Together.
+pub(crate) const TOGETHER: Parameters = Parameters {
+    limit: "max_tokens",
+    older_limit: None,
+    effort: "reasoning_effort",
+    off: r#"{"reasoning":{"enabled":false}}"#,
+    must_think: "{}",
+    rows: &[
+        thinks(&["gpt-oss*"], Least::Effort("low")),
+        thinks(&["deepseek-r1*", "*-thinking*", "minimax-m*"], Least::Unasked),
+        quiet(&["*-instruct*", "*-coder*"], Least::Unasked),
+        quiet(&["qwen3*", "deepseek-v3.*", "deepseek-v4*", "glm-*", "kimi-k*"], Least::Off),
+    ],
+    vendors: &[],
+};
+
+/// Grok.
+pub(crate) const XAI: Parameters = Parameters {
+    limit: "max_completion_tokens",
+    older_limit: None,
+    effort: "reasoning_effort",
+    off: r#"{"reasoning_effort":"none"}"#,
+    must_think: r#"{"reasoning_effort":"low"}"#,
+    rows: &[
+        thinks(&["grok-3-mini*", "grok-4.5*", "grok-4.6*", "grok-4.7*", "grok-build-latest"], Least::Effort("low")),
+        thinks(&["grok-code*"], Least::Unasked),
+        quiet(&["grok-4.3*", "grok-3*", "grok-4", "grok-4-*", "grok-latest"], Least::Effort("none")),
+        quiet(&["grok-2*"], Least::Unasked),
+        thinks(&["grok-*"], Least::Effort("low")),
+    ],
+    vendors: &[],
+};
+
+/// Ollama.
+pub(crate) const OLLAMA: Parameters = Parameters {
+    limit: "options.num_predict",
+    older_limit: None,
+    effort: "think",
+    off: r#"{"think":false}"#,
+    must_think: r#"{"think":"low"}"#,
+    // Models without reasoning accept this as well.
+    rows: &[thinks(&["gpt-oss*"], Least::Effort("low")), quiet(&["*"], Least::Off)],
+    vendors: &[],
+};

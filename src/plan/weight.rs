@@ -1,0 +1,115 @@
+//! The size of a conversation, as triggers and budgets measure it.
+
+use crate::tokens::Tally;
+use crate::tokens::scaling::{ScaledTotal, reported_reaches};
+use crate::transcript::{Message, Transcript};
+
+use crate::plan::Policy;
+use crate::plan::carried::Carried;
+use crate::plan::compactions::Compactions;
+use crate::plan::size::Size;
+
+/// A conversation as triggers see it.
+pub(super) struct Weight<'w, 'a> {
+    pub(super) messages: &'w [Message<'a>],
+    /// The earlier summary that the next one carries on.
+    earlier: Option<&'w Carried<'a>>,
+    pub(super) compactions: Compactions,
+    pub(super) tally: &'w Tally<'w, 'a>,
+    pub(super) policy: &'w Policy,
+}
+
+impl<'w, 'a> Weight<'w, 'a> {
+    /// Returns the weight of a conversation under a policy.
+    pub(super) fn new(
+        transcript: &'w Transcript<'a>,
+        earlier: Option<&'w Carried<'a>>,
+        tally: &'w Tally<'w, 'a>,
+        policy: &'w Policy,
+    ) -> Self {
+        let compactions = Compactions::of(transcript, policy);
+        Weight { messages: &transcript.messages, earlier, compactions, tally, policy }
+    }
+
+    /// Returns the messages that the provider reads: all but those that its own compaction replaces.
+    fn read(&self) -> impl DoubleEndedIterator<Item = (usize, &'w Message<'a>)> {
+        let start = self.compactions.start;
+        self.messages.iter().enumerate().filter(move |(index, message)| *index >= start || message.role.is_system())
+    }
+
+    /// Returns the message with the earlier summary that the next one carries on.
+    pub(super) fn carried(&self) -> Option<usize> {
+        self.earlier.and_then(|earlier| earlier.index)
+    }
+
+    /// Returns the last index at which a cut gains nothing: a cut at or before an earlier summary leaves nothing to
+    /// summarize.
+    pub(super) fn first(&self) -> usize {
+        self.carried().map_or(0, |index| index + 1).max(self.compactions.last.unwrap_or(0))
+    }
+
+    /// Returns the first trigger of which all sizes are reached, or else the budget, where it is exceeded.
+    pub(super) fn fired(&self) -> Option<Vec<Size>> {
+        let reached = |clause: &&Vec<Size>| clause.iter().all(|size| self.reaches(*size));
+        let over = |budget: &u64| self.total() > *budget;
+        let budget = || self.policy.budget.filter(over).map(|budget| vec![Size::Tokens(budget.saturating_add(1))]);
+        self.policy.triggers.iter().find(reached).cloned().or_else(budget)
+    }
+
+    fn reaches(&self, size: Size) -> bool {
+        let policy = self.policy;
+        match size {
+            Size::Nothing => true,
+            Size::Messages(least) => {
+                let beside = usize::from(self.earlier.is_some_and(|earlier| earlier.index.is_none()));
+                let is_whole = self.compactions.start == 0;
+                let count = if is_whole { self.messages.len() } else { self.read().count() };
+                (count + beside) as u64 >= least
+            }
+            Size::Turns(least) => self.read().filter(|(_, message)| is_turn(message, policy)).count() as u64 >= least,
+            Size::Tokens(_) | Size::Fraction(_) => size.in_tokens(policy.context_window).is_some_and(|threshold| {
+                self.tokens_reach(threshold.saturating_add(u64::from(policy.rules.exceed)))
+                    || policy.rules.reported_triggers
+                        && reported_reaches(self.messages, threshold, |provider| policy.is_served_by(provider))
+            }),
+        }
+    }
+
+    /// Whether the conversation has so many tokens. Where the total is a plain sum, counting stops as soon as the
+    /// answer is known.
+    fn tokens_reach(&self, least: u64) -> bool {
+        if self.earlier.is_some() || self.policy.scales(self.tally) {
+            return self.total() >= least;
+        }
+        let all: Vec<usize> = self.read().map(|(index, _)| index).collect();
+        self.tally.reaches(&all, least.saturating_sub(self.policy.overhead_tokens))
+    }
+
+    /// Returns the tokens of the conversation with the overhead. A carried summary is counted after all messages, as in
+    /// the systems that carry one on.
+    pub(super) fn total(&self) -> u64 {
+        let earlier = self.earlier.map(|earlier| earlier.tokens(self.tally.counter()));
+        self.scaled(earlier).saturating_add(self.policy.overhead_tokens)
+    }
+
+    /// Returns the tokens of the messages alone.
+    pub(super) fn message_tokens(&self) -> u64 {
+        self.scaled(None)
+    }
+
+    /// Returns the tokens of the messages, scaled by what providers reported where the policy says so. `after` are
+    /// tokens that follow the last message.
+    fn scaled(&self, after: Option<u64>) -> u64 {
+        let mut total = ScaledTotal::default();
+        for (index, message) in self.read().filter(|(index, _)| Some(*index) != self.carried()) {
+            total.add(self.tally.message(index), message);
+        }
+        after.into_iter().for_each(|tokens| total.add_unreported(tokens));
+        if self.policy.scales(self.tally) { total.total() } else { total.estimate() }
+    }
+}
+
+/// Whether a message begins a turn: a person wrote it, not a tool or an earlier summary.
+pub(super) fn is_turn(message: &Message<'_>, policy: &Policy) -> bool {
+    message.is_user_turn() && !message.is_summary(&policy.summary_prefix)
+}

@@ -1,0 +1,89 @@
+//! The legend of a picture, and the bars of what fills the conversation.
+
+use clap::builder::styling::Style;
+
+use crate::tokens::Categories;
+
+use crate::report::columns::{Line, fitted, width, wrapped};
+use crate::report::explain::{DIM, MessageStatus, NAME, Picture, Row};
+use crate::report::shares::Shares;
+
+/// Categories with their own bar; smaller ones share one.
+const MOST_CATEGORIES: usize = 14;
+
+impl Picture<'_, '_> {
+    /// Draws what fills the conversation, or the context window where that is known: a bar for each category.
+    pub(super) fn categories(&self, columns: usize, out: &mut String) {
+        let spent = Categories::of(self.transcript, self.tally, self.plan.start);
+        let total = spent.total();
+        let window = self.policy.context_window;
+        let free = window.map(|window| ("free".to_owned(), window.saturating_sub(total)));
+        let rows = spent.rows();
+        let (shown, others) = rows.split_at(rows.len().min(MOST_CATEGORIES));
+        let rest = (!others.is_empty()).then(|| ("others".to_owned(), others.iter().map(|(_, tokens)| tokens).sum()));
+        let rows: Vec<(String, u64)> = shown.iter().cloned().chain(rest).chain(free).collect();
+        let shares = Shares::new(total, window);
+        let name = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(NAME);
+        let number = shares.whole.to_string().len();
+        let bar = columns.saturating_sub(name + number + 9).min(40);
+        out.push('\n');
+        wrapped(
+            if window.is_some() { "what fills the context window:" } else { "what fills the conversation:" },
+            columns,
+            out,
+        );
+        for (category, tokens) in rows {
+            let share = shares.of(tokens);
+            let category = fitted(&category, name);
+            let mut line = Line::default();
+            line.plain(format!("{category}{} ", " ".repeat(name.saturating_sub(width(&category)))));
+            line.plain(format!("{tokens:>number$} {:>3.0} % ", share * 100.0));
+            let style = if category == "free" { DIM } else { Style::new() };
+            line.add(style, (if category == "free" { "·" } else { "█" }).repeat((share * bar as f64).ceil() as usize));
+            line.end(columns, out);
+        }
+    }
+
+    /// Draws the legend: what each sign means, with its messages and tokens.
+    pub(super) fn legend(&self, rows: &[Row], columns: usize, out: &mut String) {
+        let all = 0..self.transcript.messages.len();
+        let parts = MessageStatus::ALL
+            .map(|status| all.clone().filter(|&index| self.status(index) == status).collect::<Vec<_>>());
+        let tokens = parts.each_ref().map(|indices| self.tally.sum(indices).to_string());
+        let messages = parts.each_ref().map(|indices| indices.len().to_string());
+        let [messages_wide, tokens_wide] =
+            [&messages, &tokens].map(|numbers| numbers.iter().map(String::len).max().unwrap_or(0));
+        for (at, status) in MessageStatus::ALL.into_iter().enumerate().filter(|(at, _)| !parts[*at].is_empty()) {
+            let mut line = Line::default();
+            line.add(status.style(), status.sign());
+            let noun = if parts[at].len() == 1 { "message " } else { "messages" };
+            let (name, messages, tokens) = (status.name(), &messages[at], &tokens[at]);
+            let sizes = format!("  {messages:>messages_wide$} {noun}  {tokens:>tokens_wide$} tokens");
+            if width(status.sign()) + width(name) + width(&sizes) > columns {
+                // Where there is no room beside the name, the numbers follow below it.
+                line.plain(name);
+                line.end(columns, out);
+                wrapped(&format!("  {messages} {} {tokens} tokens", noun.trim_end()), columns, out);
+                continue;
+            }
+            line.plain(format!("{name}{sizes}"));
+            if let Some(file) =
+                self.archive.filter(|_| matches!(status, MessageStatus::Removed | MessageStatus::Summarized))
+            {
+                line.plain(format!(", kept in {}", fitted(&file.display().to_string(), columns)));
+            }
+            line.end(columns, out);
+        }
+        let has = |signs: &[&str]| rows.iter().any(|row| signs.contains(&row.bracket));
+        let brackets =
+            [(has(&["╭", "├", "╰"]), "╭╰ calls with their results"), (has(&["┆"]), "┆ the same, in one row")];
+        let brackets: Vec<&str> = brackets.into_iter().filter_map(|(there, what)| there.then_some(what)).collect();
+        let beside = brackets.join("   ");
+        let lines = if width(&beside) <= columns { vec![beside.as_str()] } else { brackets };
+        for text in lines.into_iter().filter(|line| !line.is_empty()) {
+            let mut line = Line::default();
+            line.plain(text);
+            line.end(columns, out);
+        }
+    }
+}
