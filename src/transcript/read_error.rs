@@ -29,7 +29,7 @@ pub(crate) enum ReadError {
         /// Byte in the line, counted from 1.
         column: usize,
         /// What is unknown.
-        unread: foreign::Unread,
+        unknown: foreign::UnknownPart,
     },
     /// Its messages could be of several formats.
     Ambiguous {
@@ -50,8 +50,8 @@ impl fmt::Display for ReadError {
             ReadError::NoTranscript { line, column, found } => {
                 write!(out, "is not a transcript: {found} at line {line} column {column}")
             }
-            ReadError::Foreign { line, column, unread } => {
-                write!(out, "cannot be read: {unread} (line {line} column {column})")
+            ReadError::Foreign { line, column, unknown } => {
+                write!(out, "cannot be read: {unknown} (line {line} column {column})")
             }
             ReadError::Ambiguous { line, ambiguity } => {
                 let at = line.map(|line| format!(" at line {line}")).unwrap_or_default();

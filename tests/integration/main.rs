@@ -1,6 +1,7 @@
 //! The one integration binary: what tcompact promises, tried from outside and held against references not its own.
 
 mod adapting;
+mod archives;
 mod bad_input;
 mod batch;
 mod benches;

@@ -261,7 +261,7 @@ impl Assignment<'_> {
             }
             at = placeholder_at(kept, at).map_or(at + 1, |placeholder| placeholder.end);
         }
-        (self.start..=at).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.start)
+        self.text.floor_char_boundary(at)
     }
 
     /// Whether the value is written as that of an environment variable or of a flag, so that it is no code.

@@ -54,7 +54,7 @@ fn header_end(text: &str, start: usize) -> usize {
         }
         at += 1;
     }
-    (start..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(start)
+    text.floor_char_boundary(at)
 }
 
 /// The secret in the value of an authorization header. It is `given` where nothing else can stand there, as on a line of

@@ -102,7 +102,7 @@ pub(crate) fn common_block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
     } else if let Some(compaction) = compaction_inside(json, kind) {
         PartKind::Compaction(compaction)
     } else {
-        foreign::unread(json, kind)
+        foreign::opaque_or_foreign(json, kind)
     }
 }
 
