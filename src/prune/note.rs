@@ -36,5 +36,5 @@ pub(super) fn in_tokens(tokens: u64) -> String {
 
 /// The edits that put a text in the place of a result.
 pub(super) fn saying(result: &ToolResult<'_, '_>, text: &str) -> Vec<Edit> {
-    result.output.saying(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
+    result.output.replace_with(text).into_iter().map(|(range, text)| Edit { range, text }).collect()
 }

@@ -117,7 +117,7 @@ impl MessageWriter for AiSdk {
             let same = other.get_text("toolCallId").zip(answer.id).is_some_and(|(id, own)| id.decode() == own.decode());
             same && other.span() != holder.span()
         };
-        found.same = beside.filter(is_same).filter_map(|other| other.get("result")).collect();
+        found.duplicates = beside.filter(is_same).filter_map(|other| other.get("result")).collect();
         Some(found)
     }
 
