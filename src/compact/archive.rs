@@ -158,7 +158,7 @@ pub(super) fn media_moved_out(
     let Some(folder) = archive.filter(|_| policy.ways.files).map(|place| place.folder(MEDIA)) else {
         return Default::default();
     };
-    let (moved, files) = media::moved_out(transcript, indices, &shown(&folder));
+    let (moved, files) = media::offload(transcript, indices, &shown(&folder));
     (moved, files.into_iter().map(|file| (folder.join(file.name), file.bytes)).collect())
 }
 

@@ -13,7 +13,7 @@ type Recognizer = fn(&Object<'_>) -> bool;
 
 /// Programs whose files resemble a format of the table, each with a test for one of its messages.
 const PROGRAMS: [(&str, Recognizer); 6] = [
-    ("a session of Qwen Code", |line| line.get("uuid").is_some() && line.at(&["message", "foreign_parts"]).is_some()),
+    ("a session of Qwen Code", |line| line.get("uuid").is_some() && line.at(&["message", "parts"]).is_some()),
     ("a session of Factory Droid", |line| {
         line.get_text("type").is_some_and(|kind| kind.is("message"))
             && line
