@@ -24,7 +24,7 @@ pub(super) fn edited<'t>(
 /// What masks the secrets of a conversation, and gives none of them a placeholder that is there.
 pub(crate) fn redactor(transcript: &Transcript<'_>) -> Redactor {
     let mut redactor = Redactor::new();
-    transcript.messages.iter().for_each(|message| redactor.note(message.json.raw()));
+    transcript.messages.iter().for_each(|message| redactor.reserve_placeholders(message.json.raw()));
     redactor
 }
 

@@ -302,7 +302,7 @@ fn numbers_begin_above_those_that_stand_there() {
     let token = format!("{}{}", "ghp_", random(36));
     assert_eq!(masked(&format!("[github-token-7] {token}")), "[github-token-7] [github-token-8]");
     let mut redactor = Redactor::new();
-    redactor.note("earlier: [github-token-2], [no-kind-9], [github-token-99999999999999999999999]");
+    redactor.reserve_placeholders("earlier: [github-token-2], [no-kind-9], [github-token-99999999999999999999999]");
     assert_eq!(redactor.mask(&token), "[github-token-3]");
 }
 
