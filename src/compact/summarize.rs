@@ -17,7 +17,7 @@ use crate::summary::prompt::Template;
 use crate::summary::recipe::{Overflow, Trim};
 use crate::summary::record::{self, Record, beside_another, collect};
 use crate::summary::sections::sections;
-use crate::summary::trim_messages::{Counting, Shorter, trim_messages};
+use crate::summary::trim_messages::{Counting, PartialMessage, trim_messages};
 use crate::summary::{history, trim, truncate_middle};
 use crate::tokens::{Tally, python};
 use crate::transcript::formats::SummaryMessage;
@@ -256,7 +256,7 @@ impl Summarization<'_, '_> {
     /// Has the summarizer write a summary.
     fn summary(&self) -> Result<Reply, NoSummary> {
         let policy = &self.policy.summary;
-        let shorter = Shorter::default();
+        let shorter = PartialMessage::default();
         let sent = self.sent(&shorter);
         let text = match (self.embedded(), policy.recipe.nothing_left) {
             (true, Some(canned)) if sent.is_empty() && policy.recipe.trim == Trim::LangChain => Err(canned),
@@ -276,7 +276,7 @@ impl Summarization<'_, '_> {
         let terms = self.terms(None);
         match self.ask(&text, &terms, true)? {
             Err(none) if none.too_long() && policy.recipe.overflow == Overflow::Middle => {
-                match truncate_middle::cut_out(&text, self.policy.counter, policy.window) {
+                match truncate_middle::remove_middle(&text, self.policy.counter, policy.window) {
                     Some(shorter) => Ok(self.ask(&shorter, &terms, true)??),
                     None => Err(none.into()),
                 }
@@ -458,7 +458,7 @@ impl Summarization<'_, '_> {
     }
 
     /// The messages that the summarizer is sent; the oldest may be a `shorter` one.
-    fn sent<'s>(&'s self, shorter: &'s Shorter<'s>) -> Vec<&'s Message<'s>> {
+    fn sent<'s>(&'s self, shorter: &'s PartialMessage<'s>) -> Vec<&'s Message<'s>> {
         let SummaryPolicy { recipe, trim_tokens, .. } = &self.policy.summary;
         let Some(limit) = *trim_tokens else { return self.messages(&self.summarized).collect() };
         if recipe.trim == Trim::Own {

@@ -42,7 +42,7 @@ pub(crate) fn answers(bytes: &[u8]) {
 
 /// What is made of a summary's text before it is put anywhere.
 fn worded(text: &str) {
-    assert!(text.contains(fence::unwrapped(text)));
+    assert!(text.contains(fence::strip_wrapping(text)));
     assert!(fence::opened(text).len() <= text.len());
     // Placeholders are short, so that nothing is found in what was made.
     let once = inline_data::without_data(text).into_owned();
