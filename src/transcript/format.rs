@@ -51,7 +51,7 @@ pub(crate) trait MessageReader {
     fn message<'a>(&self, message: &Object<'a>) -> Result<Message<'a>, String>;
 
     /// Returns the members that hold metadata: what the program displays or logs and sends to no model.
-    fn members_beside(&self) -> &'static [&'static str] {
+    fn metadata_members(&self) -> &'static [&'static str] {
         &[]
     }
 

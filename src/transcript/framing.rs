@@ -201,7 +201,7 @@ pub(crate) fn messages<'a>(list: &'a Source<'a>, format: &dyn Format) -> Result<
 fn message<'a>(source: &str, json: Json<'a>, format: &dyn Format, index: usize) -> Result<Message<'a>, ReadError> {
     let no_message = |what| no_transcript(source, json, format!("as {}, message {index} {what}", format.name()));
     let mut message = format.message(&Object::of(json)).map_err(no_message)?;
-    foreign::complete(&mut message, format.members_beside());
+    foreign::complete(&mut message, format.metadata_members());
     message.earlier |= message.is_readable_compaction();
     Ok(message)
 }

@@ -1,8 +1,8 @@
 //! Gemini's `contents`: messages of parts.
 //!
-//! Roles user, model and (in old files) function; a message without a role is the user's. Calls are `functionCall` parts,
-//! results are `functionResponse` parts of the next message; ids are optional, and without them the results follow the
-//! order of the calls. Python writes the keys with underscores.
+//! Roles are user, model and (in old files) function; a message without a role is the user's. Calls are `functionCall`
+//! parts, results are `functionResponse` parts of the next message. Ids are optional, and without them the results
+//! follow the order of the calls. Python writes the keys with underscores.
 
 use serde_json::{Value, json};
 
@@ -34,10 +34,10 @@ impl Format for Gemini {
 impl MessageReader for Gemini {
     fn fit(&self, message: &Object<'_>) -> Fit {
         let Some(parts) = parts(message) else {
-            // An empty message of the model has no parts; then its role decides.
-            let silent = present(message, "parts").is_none() && present(message, "content").is_none();
+            // An empty message of the model has no parts; its role decides.
+            let lacks_content = present(message, "parts").is_none() && present(message, "content").is_none();
             let is_model = message.get_text("role").is_some_and(|role| role.is("model"));
-            return if silent && is_model { Fit::Plain } else { Fit::Mismatch };
+            return if lacks_content && is_model { Fit::Plain } else { Fit::Mismatch };
         };
         match role(message) {
             Some(_) if parts.items().next().is_none() => Fit::Plain,
@@ -84,7 +84,7 @@ impl MessageWriter for Gemini {
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {
         let role = if summary.role == SummaryRole::Assistant { "model" } else { "user" };
         let parts = json!([{"text": summary.text}]);
-        // The order of the keys is the neighbour's.
+        // The keys are in the neighbour's order.
         let parts_first = begins_with("parts", at.neighbour());
         let message =
             if parts_first { json!({"parts": parts, "role": role}) } else { json!({"role": role, "parts": parts}) };

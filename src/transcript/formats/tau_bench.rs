@@ -1,8 +1,8 @@
 //! Trajectories of tau-bench and tau2.
 //!
-//! tau-bench keeps Chat Completions messages under `traj`. tau2 keeps its own under `messages`: the name and the arguments
-//! of a call stand in the call itself, a result names its call as its own `id`, several results may stand in one message,
-//! and the simulated user calls tools as the model does.
+//! tau-bench keeps Chat Completions messages under `traj`. tau2 keeps its own messages under `messages`: the name and
+//! the arguments are members of the call itself, a result has the id of its call as its own `id`, one message may hold
+//! several results, and the simulated user calls tools as the model does.
 
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ impl MessageReader for TauBench {
         } else if is_of_tau2(message) {
             Fit::Variant("a requestor")
         } else {
-            // Messages of tau-bench have nothing of their own: the envelope decides.
+            // Messages of tau-bench have no trait of their own, so the envelope decides.
             Fit::Neutral
         }
     }
@@ -98,7 +98,7 @@ impl MessageWriter for TauBench {
 
 impl OrderRules for TauBench {}
 
-/// Whether a message has what only tau2 writes: for whom it, or one of its calls, asks for a tool, or several results.
+/// Whether a message has a trait of tau2: a requestor of it or one of its calls, or several results.
 fn is_of_tau2(message: &Object<'_>) -> bool {
     present(message, "requestor").is_some()
         || present(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)

@@ -1,4 +1,4 @@
-//! Parts as Google's API spells them: an object whose key says what it holds (`text`, `functionCall`, `inlineData`, …).
+//! Parts of Google's API: an object whose key names its content (`text`, `functionCall`, `inlineData`, …).
 
 use crate::transcript::foreign;
 use crate::transcript::formats::shared::blocks::output_text;
@@ -6,7 +6,7 @@ use crate::transcript::json::{Json, Kind};
 use crate::transcript::message::{Content, Part, PartKind};
 use crate::transcript::outputs::{Output, Shape};
 
-/// What a part can hold, as REST spells it.
+/// The members that a part can hold, as REST spells them.
 const KEYS: [&str; 9] = [
     "text",
     "functionCall",
@@ -25,7 +25,7 @@ pub(crate) fn is_part(part: Json<'_>) -> bool {
         && KEYS.iter().chain(&["thoughtSignature"]).any(|key| held(part, key).is_some())
 }
 
-/// The member that REST calls `key` and Python the same with underscores; Python writes null for what is not there.
+/// Returns the member that REST calls `key`; Python spells it with underscores, and writes null for absent members.
 pub(crate) fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
     let value = |key: &str| part.get(key).filter(|value| value.kind() != Kind::Null);
     value(key).or_else(|| {
@@ -35,7 +35,7 @@ pub(crate) fn held<'a>(part: Json<'a>, key: &str) -> Option<Json<'a>> {
     })
 }
 
-/// The response that a part holds, and the media beside it.
+/// Returns the response in a part, and the media beside it.
 pub(crate) fn output<'a>(part: Json<'a>) -> Option<Output<'a>> {
     let answer = held(part, "functionResponse")?;
     let response = held(answer, "response")?;
@@ -59,7 +59,7 @@ pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
         let parts = response.into_iter().chain(media.map(|json| Part { json, kind: part(json) }));
         return PartKind::Result(Content::of_parts(parts.collect()));
     }
-    // The address of a file is short, and what a model may need to find it again.
+    // The address of a file is short, and a model may need it to find the file again.
     if let Some(address) = held(json, "fileData").and_then(|file| held(file, "fileUri")).and_then(|uri| uri.text()) {
         return PartKind::Text(address);
     }
@@ -67,7 +67,7 @@ pub(crate) fn part(json: Json<'_>) -> PartKind<'_> {
     match data.map(|data| held(data, "mimeType").and_then(|kind| kind.text())) {
         Some(Some(kind)) if kind.decode().starts_with("image/") => PartKind::Image,
         Some(_) => PartKind::Media,
-        // Code that the model ran, calls that the server answered: theirs to be read, whatever their fields.
+        // Code that the model ran, or calls that the server answered: read as text, whatever their fields.
         None => match KEYS.iter().find_map(|key| held(json, key)) {
             Some(value) => output_text(value),
             None if held(json, "thoughtSignature").is_some() => PartKind::Other,
