@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::program::{FIXTURES, path, run, tcompact, with};
 use crate::restoring::{assert_goes_back, compacted, records, restored};
 
-/// What sha256sum says of a text is what records say.
+/// The hash that `sha256sum` prints for `abc`; records have the same.
 const OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
 fn sha256(text: &str) -> String {
@@ -41,7 +41,7 @@ fn what_does_not_match_is_refused() {
     compacted(&archive, &["--keep", "messages:4", "--emit", "update"], "langchain/thread.json");
     assert!(records(&archive).iter().all(|record| record.get("put_back").is_none()));
     refused("null\n", "of --emit update");
-    // Half a record does no harm to the others.
+    // Half a record does not affect the others.
     fs::write(&archive, format!("{}\n{good}{}", &good[..300], &good[..good.len() / 2])).expect("written");
     let run = run(tcompact().args(["--restore", &archive]), result.as_bytes());
     assert!(run.stdout == text, "{run:?}");
@@ -51,7 +51,7 @@ fn what_does_not_match_is_refused() {
     refused(&result, "3 of its lines are no records, the first is line 1");
 }
 
-/// Whoever wrote the archive, nothing comes of it but an error.
+/// A forged archive causes nothing but an error.
 #[test]
 fn hostile_archives_only_fail() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -143,7 +143,7 @@ fn a_restore_reads_no_settings_and_takes_no_rules() {
     }
 }
 
-/// Whoever appends waits for the others, so every record is whole.
+/// Each writer waits for the others, so every record is complete.
 #[test]
 fn several_processes_write_one_archive() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -171,7 +171,7 @@ fn several_processes_write_one_archive() {
     assert_goes_back(&archive, &result, &text, "one of them");
 }
 
-/// A disk that is full for one process takes nothing from what the others write, and keeps no half of its own.
+/// If the disk is full for one process, the records of the others are unaffected, and no partial record remains.
 #[test]
 fn what_is_cut_short_is_taken_back_while_others_write() {
     let folder = tempfile::tempdir().expect("a folder");

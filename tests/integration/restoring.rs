@@ -1,4 +1,4 @@
-//! `--archive X.jsonl` and `--restore X.jsonl`: what was cut away comes back, to the byte, or not at all.
+//! `--archive X.jsonl` and `--restore X.jsonl`: removed messages are restored to the byte, or not at all.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ pub(crate) fn records(archive: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a record a line")).collect()
 }
 
-/// Compacts a file with an archive; what is written.
+/// Compacts a file with an archive and returns the result.
 pub(crate) fn compacted(archive: &str, arguments: &[&str], file: &str) -> String {
     let run = with(&[&["-q", "--archive", archive], arguments, &[file]].concat());
     assert_eq!(run.code, 0, "{file} {arguments:?}: {run:?}");
@@ -25,7 +25,7 @@ pub(crate) fn restored(archive: &str, text: &str) -> Run {
     run(tcompact().args(["-q", "--restore", archive]), text.as_bytes())
 }
 
-/// Checks that an archive leads from a text back to another.
+/// Asserts that an archive restores one text from another.
 pub(crate) fn assert_goes_back(archive: &str, from: &str, to: &str, what: &str) {
     let run = restored(archive, from);
     if from == to {
@@ -52,10 +52,11 @@ fn every_fixture_comes_back_to_the_byte() {
     for (at, file) in fixtures::all().into_iter().enumerate() {
         let text = fs::read_to_string(&file).expect("a fixture");
         let file = file.to_str().expect("UTF-8");
-        // Many ways into one archive: each result finds its own. What is mended may become what was not, and keeps apart.
+        // Several results in one archive: each finds its own record. Repaired texts may become equal to others, so they
+        // have their own archive.
         let archive = path(folder.path(), &format!("{at}.jsonl"));
-        let of_mended = path(folder.path(), &format!("{at}-mended.jsonl"));
-        let archive_of = |way: &[&str]| if way.contains(&"--repair") { &of_mended } else { &archive };
+        let repaired_archive = path(folder.path(), &format!("{at}-mended.jsonl"));
+        let archive_of = |way: &[&str]| if way.contains(&"--repair") { &repaired_archive } else { &archive };
         let results = ways.map(|way| compacted(archive_of(way), way, file));
         for (way, result) in ways.iter().zip(&results) {
             cut += usize::from(*result != text);
@@ -74,7 +75,7 @@ fn every_fixture_comes_back_to_the_byte() {
     assert!(cut > 200, "{cut}");
 }
 
-/// What a preset changes besides: arguments that are cut early, results that move to files, a summary beside the messages.
+/// Other changes by presets: arguments cut early, results moved to files, a summary beside the messages.
 #[test]
 fn the_ways_of_presets_come_back() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -119,7 +120,7 @@ fn a_file_that_was_compacted_twice_goes_all_the_way_back() {
             compacted(&archive, &["--keep", "messages:2", "--summarizer-cmd", "echo Twice", "--accept", "any"], &copy);
         assert!(once != twice && once != text, "{name}");
         assert_goes_back(&archive, &twice, &text, name);
-        // A run that was ended between the archive and the result, and begun again.
+        // A run that was killed between archive and result, and started again.
         let records = fs::read_to_string(&archive).expect("an archive");
         fs::write(&archive, format!("{records}{records}")).expect("written");
         assert_goes_back(&archive, &twice, &text, name);
@@ -160,7 +161,7 @@ fn lines_go_back_one_by_one() {
     assert!(!record["put_back"].to_string().contains("content"), "no message is there twice: {record}");
 }
 
-/// Histories of which the same was left are told apart by their lines, and where that does not do, none is taken.
+/// Equal results of different histories are told apart by their lines; otherwise none is restored.
 #[test]
 fn what_became_the_same_is_told_by_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -178,8 +179,8 @@ fn what_became_the_same_is_told_by_its_line() {
     assert!(alone.stderr.contains("different texts became this one"), "{alone:?}");
 }
 
-/// A text as a file of that ending has it.
-fn packed(text: &str, ending: &str) -> Vec<u8> {
+/// Packs a text as files with this extension are.
+fn pack(text: &str, ending: &str) -> Vec<u8> {
     match ending {
         "gz" => {
             let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
@@ -191,7 +192,7 @@ fn packed(text: &str, ending: &str) -> Vec<u8> {
     }
 }
 
-fn unpacked(bytes: &[u8], ending: &str) -> String {
+fn unpack(bytes: &[u8], ending: &str) -> String {
     let mut text = String::new();
     match ending {
         "gz" => flate2::read::GzDecoder::new(bytes).read_to_string(&mut text),
@@ -209,18 +210,18 @@ fn packed_files_come_back() {
     let text = fs::read_to_string(Path::new(FIXTURES).join("agent-session.json")).expect("a fixture");
     for ending in ["gz", "zst"] {
         let at = |name: &str| path(folder.path(), &format!("{name}.json.{ending}"));
-        fs::write(at("whole"), packed(&text, ending)).expect("written");
+        fs::write(at("whole"), pack(&text, ending)).expect("written");
         let short = compacted(&archive, &["--keep", "messages:4", "-o", &at("short")], &at("whole"));
         assert_eq!(short, "");
         assert_eq!(with(&["--restore", &archive, &at("short")]).stdout, text);
         let run = with(&["--restore", &archive, &at("short"), "-o", &at("back")]);
         assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
-        assert_eq!(unpacked(&fs::read(at("back")).expect("written"), ending), text);
+        assert_eq!(unpack(&fs::read(at("back")).expect("written"), ending), text);
     }
 }
 
-/// Runs a command that has to end within a minute.
-fn ended(arguments: &[&str], folder: &Path) -> i32 {
+/// Runs a command that must end within a minute, and returns its exit code.
+fn run_to_end(arguments: &[&str], folder: &Path) -> i32 {
     let mut child = tcompact().arg("-q").args(arguments).current_dir(folder).spawn().expect("it runs");
     for _ in 0..6_000 {
         if let Some(status) = child.try_wait().expect("a child") {
@@ -232,7 +233,7 @@ fn ended(arguments: &[&str], folder: &Path) -> i32 {
     panic!("{arguments:?} does not end");
 }
 
-/// Mending and cutting leave two messages, one, or none, with and without an end of the last line, in every framing.
+/// Repairing and cutting leave two messages, one, or none, with and without a final line end, in every framing.
 #[test]
 fn what_leaves_few_lines_comes_back() {
     const ORPHAN: &str = r#"{"role":"tool","tool_call_id":"g","content":"x"}"#;
@@ -262,17 +263,17 @@ fn what_leaves_few_lines_comes_back() {
             for more in [&["--keep", "messages:99"][..], &["--keep", "messages:1", "--accept", "any"]] {
                 let all: Vec<&str> = std::iter::repeat_n(ORPHAN, orphans).chain(KEPT[..kept].iter().copied()).collect();
                 let source = framing(&all) + end;
-                fs::write(folder.join(name), packed(&source, packing)).expect("written");
+                fs::write(folder.join(name), pack(&source, packing)).expect("written");
                 for left in ["a.jsonl", out, back_again] {
                     fs::remove_file(folder.join(left)).ok();
                 }
-                let mend = ["--repair", "drop", "--archive", "a.jsonl", "--from", "openai-chat", "-o", out, name];
-                if ended(&[more, &mend].concat(), folder) != 0 {
+                let repair = ["--repair", "drop", "--archive", "a.jsonl", "--from", "openai-chat", "-o", out, name];
+                if run_to_end(&[more, &repair].concat(), folder) != 0 {
                     assert!(kept == 0 && !folder.join(out).exists(), "{name} {kept}: {source}");
                     continue;
                 }
-                let code = ended(&["--restore", "a.jsonl", "-o", back_again, out], folder);
-                let read = unpacked(&fs::read(folder.join(back_again)).unwrap_or_default(), packing);
+                let code = run_to_end(&["--restore", "a.jsonl", "-o", back_again, out], folder);
+                let read = unpack(&fs::read(folder.join(back_again)).unwrap_or_default(), packing);
                 assert_eq!((code, read.as_str()), (0, source.as_str()), "{name} {kept} {more:?}");
                 back += 1;
             }
@@ -281,7 +282,7 @@ fn what_leaves_few_lines_comes_back() {
     assert!(back >= 300, "{back}");
 }
 
-/// Where different inputs became the same text, the path tells which of them a result was.
+/// If different inputs became the same text, the path of a result selects its record.
 #[test]
 fn inputs_that_became_the_same_text_come_back() {
     let home = tempfile::tempdir().expect("a folder");
@@ -300,17 +301,17 @@ fn inputs_that_became_the_same_text_come_back() {
         fs::write(folder.join("in").join(file), text).expect("written");
     }
     let rules = ["--keep", "messages:1", "--ledger", "off", "--summarizer-cmd", "echo short", "--archive", "a.jsonl"];
-    assert_eq!(ended(&[&rules[..], &["-O", "out", "in"]].concat(), folder), 0);
+    assert_eq!(run_to_end(&[&rules[..], &["-O", "out", "in"]].concat(), folder), 0);
     let read = |file: &Path| fs::read_to_string(file).expect("a text");
     assert_eq!(read(&folder.join("out/a.json")), read(&folder.join("out/sub/a.json")));
     for (file, _) in files.iter().chain(&lines) {
         let out = format!("out/{file}");
-        assert_eq!(ended(&["--restore", "a.jsonl", "-o", "back", &out], folder), 0, "{file}");
+        assert_eq!(run_to_end(&["--restore", "a.jsonl", "-o", "back", &out], folder), 0, "{file}");
         assert_eq!(read(&folder.join("back")), read(&folder.join("in").join(file)), "{file}");
     }
-    // In its place, and under a path of which nothing is known.
+    // At the path of the input, and at an unknown path.
     fs::copy(folder.join("out/b.json"), folder.join("in/b.json")).expect("copied");
-    assert_eq!(ended(&["--restore", "a.jsonl", "-o", "back", "in/b.json"], folder), 0);
+    assert_eq!(run_to_end(&["--restore", "a.jsonl", "-o", "back", "in/b.json"], folder), 0);
     assert_eq!(read(&folder.join("back")), conversation("two "));
     let archive = path(folder, "a.jsonl");
     let unknown = restored(&archive, &read(&folder.join("out/a.json")));
