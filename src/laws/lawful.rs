@@ -25,7 +25,7 @@ use serde_json::Value;
 /// The prefix of an earlier summary.
 pub(crate) const PREFIX: &str = "Earlier:\n\n";
 
-/// The rules that vary.
+/// The varying rules.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     pub(crate) keep: Size,

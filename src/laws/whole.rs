@@ -162,7 +162,7 @@ fn restore_text(outcome: &Processed, text: &str) -> String {
         out.push_str(&of(content, Some(index + 1)));
         out.push_str(&line[content.len()..]);
     }
-    // Different lines can become the same one; the archive then says so.
+    // Different lines can become equal; the archive then reports it.
     if out.len() == text.len() { out } else { of(&out, None) }
 }
 

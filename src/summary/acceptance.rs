@@ -326,7 +326,7 @@ mod tests {
             ("Half", 500, 900, Refusal::CutOff { thoughts: 500, begun: true }, THOUGHTS, 450),
             ("Half", 0, 900, Refusal::CutOff { thoughts: 0, begun: true }, 0, 450),
             ("", 5000, 5000, Refusal::CutOff { thoughts: 5000, begun: false }, 10_000, 750),
-            // The usage does not tell thoughts from text.
+            // The usage does not separate thoughts from text.
             (" \n", 0, 900, Refusal::CutOff { thoughts: 900, begun: false }, THOUGHTS, 750),
             ("", 0, 0, Refusal::CutOff { thoughts: 0, begun: false }, THOUGHTS, 750),
         ] {

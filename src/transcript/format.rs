@@ -298,11 +298,11 @@ pub(crate) struct SummaryMessage<'s> {
 /// The role a summary is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SummaryRole {
-    /// As if the user had said it; every provider takes it.
+    /// As a message of the user; every provider accepts it.
     User,
     /// As an instruction.
     System,
-    /// As if the model had said it.
+    /// As a message of the model.
     Assistant,
 }
 

@@ -241,7 +241,7 @@ pub(crate) fn detect_lines(line: &str) -> Option<Lines> {
         // An empty conversation, or a stray value of a session.
         Some(first) if first.kind() == Kind::Array && is_stray(first) => None,
         Some(first) if first.kind() == Kind::Array => Some(Lines::Conversations),
-        // Reading it as a document gives the error.
+        // Reading it as a document returns the error.
         _ => Some(Lines::Messages),
     }
 }

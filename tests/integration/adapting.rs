@@ -1,4 +1,4 @@
-//! Servers that refuse a parameter, and parameters that the user gives.
+//! Servers that reject a parameter, and parameters that the user gives.
 
 use std::fs;
 

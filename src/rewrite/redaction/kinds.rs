@@ -49,7 +49,7 @@ pub(super) fn table() -> Vec<(&'static str, String)> {
     }
     for (kind, about) in OTHERS {
         match rows.iter_mut().find(|(known, _)| *known == kind) {
-            // The Base64 of a marker tells a reader nothing.
+            // The Base64 of a marker means nothing to a reader.
             Some((_, begins)) if kind == PRIVATE_KEY => *begins = about.to_owned(),
             Some((_, begins)) => *begins = format!("{about}; {begins}"),
             None => rows.push((kind, about.to_owned())),
@@ -191,7 +191,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("langfuse-key", &["sk-lf-"], Word, 20),
     row("openrouter-key", &["sk-or-"], Word, 20),
     row("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-"], Word, 20),
-    // DeepSeek, Moonshot, LiteLLM and others write their keys as OpenAI once did.
+    // DeepSeek, Moonshot, LiteLLM and others spell their keys like OpenAI's old ones.
     Shape { needs: Needs::Dense, ..row("openai-key", &["sk-"], Word, 20) },
     row("google-key", &["AIza", "AQ.Ab8"], Word, 33),
     row("google-token", &["ya29.", "1//0"], Dotted, 30),
@@ -206,7 +206,7 @@ pub(super) const SHAPES: &[Shape] = &[
     // Clouds.
     exactly("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], Capitals, 16),
     exactly("aws-access-key", &["A3T"], Capitals, 17),
-    // The Base64 of `BedrockAPIKey-`, or what is long enough without.
+    // The Base64 of `BedrockAPIKey-`, or a longer key without it.
     row("aws-bedrock-key", &["ABSKQmVkcm9ja0FQSUtleS"], Encoded, 40),
     row("aws-bedrock-key", &["ABSK"], Encoded, 109),
     // The Base64 of `bedrock.amazonaws.com`.
@@ -265,7 +265,7 @@ pub(super) const SHAPES: &[Shape] = &[
     row("grafana-token", &["glsa_", "glc_"], Encoded, 32),
     // The Base64 of `{"k":"`.
     row("grafana-token", &["eyJrIjoi"], Encoded, 70),
-    // Talk.
+    // Chat.
     row("slack-token", &["xoxb-", "xoxp-", "xoxs-", "xoxc-", "xoxe-", "xoxe.xox", "xapp-"], Word, 20),
     row("slack-token", &["xoxd-"], Encoded, 20),
     // Long ones count even if they are glued to a word because tags or a dot between were lost.
@@ -292,7 +292,7 @@ pub(super) const SHAPES: &[Shape] = &[
     exactly("sendgrid-key", &["SG."], Padded, 66),
     row("brevo-key", &["xkeysib-"], Word, 64),
     exactly("mailgun-key", &["key-"], Hex, 32),
-    // Money, shops, work, and keys of other kinds.
+    // Payments, shops, work, and keys of other kinds.
     Shape {
         needs: Needs::Mixed,
         ..row("stripe-key", &["sk_live_", "sk_test_", "sk_prod_", "rk_live_", "rk_test_", "rk_prod_"], Word, 10)

@@ -69,7 +69,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// The modules of this folder that are formats, and the text of each file without its tests.
+    /// Returns the format modules of this folder, each with the text of its file without tests.
     fn rows() -> Vec<(String, String)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/transcript/formats");
         let files = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());

@@ -185,12 +185,12 @@ mod tests {
             "openai-chat"
         );
         assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":"{}"}}"#, bare), "openai-chat");
-        // Where both have evidence, the one that fits all of it.
+        // If both formats have evidence, the one that fits all messages wins.
         assert_eq!(called(r#"{"id":"a","function":{"name":"f","arguments":{}}}"#, named), "ollama");
         let typed = r#"{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}"#;
         assert_eq!(called(typed, r#"{"role":"tool","content":"r","tool_name":"f"}"#), "openai-chat");
         assert_eq!(called(typed, r#"{"role":"user","content":"u","images":["AA=="]}"#), "openai-chat");
-        // A list is no evidence against what stands around it; blocks that only others have are.
+        // A list is no evidence against the envelope, but blocks that only other formats have are.
         let listed = |kind: &str| {
             format!(r#"{{"options":{{}},"messages":[{{"role":"user","content":[{{"type":"{kind}","text":"u"}}]}}]}}"#)
         };

@@ -283,10 +283,10 @@ mod tests {
         assert!(!alternates(&format!(r#"{{"model":"gpt-5","messages":{messages}}}"#)));
         assert!(alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":false"#)));
         assert!(!alternates(&messages.replace(r#""content":"a""#, r#""content":"a","prefix":true"#)));
-        // A mark that a summary would take with it tells nothing.
+        // A mark in a message that would be summarized is no evidence.
         let marked = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"assistant","content":"b"}]"#;
         assert!(!alternates(marked));
-        // What the model is to go on with tells nothing either, and hides nothing.
+        // A message that the model should continue is no evidence, and hides none.
         let going_on = r#"[{"role":"assistant","content":"a","prefix":false},{"role":"user","content":"u"},{"role":"assistant","content":"It","prefix":true}]"#;
         assert!(alternates(going_on));
     }

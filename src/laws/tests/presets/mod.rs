@@ -1,7 +1,7 @@
 //! Compares the presets with the known systems on every recorded case.
 //!
-//! `fixtures/presets/README.md` says how the cases were recorded and what they hold. `TCOMPACT_CASES` names a folder with
-//! other files of the same kind.
+//! `fixtures/presets/README.md` describes how the cases were recorded and what they contain. `TCOMPACT_CASES` names a
+//! folder with other files of the same kind.
 
 mod case;
 mod compare;
