@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::plan::carried::ARCHIVED;
-use crate::rewrite::restoring::{Change, ways_back};
+use crate::rewrite::restoring::{Change, restore_infos};
 use crate::rewrite::{Edit, apply, media};
 use crate::transcript::Transcript;
 
@@ -90,7 +90,7 @@ pub(crate) fn kept(records: bool, source: &str, edits: &[Edit], changed: Vec<Cha
         sections.push(own.unwrap_or_else(|| Section::Record(record(transcript, &source, &removed))));
         kept.files.extend(archived.files);
     }
-    for (mut section, way) in sections.into_iter().zip(ways_back(source, &apply(source, edits), &changes)) {
+    for (mut section, way) in sections.into_iter().zip(restore_infos(source, &apply(source, edits), &changes)) {
         // Strings and numbers do not fail to serialize.
         let way = serde_json::to_value(way).unwrap_or_default();
         if let (Section::Record(Value::Object(record)), Value::Object(way)) = (&mut section, way) {

@@ -7,7 +7,7 @@ use crate::events::Event;
 use crate::exit::Failure;
 use crate::files::input::Input;
 use crate::plan::breaches::{Breach, Rule, breaches};
-use crate::rewrite::repair::{Repair, mended, without_way};
+use crate::rewrite::repair::{Repair, repair_round, unrepairable_calls};
 use crate::rewrite::thinking::{self, Removal};
 use crate::rewrite::{self, Edit};
 use crate::transcript::Transcript;
@@ -77,7 +77,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
         if rounds == 0 {
             let source = &input.name;
             task.tell(Event::Repairing { source, found: breaches_in(&document) });
-            let calls = document.transcripts.iter().map(without_way).sum();
+            let calls = document.transcripts.iter().map(unrepairable_calls).sum();
             if how == Repair::Synthesize && calls > 0 {
                 task.tell(Event::CallsRemoved { source, calls });
             }
@@ -90,7 +90,7 @@ pub(super) fn repair(task: &InputTask<'_>, input: &mut Input, how: Repair) -> Re
             removed: Vec::new(),
             archived: Archived::default(),
         };
-        let mut edits: Vec<Vec<Edit>> = document.transcripts.iter().map(|one| mended(one, how)).collect();
+        let mut edits: Vec<Vec<Edit>> = document.transcripts.iter().map(|one| repair_round(one, how)).collect();
         first_mended.resize(edits.len(), None);
         for ((transcript, edits), first) in document.transcripts.iter().zip(&edits).zip(&mut first_mended) {
             let mended = edits.first().map(|edit| thinking::message_at(transcript, edit));

@@ -111,31 +111,9 @@ pub(crate) fn assert_thinking_law(
     }
     let (before, after) = (&spelled(source, from)[0], &spelled(&out, from)[0]);
     let stays = || with_document(source, from, |document| staying(&document.transcripts[0], plan).collect::<Vec<_>>());
-    let is_summary = |text: &&String| !text.contains(r"Earlier:\n\nWhat was ");
-    let remaining: Vec<&String> = after.iter().filter(is_summary).collect();
-    let mut lost = 0;
-    let mut expected_texts = Vec::new();
-    for index in stays() {
-        let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
-        match &expected[index] {
-            None => lost += 1,
-            // A message without thinking is unchanged to the byte.
-            Some(text) if *text == before[index] => expected_texts.push((before[index].clone(), true)),
-            Some(text) => {
-                lost += 1;
-                expected_texts.push((value(text).to_string(), false));
-            }
-        }
-    }
-    assert_eq!(remaining.len(), expected_texts.len(), "messages go with all of their thinking only: {out}\n{source}");
-    for (remaining, (expected_texts, to_the_byte)) in remaining.iter().zip(&expected_texts) {
-        let remaining = if *to_the_byte {
-            (*remaining).clone()
-        } else {
-            serde_json::from_str::<Value>(remaining).expect("JSON").to_string()
-        };
-        assert_eq!(remaining, *expected_texts, "{source}");
-    }
+    let is_summary = |text: &&String| text.contains(r"Earlier:\n\nWhat was ");
+    let remaining: Vec<&String> = after.iter().filter(|text| !is_summary(text)).collect();
+    let lost = assert_only_thinking_is_lost(before, expected, &stays(), &remaining, source);
     assert_links_hold(source, &out, &before[plan.cutoff..], after);
     // LangChain's estimate counts calls beside a text but not beside a list. So content that becomes an empty text can
     // count for more, and a second run that keeps by tokens may keep less.
@@ -156,6 +134,29 @@ pub(crate) fn assert_thinking_law(
         assert_eq!(again, out, "compacting twice changes nothing that once did not");
     }
     lost
+}
+
+/// Checks that the kept messages lost their bound thinking and nothing else. Returns how many lost some.
+fn assert_only_thinking_is_lost(
+    before: &[String],
+    expected: &[Option<String>],
+    kept: &[usize],
+    remaining: &[&String],
+    source: &str,
+) -> usize {
+    let value = |text: &str| serde_json::from_str::<Value>(text).expect("JSON").to_string();
+    let texts = |&index: &usize| expected[index].as_ref().map(|expected| (&before[index], expected));
+    let texts: Vec<(&String, &String)> = kept.iter().filter_map(texts).collect();
+    assert_eq!(remaining.len(), texts.len(), "messages go with all of their thinking only: {remaining:?}\n{source}");
+    for (remaining, (before, expected)) in remaining.iter().zip(texts) {
+        // A message without thinking is unchanged to the byte.
+        if before == expected {
+            assert_eq!(*remaining, before, "{source}");
+        } else {
+            assert_eq!(value(remaining), value(expected), "{source}");
+        }
+    }
+    kept.iter().filter(|&&index| expected[index].as_ref() != Some(&before[index])).count()
 }
 
 /// Checks that the walk up from the last line of a linked session still passes all kept messages that it passed before,
@@ -210,29 +211,8 @@ pub(crate) fn assert_laws(
             assert_eq!(before, after);
             continue;
         }
-        let pinned: Vec<&String> = plan.pinned.iter().map(|&index| &before[index]).collect();
-        let (front, behind) = pinned.split_at(plan.before_summary);
-        let (summary, next) = (front.len(), front.len() + 1);
-        assert_eq!(after[..summary].iter().collect::<Vec<_>>(), front, "pinned messages come first, unchanged");
-        assert!(after[summary].contains(r"Earlier:\n\nWhat was "), "then the summary: {after:?}");
-        let rest: Vec<&String> = behind.iter().copied().chain(&before[plan.cutoff..]).collect();
-        assert_eq!(after[next..].iter().collect::<Vec<_>>(), rest, "then what is kept, unchanged and in order");
-        let readable = before.iter().rposition(|message| message.contains("compaction") && message.contains("\"read "));
-        let own_rules = policy.rules == crate::plan::Rules::OWN;
-        for (index, message) in before.iter().enumerate().skip(readable.unwrap_or(0)) {
-            let is_opaque = message.contains("compaction") && message.contains("\"opaque-");
-            if is_opaque || message.contains("compaction") && message.contains("\"failed-") {
-                assert!(after.contains(message), "what cannot be read stays: {message}");
-            }
-            if is_opaque && own_rules {
-                let place = after.iter().position(|kept| kept == message);
-                assert!(index < plan.cutoff && place < Some(summary), "a summary stands behind it: {after:?}");
-            }
-        }
-        if own_rules && let Some(readable) = readable {
-            assert!(readable < plan.cutoff, "nobody would read a summary in front of it");
-            assert!(plan.summarized().contains(&readable) || plan.pinned.contains(&readable), "{plan:?}");
-        }
+        assert_order(plan, before, after);
+        assert_compactions(plan, before, after, policy.rules == crate::plan::Rules::OWN);
     }
     with_document(source, from, |document| {
         if let ([plan], [transcript]) = (plans.as_slice(), document.transcripts.as_slice())
@@ -257,6 +237,37 @@ pub(crate) fn assert_laws(
         assert_eq!(twice, out, "compacting twice changes nothing that once did not: {again:?}");
     }
     plans.into_iter().zip(before).collect()
+}
+
+/// Checks that a compacted list has pinned messages, the summary and kept messages in order.
+fn assert_order(plan: &Plan, before: &[String], after: &[String]) {
+    let pinned: Vec<&String> = plan.pinned.iter().map(|&index| &before[index]).collect();
+    let (front, behind) = pinned.split_at(plan.before_summary);
+    let (summary, next) = (front.len(), front.len() + 1);
+    assert_eq!(after[..summary].iter().collect::<Vec<_>>(), front, "pinned messages come first, unchanged");
+    assert!(after[summary].contains(r"Earlier:\n\nWhat was "), "then the summary: {after:?}");
+    let rest: Vec<&String> = behind.iter().copied().chain(&before[plan.cutoff..]).collect();
+    assert_eq!(after[next..].iter().collect::<Vec<_>>(), rest, "then what is kept, unchanged and in order");
+}
+
+/// Checks that providers' own compactions stay where they are read, and that no summary comes before them.
+fn assert_compactions(plan: &Plan, before: &[String], after: &[String], own_rules: bool) {
+    let summary = plan.before_summary;
+    let readable = before.iter().rposition(|message| message.contains("compaction") && message.contains("\"read "));
+    for (index, message) in before.iter().enumerate().skip(readable.unwrap_or(0)) {
+        let is_opaque = message.contains("compaction") && message.contains("\"opaque-");
+        if is_opaque || message.contains("compaction") && message.contains("\"failed-") {
+            assert!(after.contains(message), "what cannot be read stays: {message}");
+        }
+        if is_opaque && own_rules {
+            let place = after.iter().position(|kept| kept == message);
+            assert!(index < plan.cutoff && place < Some(summary), "a summary stands behind it: {after:?}");
+        }
+    }
+    if own_rules && let Some(readable) = readable {
+        assert!(readable < plan.cutoff, "nobody would read a summary in front of it");
+        assert!(plan.summarized().contains(&readable) || plan.pinned.contains(&readable), "{plan:?}");
+    }
 }
 
 /// Checks that a source whose format was detected is detected as the same format again.
@@ -343,7 +354,7 @@ pub(crate) fn mended(source: &str, from: Option<&'static dyn Format>, mode: Repa
             return None;
         }
         let edits: Vec<_> = with_document(&text, from, |document| {
-            document.transcripts.iter().flat_map(|transcript| repair::mended(transcript, mode)).collect()
+            document.transcripts.iter().flat_map(|transcript| repair::repair_round(transcript, mode)).collect()
         });
         if edits.is_empty() {
             break;

@@ -10,7 +10,7 @@ use crate::events::{Conversation, Status};
 use crate::files::append::{self, Section};
 use crate::files::input::Input;
 use crate::hash::sha256;
-use crate::rewrite::restoring::{Record, put_back};
+use crate::rewrite::restoring::{Record, restore_original};
 use crate::settings::layers::CommandLine;
 use crate::settings::presets::{self, PRESETS};
 use crate::settings::{RestoreSettings, Settings};
@@ -144,13 +144,13 @@ fn restore_text(outcome: &Processed, text: &str) -> String {
     let by_line = records.iter().any(|record| record.get("line").is_some());
     let of = |part: &str, line: Option<usize>| {
         let hash = sha256(part.as_bytes());
-        let is_idempotent = records.iter().filter(|record| record["result_sha256"] == hash.as_str());
-        let is_idempotent: Vec<Record> =
-            is_idempotent.map(|record| serde_json::from_value(record.clone()).expect("a record")).collect();
-        if is_idempotent.is_empty() {
+        let matching = records.iter().filter(|record| record["result_sha256"] == hash.as_str());
+        let matching: Vec<Record> =
+            matching.map(|record| serde_json::from_value(record.clone()).expect("a record")).collect();
+        if matching.is_empty() {
             part.to_owned()
         } else {
-            put_back(part, "-", line, is_idempotent).expect("it fits")
+            restore_original(part, "-", line, matching).expect("it fits")
         }
     };
     if !by_line {

@@ -201,7 +201,7 @@ impl Scene<'_, '_> {
     /// The edits that take away what repeats a result.
     pub(super) fn without_copies(&self, result: &ToolResult<'_, '_>) -> Vec<Edit> {
         let spans: Vec<_> = result.output.copies.iter().map(|copy| copy.span()).collect();
-        elements::without(self.transcript.source, &spans)
+        elements::removal_edits(self.transcript.source, &spans)
     }
 
     /// How large a result is which says `text`: its texts, and pictures at their flat rate.

@@ -62,5 +62,5 @@ fn without_thoughts(source: &str, message: &Message<'_>) -> Vec<Edit> {
     if message.role != Role::Assistant || spans.is_empty() || spans.len() == parts.len() {
         return Vec::new();
     }
-    elements::without(source, &spans)
+    elements::removal_edits(source, &spans)
 }

@@ -11,7 +11,7 @@ const NEVER_EMPTY: &str = "tool_calls";
 
 /// Returns the edits that remove `spans` from `source`: elements of lists, or values of members, which are removed with
 /// their keys. `spans` are in order and do not overlap; separators are removed too.
-pub(crate) fn without(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
+pub(crate) fn removal_edits(source: &str, spans: &[Range<usize>]) -> Vec<Edit> {
     let mut spans: Vec<Range<usize>> = spans.iter().map(|span| with_key(source, span.clone())).collect();
     // A list that must not be empty is removed whole, and may then be adjacent to another removed member.
     spans = runs(source, &spans)
@@ -102,7 +102,7 @@ mod tests {
                 spans.push(start..source.len());
             }
         }
-        apply(&source, &without(&source, &spans))
+        apply(&source, &removal_edits(&source, &spans))
     }
 
     #[test]

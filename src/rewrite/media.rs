@@ -45,7 +45,7 @@ pub(crate) fn offload(transcript: &Transcript<'_>, indices: &[usize], folder: &s
         let message = &transcript.messages[index];
         let Content::Parts(parts) = &message.content else { continue };
         let reader = Reader::of(message);
-        let data = |block: Json<'_>| reader.knows(block).then(|| Data::of(block)).flatten();
+        let data = |block: Json<'_>| reader.knows(block).then(|| InlineMedia::of(block)).flatten();
         let blocks = || parts.iter().map(|part| part.json).filter(|block| block.kind() == Kind::Object);
         let holds_data = blocks().any(|block| data(block).is_some());
         for block in blocks().filter(|_| holds_data) {
@@ -174,17 +174,17 @@ fn wrap(block: Json<'_>) -> Option<Edit> {
 }
 
 /// Data inside a message.
-struct Data {
+struct InlineMedia {
     media_type: String,
     /// The bytes, if they could be decoded.
     bytes: Option<Vec<u8>>,
 }
 
-impl Data {
+impl InlineMedia {
     /// Reads the data of a block in any of its forms.
     fn of(block: Json<'_>) -> Option<Self> {
         let text = |path: &[&str]| block.at(path).and_then(|value| value.text()).map(|text| text.decode().into_owned());
-        let encoded = |data: String, media_type: String| Data { bytes: unbase64(&data), media_type };
+        let encoded = |data: String, media_type: String| InlineMedia { bytes: unbase64(&data), media_type };
         if let Some(data) = text(&["base64"]).filter(|data| !data.is_empty()) {
             let media_type = text(&["mime_type"]).filter(|kind| !kind.is_empty());
             return Some(encoded(data, media_type.unwrap_or("application/octet-stream".to_owned())));
@@ -207,7 +207,7 @@ impl Data {
             true => unbase64(payload),
             false => Some(percent_encoding::percent_decode_str(payload).collect()),
         };
-        Some(Data { media_type, bytes })
+        Some(InlineMedia { media_type, bytes })
     }
 
     fn file(&self) -> Option<Moved> {

@@ -1,6 +1,6 @@
 //! Repairs violations of the provider's rules, by edits that leave everything else unchanged.
 //!
-//! Repair takes several rounds, and [`mended`] is one of them. First it removes what is too much, then adds what is
+//! Repair takes several rounds, and [`repair_round`] is one of them. First it removes what is too much, then adds what is
 //! missing and moves what is misplaced, then fixes the turns. After each round the result is read and checked again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ pub(super) const NO_ANSWER: &str = "(No answer was recorded.)";
 const NO_REQUEST: &str = "(The conversation goes on.)";
 
 /// Returns the edits of one round; none if there is no violation, or none that can be repaired.
-pub(crate) fn mended(transcript: &Transcript<'_>, policy: Repair) -> Vec<Edit> {
+pub(crate) fn repair_round(transcript: &Transcript<'_>, policy: Repair) -> Vec<Edit> {
     let found = breaches(transcript);
     if found.is_empty() {
         return Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn mended(transcript: &Transcript<'_>, policy: Repair) -> Vec<Edit> {
 }
 
 /// Counts the calls without a result for which the format cannot write one.
-pub(crate) fn without_way(transcript: &Transcript<'_>) -> usize {
+pub(crate) fn unrepairable_calls(transcript: &Transcript<'_>) -> usize {
     let repairer = Repairer::new(transcript, Repair::Synthesize);
     let has_none =
         |breach: &Breach| matches!(breach.rule, Rule::Unanswered(call) if repairer.placeholder_result(call).is_none());
@@ -159,7 +159,7 @@ impl Repairer<'_, '_> {
                 spans.push(message.span());
             }
         }
-        edits.extend(elements::without(self.transcript.source, &spans));
+        edits.extend(elements::removal_edits(self.transcript.source, &spans));
         edits
     }
 
@@ -277,7 +277,7 @@ impl Repairer<'_, '_> {
         let texts: Vec<String> = late.iter().map(|json| json.raw().to_owned()).collect();
         let spans: Vec<Range<usize>> = late.iter().map(|json| json.span()).collect();
         let source = self.transcript.source;
-        [vec![elements::at_front(source, list.span(), &texts)], elements::without(source, &spans)].concat()
+        [vec![elements::at_front(source, list.span(), &texts)], elements::removal_edits(source, &spans)].concat()
     }
 
     /// Adds the missing turn between two turns of the same speaker.

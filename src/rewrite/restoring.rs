@@ -29,7 +29,7 @@ pub(crate) struct Change {
 
 /// The part of a record that leads back to the original.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct WayBack {
+pub(crate) struct RestoreInfo {
     /// The line that the hashes and offsets refer to, counted from 1. Without it they refer to the whole text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<usize>,
@@ -38,12 +38,12 @@ pub(crate) struct WayBack {
     /// The hash of the text after.
     pub(crate) result_sha256: String,
     /// The replacements that restore the text before, once all conversations in the text have theirs.
-    pub(crate) put_back: Vec<PutBack>,
+    pub(crate) put_back: Vec<Replacement>,
 }
 
 /// A range of the result and its original content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PutBack {
+pub(crate) struct Replacement {
     offset: usize,
     bytes: usize,
     pieces: Vec<Piece>,
@@ -67,7 +67,7 @@ pub(crate) fn without_end(line: &str) -> &str {
 
 /// Returns the way back for each of the `changes` that turned `source` into `result`. Hashes are of lines if every
 /// conversation is on one line, before and after.
-pub(crate) fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<WayBack> {
+pub(crate) fn restore_infos(source: &str, result: &str, changes: &[Change]) -> Vec<RestoreInfo> {
     let lines: Option<Vec<_>> = changes.iter().map(|change| line_of(source, change)).collect();
     let texts = lines.unwrap_or_else(|| vec![(None, 0..source.len()); changes.len()]);
     let mut edits: Vec<(usize, &Edit)> = Vec::new();
@@ -92,11 +92,11 @@ pub(crate) fn ways_back(source: &str, result: &str, changes: &[Change]) -> Vec<W
     for (line, text) in &texts {
         let hash = || (sha256(source[text.clone()].as_bytes()), sha256(result[result_of(text)].as_bytes()));
         let (original_sha256, result_sha256) = hashes.entry(text.start).or_insert_with(hash).clone();
-        ways.push(WayBack { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
+        ways.push(RestoreInfo { line: *line, original_sha256, result_sha256, put_back: Vec::new() });
     }
     for (at, (owner, edit)) in edits.iter().enumerate() {
         let start = result_of(&texts[*owner].1).start;
-        ways[*owner].put_back.push(PutBack {
+        ways[*owner].put_back.push(Replacement {
             offset: in_result(edit.range.start, at) - start,
             bytes: edit.text.len(),
             pieces: pieces(source, &edit.range, &changes[*owner].messages),
@@ -157,13 +157,13 @@ pub(crate) struct Record {
     pub(crate) line: Option<usize>,
     /// The hash of the text before.
     pub(crate) original_sha256: String,
-    put_back: Vec<PutBack>,
+    put_back: Vec<Replacement>,
     messages: Vec<String>,
 }
 
 /// The reason why a text cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RestoreError {
     /// The records do not fit the text.
     DoesNotFit,
     /// The restored text is not the original.
@@ -172,16 +172,16 @@ pub(crate) enum Refused {
     Ambiguous(Vec<String>),
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for RestoreError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::DoesNotFit => {
+            RestoreError::DoesNotFit => {
                 out.write_str("what it says of this text does not fit it; the archive was changed")
             }
-            Refused::NotTheOriginal => out.write_str(
+            RestoreError::NotTheOriginal => out.write_str(
                 "what it holds for this text does not have the hash of the original; the archive was changed, or part of it is missing",
             ),
-            Refused::Ambiguous(names) => {
+            RestoreError::Ambiguous(names) => {
                 const MOST: usize = 5;
                 let shown = names[..names.len().min(MOST)].join(", ");
                 let more = names.len().saturating_sub(MOST);
@@ -201,12 +201,12 @@ impl fmt::Display for Refused {
 ///
 /// # Errors
 /// The records do not fit, do not yield the original, or yield several originals.
-pub(crate) fn put_back(
+pub(crate) fn restore_original(
     text: &str,
     name: &str,
     line: Option<usize>,
     mut records: Vec<Record>,
-) -> Result<String, Refused> {
+) -> Result<String, RestoreError> {
     let is_ambiguous =
         |records: &[Record]| records.windows(2).any(|two| two[0].original_sha256 != two[1].original_sha256);
     let mut names: Vec<String> = records.iter().map(|record| record.source.clone()).collect();
@@ -223,20 +223,20 @@ pub(crate) fn put_back(
     else {
         names.sort();
         names.dedup();
-        return Err(Refused::Ambiguous(names));
+        return Err(RestoreError::Ambiguous(names));
     };
     let mut edits: Vec<Vec<Edit>> =
-        records.iter().map(Record::edits).collect::<Option<_>>().ok_or(Refused::DoesNotFit)?;
+        records.iter().map(Record::edits).collect::<Option<_>>().ok_or(RestoreError::DoesNotFit)?;
     edits.sort_by_key(|own| own.first().map(|edit| edit.range.start));
     edits.dedup();
     let mut edits: Vec<Edit> = edits.into_iter().flatten().collect();
     crate::rewrite::sort(&mut edits);
     let in_order = edits.windows(2).all(|two| two[0].range.end <= two[1].range.start);
     if !in_order || edits.iter().any(|edit| text.get(edit.range.clone()).is_none()) {
-        return Err(Refused::DoesNotFit);
+        return Err(RestoreError::DoesNotFit);
     }
     let original = apply(text, &edits);
-    if sha256(original.as_bytes()) == hash { Ok(original) } else { Err(Refused::NotTheOriginal) }
+    if sha256(original.as_bytes()) == hash { Ok(original) } else { Err(RestoreError::NotTheOriginal) }
 }
 
 fn parts(path: &str) -> Vec<Component<'_>> {
@@ -272,7 +272,7 @@ impl Record {
     fn edits(&self) -> Option<Vec<Edit>> {
         // Each message at most once and in order, so a short record cannot grow without bounds.
         let mut next = 0;
-        let mut edit = |put_back: &PutBack| {
+        let mut edit = |put_back: &Replacement| {
             let mut text = String::new();
             for piece in &put_back.pieces {
                 match piece {

@@ -159,7 +159,7 @@ impl Removal {
             self.emptied.into_iter().partition(|&index| bridge(transcript, index).is_some());
         edits.extend(bridged.into_iter().filter_map(|index| bridge(transcript, index)));
         let gone: Vec<Range<usize>> = gone.into_iter().map(|index| transcript.messages[index].span()).collect();
-        edits.extend(elements::without(transcript.source, &gone));
+        edits.extend(elements::removal_edits(transcript.source, &gone));
         crate::rewrite::sort(&mut edits);
         edits
     }
@@ -248,7 +248,7 @@ fn without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -
         }
     }
     let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, end)| start..end).collect();
-    edits.extend(elements::without(source, &spans));
+    edits.extend(elements::removal_edits(source, &spans));
     edits
 }
 

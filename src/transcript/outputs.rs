@@ -45,12 +45,12 @@ impl<'a> Output<'a> {
     }
 
     /// Marks the output as failed, if it is.
-    pub(crate) fn failing(self, failed: bool) -> Self {
+    pub(crate) fn with_failure(self, failed: bool) -> Self {
         Output { failed: self.failed || failed, ..self }
     }
 
     /// Adds copies of the output.
-    pub(crate) fn copied(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
+    pub(crate) fn with_copies(self, copies: impl IntoIterator<Item = Json<'a>>) -> Self {
         Output { copies: copies.into_iter().filter(|copy| !copy.is_falsy()).collect(), ..self }
     }
 
@@ -59,7 +59,7 @@ impl<'a> Output<'a> {
         let is_true = |key: &str| holder.get(key).is_some_and(|value| value.raw() == "true");
         let status = holder.get_text("status").is_some_and(|status| status.is("error"));
         let failed = is_true("is_error") || is_true("isError") || status;
-        Output::of(holder.get("content"), Shape::Blocks(block)).map(|output| output.failing(failed))
+        Output::of(holder.get("content"), Shape::Blocks(block)).map(|output| output.with_failure(failed))
     }
 
     /// Returns the ranges and replacements that put `text` in place of the output; none if that is impossible.

@@ -30,14 +30,14 @@ pub(crate) struct Source<'a> {
     /// The byte range of all values.
     pub(super) values: (usize, usize),
     /// The long values, in the order in which they begin.
-    pub(super) long: Vec<Long>,
+    pub(super) long: Vec<LongValue>,
     /// The error in the last line, if a program did not finish writing it.
     pub(super) broken: Option<SyntaxError>,
 }
 
 /// A long value or key. Offsets are bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Long {
+pub(super) struct LongValue {
     pub(super) start: u32,
     pub(super) end: u32,
     /// For an array or object: the index of the first long value after it. For a string: how many more characters its
@@ -52,40 +52,40 @@ impl<'a> Source<'a> {
     /// The first place that is not JSON.
     pub(crate) fn of(text: &'a str) -> Result<Self, SyntaxError> {
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        match Scan::over(text, Controls::Refused, mark) {
+        match Scan::long_values(text, Controls::Refused, mark) {
             Ok(long) => Ok(Source { text, values: (mark, text.len()), long, broken: None }),
             Err(wrong) => Source::of_whole_lines(text, mark, &wrong).ok_or_else(|| wrong.error(text)),
         }
     }
 
     /// Reads all lines but an incomplete last one.
-    fn of_whole_lines(text: &'a str, mark: usize, wrong: &Wrong) -> Option<Self> {
+    fn of_whole_lines(text: &'a str, mark: usize, wrong: &ScanError) -> Option<Self> {
         let end = text.rfind('\n')? + 1;
         let is_blank = |text: &str| text.trim_ascii().is_empty();
         if !wrong.is_early_end || is_blank(&text[end..]) || is_blank(&text[mark..end]) {
             return None;
         }
-        let long = Scan::over(&text[..end], Controls::Refused, mark).ok()?;
+        let long = Scan::long_values(&text[..end], Controls::Refused, mark).ok()?;
         Some(Source { text, values: (mark, end), long, broken: Some(wrong.error(text)) })
     }
 
     /// Reads a tool's arguments as Python does with `strict=False`; `None` if they are not exactly one value.
     pub(crate) fn of_arguments(text: &'a str) -> Option<Self> {
-        let long = Scan::over(text, Controls::Allowed, 0).ok()?;
+        let long = Scan::long_values(text, Controls::Allowed, 0).ok()?;
         let source = Source { text, values: (0, text.len()), long, broken: None };
         (source.values().take(2).count() == 1).then_some(source)
     }
 }
 
 /// An error and its offset.
-struct Wrong {
+struct ScanError {
     at: usize,
     what: &'static str,
     /// Whether the text ends too early.
     is_early_end: bool,
 }
 
-impl Wrong {
+impl ScanError {
     /// Converts to line and column. A text that ends too early has its error at the end of its last line.
     fn error(&self, text: &str) -> SyntaxError {
         let at = if self.is_early_end { text.trim_ascii_end().len().saturating_sub(1) } else { self.at };

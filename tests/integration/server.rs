@@ -85,57 +85,62 @@ fn serve(stream: TcpStream, steps: &[Step], seen: &Mutex<Vec<Request>>) {
             seen.push(request);
             seen.len() - 1
         };
-        let mut stream = &stream;
-        match steps.get(number).or(steps.last()) {
-            Some(Step::Answer(status, headers, body)) => {
-                let length = body.len();
-                let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
-                if stream.write_all(answer.as_bytes()).is_err() {
-                    return;
-                }
-            }
-            Some(Step::Judge(judge)) => {
-                let body = seen.lock().expect("not poisoned")[number].body.clone();
-                let (status, body) = judge(&serde_json::from_str(&body).expect("JSON"));
-                let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nretry-after: 0\r\n\r\n", body.len());
-                if stream.write_all((head + &body).as_bytes()).is_err() {
-                    return;
-                }
-            }
-            Some(Step::Silence) => thread::sleep(Duration::from_secs(60)),
-            Some(Step::CutShort) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"choices\"");
-                return;
-            }
-            Some(Step::Drip) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
-                while stream.write_all(b" ").is_ok() {
-                    thread::sleep(Duration::from_millis(50));
-                }
-                return;
-            }
-            Some(Step::Stall) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{");
-                thread::sleep(Duration::from_secs(60));
-            }
-            Some(Step::Flood) => {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
-                while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
-                return;
-            }
-            Some(Step::Slow(wait, body)) => {
-                thread::sleep(*wait);
-                let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-                if stream.write_all(answer.as_bytes()).is_err() {
-                    return;
-                }
-            }
-            Some(Step::Raw(answer)) => {
-                let _ = stream.write_all(answer.as_bytes());
-                return;
-            }
-            Some(Step::HangUp | Step::Reset) | None => return,
+        let Some(step) = steps.get(number).or(steps.last()) else { return };
+        let body = seen.lock().expect("not poisoned")[number].body.clone();
+        if react(&stream, step, &body).is_none() {
+            return;
         }
+    }
+}
+
+/// Reacts to a request with this body; `None` ends the connection.
+fn react(mut stream: &TcpStream, step: &Step, body: &str) -> Option<()> {
+    match step {
+        Step::Answer(status, headers, body) => {
+            let length = body.len();
+            let answer = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+            stream.write_all(answer.as_bytes()).ok()
+        }
+        Step::Judge(judge) => {
+            let (status, body) = judge(&serde_json::from_str(body).expect("JSON"));
+            let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\nretry-after: 0\r\n\r\n", body.len());
+            stream.write_all((head + &body).as_bytes()).ok()
+        }
+        Step::Silence => {
+            thread::sleep(Duration::from_secs(60));
+            Some(())
+        }
+        Step::CutShort => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"choices\"");
+            None
+        }
+        Step::Drip => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+            while stream.write_all(b" ").is_ok() {
+                thread::sleep(Duration::from_millis(50));
+            }
+            None
+        }
+        Step::Stall => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{");
+            thread::sleep(Duration::from_secs(60));
+            Some(())
+        }
+        Step::Flood => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+            while stream.write_all(&[b' '; 1 << 16]).is_ok() {}
+            None
+        }
+        Step::Slow(wait, body) => {
+            thread::sleep(*wait);
+            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            stream.write_all(answer.as_bytes()).ok()
+        }
+        Step::Raw(answer) => {
+            let _ = stream.write_all(answer.as_bytes());
+            None
+        }
+        Step::HangUp | Step::Reset => None,
     }
 }
 

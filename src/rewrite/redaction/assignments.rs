@@ -11,7 +11,7 @@ use regex::Regex;
 
 use crate::rewrite::redaction::kinds::{ENV_SECRET, PASSWORD, SECRET};
 use crate::rewrite::redaction::names::{self, NameClass};
-use crate::rewrite::redaction::{SecretSpan, breaks, headers, values};
+use crate::rewrite::redaction::{SecretSpan, headers, is_delimiter, values};
 
 /// The most bytes of a name on either side of the matched word.
 const LONGEST_NAME: usize = 64;
@@ -215,7 +215,7 @@ impl Assignment<'_> {
             b'<' | b'>' => !is_environment,
             // These end a value in a URL, a form, a connection string or a command, but not in a sentence.
             b';' | b'&' | b'|' => !is_environment && self.operator != Operator::Colon,
-            _ => breaks(byte),
+            _ => is_delimiter(byte),
         };
         let end = self.bare_end(placeholders, ends);
         let last: &[char] = if is_environment { &[',', ';'] } else { &['.', ',', ':', ';', ')', ']', '}'] };
@@ -287,7 +287,7 @@ impl Assignment<'_> {
     /// Whether it is part of a connection string, `Password=…;`, whose values may have spaces.
     fn is_connection(&self, name: &str) -> bool {
         let mut rest = self.text.as_bytes()[self.start..].iter().take(LONGEST_NAME);
-        let end = rest.find(|byte| matches!(byte, b';' | b'=' | b'\\') || (**byte != b' ' && breaks(**byte)));
+        let end = rest.find(|byte| matches!(byte, b';' | b'=' | b'\\') || (**byte != b' ' && is_delimiter(**byte)));
         let is_capital = name.starts_with(|c: char| c.is_ascii_uppercase()) && !names::is_environment(name);
         self.operator == Operator::Tight && is_capital && end == Some(&b';')
     }

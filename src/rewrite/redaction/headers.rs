@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::rewrite::redaction::kinds::{AUTHORIZATION, COOKIE, PASSWORD};
-use crate::rewrite::redaction::{SecretSpan, breaks, values};
+use crate::rewrite::redaction::{SecretSpan, is_delimiter, values};
 
 /// The most bytes of a header.
 const LONGEST_HEADER: usize = 8192;
@@ -91,7 +91,7 @@ pub(super) fn authorization(text: &str, start: usize, is_explicit: impl Fn(&str,
 /// Returns the secret after the word `bearer`, which ends at `at`, outside a named header.
 pub(super) fn bearer(text: &str, at: usize) -> Option<SecretSpan> {
     let ends =
-        |c: char| !c.is_ascii() || breaks(c as u8) || matches!(c, ',' | ';' | '<' | '>' | '(' | ')' | '\\' | '}');
+        |c: char| !c.is_ascii() || is_delimiter(c as u8) || matches!(c, ',' | ';' | '<' | '>' | '(' | ')' | '\\' | '}');
     let rest = text[at..].trim_start_matches(' ');
     let start = text.len() - rest.len();
     let credential = &rest[..rest.find(ends).unwrap_or(rest.len()).min(LONGEST_HEADER)];

@@ -68,7 +68,7 @@ struct SecretSpan {
 }
 
 /// Whether a byte ends an unquoted value.
-fn breaks(byte: u8) -> bool {
+fn is_delimiter(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte.is_ascii_control() || matches!(byte, b'"' | b'\'' | b'`')
 }
 

@@ -13,7 +13,7 @@ use memchr::memmem;
 use regex::Regex;
 
 use crate::rewrite::redaction::kinds::{Class, JWT, PRIVATE_KEY, SHAPES, Shape, URL_PASSWORD};
-use crate::rewrite::redaction::{SecretSpan, breaks, values};
+use crate::rewrite::redaction::{SecretSpan, is_delimiter, values};
 
 /// The prefix of a JSON web token: the Base64 of `{"`.
 const JWT_BEGINS: &str = "eyJ";
@@ -262,8 +262,9 @@ fn is_key_body(body: &str) -> bool {
 /// Returns where a key without a last line ends: after the last line of Base64.
 fn cut_key_end(text: &str, body: usize) -> Option<usize> {
     let captures = CUT_KEY.as_ref()?.captures(&text[body..])?;
-    let ends =
-        |end: &usize| text.as_bytes().get(*end).is_none_or(|byte| (breaks(*byte) && *byte != b' ') || *byte == b'\\');
+    let ends = |end: &usize| {
+        text.as_bytes().get(*end).is_none_or(|byte| (is_delimiter(*byte) && *byte != b' ') || *byte == b'\\')
+    };
     let last = captures.get(2).map(|last| body + last.end()).filter(ends);
     last.or_else(|| captures.get(1).map(|lines| body + lines.end()))
 }
@@ -274,7 +275,7 @@ fn urls(text: &str, found: &mut Vec<SecretSpan>) {
     let mut at = 0;
     while let Some(start) = memmem::find(&bytes[at..], b"://").map(|next| at + next + 3) {
         let ends = |at: usize| {
-            breaks(bytes[at]) || matches!(bytes[at], b'\\' | b'<' | b'>') || bytes[at..].starts_with(b"://")
+            is_delimiter(bytes[at]) || matches!(bytes[at], b'\\' | b'<' | b'>') || bytes[at..].starts_with(b"://")
         };
         let most = bytes.len().min(start + LONGEST_AUTHORITY);
         let end = (start..most).find(|at| ends(*at)).unwrap_or(most);

@@ -16,7 +16,7 @@ use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage, SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, is_foreign};
-use crate::transcript::formats::shared::fields::{has_any, id, present, role_and_name, role_of};
+use crate::transcript::formats::shared::fields::{has_any, id, non_null, role_and_name, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::outputs::{Output, Shape};
@@ -58,15 +58,15 @@ impl MessageReader for AiSdk {
         if has_any(message, &["tool_calls", "tool_call_id", "function_call", "type"]) {
             return Fit::Mismatch;
         }
-        if let Some(parts) = present(message, "parts") {
+        if let Some(parts) = non_null(message, "parts") {
             return match parts.kind() {
                 Kind::Array if parts.items().next().is_none() => Fit::Plain,
                 Kind::Array if parts.items().all(is_ui_part) => Fit::Own("parts with types"),
                 _ => Fit::Mismatch,
             };
         }
-        let Some(content) = present(message, "content") else { return Fit::Mismatch };
-        let invocations = present(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
+        let Some(content) = non_null(message, "content") else { return Fit::Mismatch };
+        let invocations = non_null(message, "toolInvocations").is_some_and(|calls| calls.kind() == Kind::Array);
         match content.kind() {
             Kind::String if invocations => Fit::Own("toolInvocations"),
             Kind::String if role != Role::Tool => Fit::Plain,
@@ -110,7 +110,7 @@ impl MessageWriter for AiSdk {
         let shape = if kind == "content" && typed.is_some() { Shape::Blocks("text") } else { Shape::Any };
         let is_error = holder.get("isError").is_some_and(|failed| failed.raw() == "true");
         let failed = is_error || kind.starts_with("error") || holder.get("errorText").is_some();
-        let mut found = Output::of(typed.or(Some(output)), shape)?.failing(failed);
+        let mut found = Output::of(typed.or(Some(output)), shape)?.with_failure(failed);
         // Version 4 repeats calls beside the parts.
         let legacy_calls = message.json.get("toolInvocations").into_iter().flat_map(|calls| calls.items());
         let is_other_copy = |other: &Json<'a>| {

@@ -11,7 +11,7 @@ use crate::transcript::format::{
     SummaryMessage,
 };
 use crate::transcript::formats::shared::blocks::{self, block_types};
-use crate::transcript::formats::shared::fields::{present, role_of};
+use crate::transcript::formats::shared::fields::{non_null, role_of};
 use crate::transcript::formats::shared::groups::after_thinking;
 use crate::transcript::formats::shared::tool_use::{self, ROLES, is_call, is_result};
 use crate::transcript::json::{Json, Object};
@@ -38,8 +38,8 @@ impl MessageReader for Anthropic {
         // This reader does not read parts and calls beside the content.
         if role_of(&ROLES, message).is_none()
             || message.get("content").is_none()
-            || present(message, "parts").is_some()
-            || present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
+            || non_null(message, "parts").is_some()
+            || non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy())
         {
             return Fit::Mismatch;
         }

@@ -159,7 +159,7 @@ impl MessageWriter for ClaudeCode {
         answer.json.get_text("type").filter(|kind| kind.is("tool_result") || kind.is("mcp_tool_result"))?;
         // The agent displays this copy; the model is not sent it.
         let copy = message.json.get("toolUseResult").filter(|_| message.answers.len() == 1);
-        Output::in_content(answer.json, "text").map(|output| output.copied(copy))
+        Output::in_content(answer.json, "text").map(|output| output.with_copies(copy))
     }
 
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {

@@ -15,7 +15,7 @@ use crate::transcript::foreign;
 use crate::transcript::format::{
     EntryKind, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, Retention, SummaryMessage,
 };
-use crate::transcript::formats::shared::fields::{copied, present};
+use crate::transcript::formats::shared::fields::{copied, non_null};
 use crate::transcript::formats::shared::items::{self, Item};
 use crate::transcript::json::{Items, Json, Kind, Object};
 use crate::transcript::message::{Answer, Call, Content, Message, Part, PartKind, Role};
@@ -182,12 +182,12 @@ fn line<'a>(value: &Object<'a>) -> Option<Line<'a>> {
         return Some(Line::Other);
     }
     let is_meta = || ["id", "timestamp"].iter().all(|key| value.get_text(key).is_some());
-    if present(value, "type").is_none() && value.get("role").is_none() && is_meta() {
+    if non_null(value, "type").is_none() && value.get("role").is_none() && is_meta() {
         let has_session_member = ["instructions", "git"].iter().any(|key| value.get(key).is_some());
         return has_session_member.then_some(Line::Meta);
     }
     // Items in requests may lack their type; items in sessions always have one.
-    present(value, "type")?;
+    non_null(value, "type")?;
     items::kind(value).map(|kind| Line::Item(value.json, Some(kind)))
 }
 

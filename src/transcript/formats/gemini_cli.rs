@@ -15,7 +15,7 @@ use crate::transcript::format::{
     SummaryMessage, Transcript,
 };
 use crate::transcript::formats::shared::blocks::output_text;
-use crate::transcript::formats::shared::fields::{copied, id, present, role_in};
+use crate::transcript::formats::shared::fields::{copied, id, non_null, role_in};
 use crate::transcript::formats::shared::links::uuid;
 use crate::transcript::formats::shared::parts;
 use crate::transcript::json::{Items, Json, Kind, Object};
@@ -101,7 +101,7 @@ impl MessageReader for GeminiCli {
             return Ok(Message { content: Content::Parts(Box::new([part])), ..Message::empty(json) });
         };
         let role = role(kind).unwrap_or(Role::Other);
-        let calls = || present(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
+        let calls = || non_null(message, "toolCalls").into_iter().flat_map(|calls| calls.items());
         let results = || calls().filter_map(|call| Some((call, call.get("result").filter(|list| !list.is_falsy())?)));
         let said = content_of(message.get("content"));
         let content = match said {
@@ -173,7 +173,7 @@ impl MessageWriter for GeminiCli {
             None => Output::of(Some(result), Shape::Blocks(""))?,
         };
         let failed = call.get_text("status").is_some_and(|status| status.is("error"));
-        Some(output.failing(failed).copied(call.get("resultDisplay")))
+        Some(output.with_failure(failed).with_copies(call.get("resultDisplay")))
     }
 
     fn text_block(&self, _part: Json<'_>, text: &str) -> Option<Value> {

@@ -97,7 +97,7 @@ impl MessageReader for Inspect {
 impl MessageWriter for Inspect {
     fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
         let failed = message.json.get("error").is_some_and(|error| !error.is_falsy());
-        Output::in_content(message.json, "text").map(|output| output.failing(failed))
+        Output::in_content(message.json, "text").map(|output| output.with_failure(failed))
     }
 
     fn summary(&self, summary: &SummaryMessage<'_>, at: &InsertionPoint<'_, '_>) -> Vec<Value> {

@@ -12,7 +12,7 @@ use crate::transcript::format::{
     SummaryRole,
 };
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
-use crate::transcript::formats::shared::fields::{id, name, present, provider, with_first};
+use crate::transcript::formats::shared::fields::{id, name, non_null, provider, with_first};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
 use crate::transcript::outputs::Output;
@@ -105,7 +105,7 @@ impl MessageWriter for LangChain {
         }
         let (_, fields) = fields(&Object::of(message.json))?;
         // The artifact is for the program and not for the model.
-        Output::in_content(fields.json, "text").map(|output| output.copied(fields.get("artifact")))
+        Output::in_content(fields.json, "text").map(|output| output.with_copies(fields.get("artifact")))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -258,7 +258,7 @@ fn role(name: Text<'_>) -> Option<Role> {
 /// `function_call`, or else those in the content. Calls that LangChain could not parse come last; they have results
 /// like the others.
 fn calls<'a>(fields: &Object<'a>) -> Vec<Call<'a>> {
-    let list = |key: &str| present(fields, key).into_iter().flat_map(|calls| calls.items());
+    let list = |key: &str| non_null(fields, key).into_iter().flat_map(|calls| calls.items());
     let mut calls: Vec<Call<'a>> =
         list("tool_calls").map(|json| call(json, json.get("args"), CallPlace::List)).collect();
     if calls.is_empty() {

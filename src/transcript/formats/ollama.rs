@@ -11,7 +11,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{block_types, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
-use crate::transcript::formats::shared::fields::{list, present};
+use crate::transcript::formats::shared::fields::{list, non_null};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Call, Content, Message, Part, PartKind};
 use crate::transcript::order::{Order, Results};
@@ -130,7 +130,7 @@ fn is_call(call: &Object<'_>) -> bool {
 
 /// Whether a result names its tool.
 fn names_tool(message: &Object<'_>) -> bool {
-    message.get_text("role").is_some_and(|role| role.is("tool")) && present(message, "tool_name").is_some()
+    message.get_text("role").is_some_and(|role| role.is("tool")) && non_null(message, "tool_name").is_some()
 }
 
 /// Returns the thinking beside the text of a message: the member and its text.

@@ -13,7 +13,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{block_types, has_key, is_call_or_unread};
 use crate::transcript::formats::shared::chat;
-use crate::transcript::formats::shared::fields::{has_any, list, present, role_of, with_first};
+use crate::transcript::formats::shared::fields::{has_any, list, non_null, role_of, with_first};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Call, Message, Role};
 use crate::transcript::order::{Order, Results};
@@ -54,7 +54,7 @@ impl MessageReader for OpenAiChat {
             // A message without content could be of any format.
             return Fit::Neutral;
         }
-        if present(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
+        if non_null(message, "tool_calls").is_some_and(|calls| !calls.is_falsy()) {
             return Fit::Shared("tool_calls");
         }
         match role {
@@ -64,7 +64,7 @@ impl MessageReader for OpenAiChat {
             Role::Developer => return Fit::Own("the role developer"),
             _ => {}
         }
-        if present(message, "function_call").is_some() {
+        if non_null(message, "function_call").is_some() {
             return Fit::Own("function_call");
         }
         let own = |kind: Text<'_>| OWN_BLOCKS.iter().any(|own| kind.is(own));
@@ -160,7 +160,7 @@ fn is_call(call: &Object<'_>) -> bool {
 /// Whether a result names its call but not its tool, as other formats do.
 fn names_only_its_call(result: &Object<'_>) -> bool {
     ["tool_call_id", "tool_call_ids"].iter().any(|key| result.get(key).is_some())
-        && present(result, "tool_name").is_none()
+        && non_null(result, "tool_name").is_none()
 }
 
 /// Whether a message only marks the end of the run; no model is sent it.

@@ -13,7 +13,7 @@ use crate::transcript::format::{
     EnvelopeFit, Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, SummaryMessage, SummaryRole,
     Transcript,
 };
-use crate::transcript::formats::shared::fields::{has_any, present, role_of};
+use crate::transcript::formats::shared::fields::{has_any, non_null, role_of};
 use crate::transcript::formats::shared::items::{self, Item, ROLES, kind};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Call, Content, Message, Role};
@@ -47,7 +47,7 @@ impl MessageReader for OpenAiResponses {
             (Kind::String, _) => Fit::Neutral,
             (_, None) => Fit::Mismatch,
             (_, Some(Item::Message)) => fit_of_message(message),
-            (_, Some(Item::Reference)) if present(message, "type").is_none() => Fit::Neutral,
+            (_, Some(Item::Reference)) if non_null(message, "type").is_none() => Fit::Neutral,
             (_, Some(_)) if items::is_known(message) => Fit::Own("the type of an item"),
             (_, Some(_)) => Fit::Neutral,
         }
@@ -163,8 +163,8 @@ fn fit_of_message(message: &Object<'_>) -> Fit {
     if role_of(&ROLES, message).is_none() || has_any(message, &unread) {
         return Fit::Mismatch;
     }
-    let typed = present(message, "type").is_some();
-    let Some(said) = present(message, "content") else { return Fit::Mismatch };
+    let typed = non_null(message, "type").is_some();
+    let Some(said) = non_null(message, "content") else { return Fit::Mismatch };
     let mut fit = if typed { Fit::Own("the type message") } else { Fit::Plain };
     match said.kind() {
         Kind::String => {}

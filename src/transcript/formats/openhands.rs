@@ -139,7 +139,7 @@ impl MessageWriter for OpenHands {
         let code = ["metadata", "exit_code"].iter().find_map(|key| event.at(&["extras", key]));
         let code = code.and_then(|code| code.get("exit_code").or(Some(code)));
         let failed = code.and_then(|code| code.raw().parse::<i64>().ok()).is_some_and(|code| code > 0);
-        Output::in_content(event, "text").map(|output| output.failing(kind || failed))
+        Output::in_content(event, "text").map(|output| output.with_failure(kind || failed))
     }
 
     fn summary_position(&self, _transcript: &Transcript<'_>) -> SummaryPosition {

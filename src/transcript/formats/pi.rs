@@ -126,7 +126,7 @@ impl MessageReader for Pi {
 impl MessageWriter for Pi {
     fn output<'a>(&self, message: &Message<'a>, _answer: &Answer<'a>) -> Option<Output<'a>> {
         let inner = message.json.get("message")?;
-        Output::in_content(inner, "text").map(|output| output.copied(inner.get("details")))
+        Output::in_content(inner, "text").map(|output| output.with_copies(inner.get("details")))
     }
 
     fn summary_position(&self, transcript: &Transcript<'_>) -> SummaryPosition {
@@ -225,7 +225,7 @@ fn on_path(lines: &[Object<'_>]) -> Vec<bool> {
 fn first_kept(lines: &[Object<'_>], compaction: usize) -> Option<usize> {
     let compaction = &lines[compaction];
     if let Some(id) = compaction.get_text("firstKeptEntryId").map(|id| id.decode()) {
-        return lines.iter().position(|line| line.get_text("id").is_some_and(|new_id| new_id.decode() == id));
+        return lines.iter().position(|line| line.get_text("id").is_some_and(|own| own.decode() == id));
     }
     compaction.get("firstKeptEntryIndex").and_then(|index| index.raw().parse().ok())
 }

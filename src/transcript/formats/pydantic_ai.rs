@@ -11,7 +11,7 @@ use crate::transcript::foreign;
 use crate::transcript::format::{
     Fit, Format, InsertionPoint, MessageReader, MessageWriter, OrderRules, PARTS, SummaryMessage,
 };
-use crate::transcript::formats::shared::fields::{id, present};
+use crate::transcript::formats::shared::fields::{id, non_null};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::outputs::{Output, Shape};
@@ -78,7 +78,7 @@ impl MessageWriter for PydanticAi {
         let part = answer.json;
         let outcome = part.get_text("outcome").is_some_and(|outcome| outcome.is("failed"));
         let output = Output::of(part.get("content"), Shape::Any)?;
-        Some(output.failing(outcome || is(part, "retry-prompt")))
+        Some(output.with_failure(outcome || is(part, "retry-prompt")))
     }
 
     fn text_block(&self, part: Json<'_>, text: &str) -> Option<Value> {
@@ -143,7 +143,7 @@ fn call(part: Json<'_>) -> Call<'_> {
         json: part,
         id: id(part.get("tool_call_id")),
         name: part.get_text("tool_name"),
-        arguments: Arguments::of(present(&Object::of(part), "args")),
+        arguments: Arguments::of(non_null(&Object::of(part), "args")),
         place: CallPlace::Content,
     }
 }

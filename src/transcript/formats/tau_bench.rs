@@ -11,7 +11,7 @@ use crate::transcript::format::{
 };
 use crate::transcript::formats::shared::blocks::{common_block, content};
 use crate::transcript::formats::shared::chat;
-use crate::transcript::formats::shared::fields::{id, list, present};
+use crate::transcript::formats::shared::fields::{id, list, non_null};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Role};
 use crate::transcript::outputs::Output;
@@ -74,7 +74,7 @@ impl MessageWriter for TauBench {
     fn output<'a>(&self, message: &Message<'a>, answer: &Answer<'a>) -> Option<Output<'a>> {
         let failed = answer.json.get("error").is_some_and(|error| error.raw() == "true");
         let holder = if answer.json.kind() == Kind::Object { answer.json } else { message.json };
-        Output::in_content(holder, "text").map(|output| output.failing(failed))
+        Output::in_content(holder, "text").map(|output| output.with_failure(failed))
     }
 
     fn summary_roles(&self) -> &'static [SummaryRole] {
@@ -100,8 +100,8 @@ impl OrderRules for TauBench {}
 
 /// Whether a message has a trait of tau2: a requestor of it or one of its calls, or several results.
 fn is_of_tau2(message: &Object<'_>) -> bool {
-    present(message, "requestor").is_some()
-        || present(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
+    non_null(message, "requestor").is_some()
+        || non_null(message, "tool_messages").is_some_and(|list| list.kind() == Kind::Array)
         || list(message, "tool_calls").any(|call| call.get("requestor").is_some())
 }
 

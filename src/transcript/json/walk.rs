@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::transcript::source::{Long, Source};
+use crate::transcript::source::{LongValue, Source};
 
 /// The index of a value that is not among the long ones.
 pub(super) const SHORT: u32 = u32::MAX;
@@ -54,7 +54,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the long value that begins here.
-    fn long(&self) -> Option<&'a Long> {
+    fn long(&self) -> Option<&'a LongValue> {
         self.source.long.get(self.next as usize).filter(|long| long.start as usize == self.at)
     }
 

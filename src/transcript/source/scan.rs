@@ -1,6 +1,6 @@
 //! One pass over the grammar of JSON from left to right. Nothing recurses: nesting is bounded by memory.
 
-use crate::transcript::source::{Long, Wrong};
+use crate::transcript::source::{LongValue, ScanError};
 use crate::transcript::specials::Specials;
 use crate::transcript::text::Text;
 
@@ -31,7 +31,7 @@ pub(super) struct Scan<'t> {
     open: Vec<u8>,
     /// The indices of the outermost open brackets among the long values.
     places: Vec<u32>,
-    long: Vec<Long>,
+    long: Vec<LongValue>,
     /// The depth to which brackets are indexed; 0 if offsets of the text do not fit into the index.
     deepest: usize,
     /// The fewest bytes of an indexed value.
@@ -39,11 +39,11 @@ pub(super) struct Scan<'t> {
     specials: Specials<'t>,
 }
 
-type Scanned = Result<(), Wrong>;
+type Scanned = Result<(), ScanError>;
 
 impl<'t> Scan<'t> {
     /// Scans a text from byte `from` on and returns its long values.
-    pub(super) fn over(text: &'t str, controls: Controls, from: usize) -> Result<Vec<Long>, Wrong> {
+    pub(super) fn long_values(text: &'t str, controls: Controls, from: usize) -> Result<Vec<LongValue>, ScanError> {
         let deepest = if u32::try_from(text.len()).is_ok() { DEEPEST } else { 0 };
         let least = if text.len() < LARGE { 0 } else { LONG };
         // Tool arguments are many short texts.
@@ -64,12 +64,12 @@ impl<'t> Scan<'t> {
         self.bytes.get(self.at).copied()
     }
 
-    fn wrong<T>(&self, what: &'static str) -> Result<T, Wrong> {
-        Err(Wrong { at: self.at, what, is_early_end: false })
+    fn wrong<T>(&self, what: &'static str) -> Result<T, ScanError> {
+        Err(ScanError { at: self.at, what, is_early_end: false })
     }
 
-    fn ends_early<T>(&self, what: &'static str) -> Result<T, Wrong> {
-        Err(Wrong { at: self.at, what, is_early_end: true })
+    fn ends_early<T>(&self, what: &'static str) -> Result<T, ScanError> {
+        Err(ScanError { at: self.at, what, is_early_end: true })
     }
 
     fn space(&mut self) {
@@ -107,7 +107,7 @@ impl<'t> Scan<'t> {
     }
 
     /// Skips the separators after a value, up to the next one. Returns whether the value was the last.
-    fn skip_separators(&mut self) -> Result<bool, Wrong> {
+    fn skip_separators(&mut self) -> Result<bool, ScanError> {
         while let Some(&bracket) = self.open.last() {
             self.space();
             match (bracket, self.byte()) {
@@ -135,7 +135,7 @@ impl<'t> Scan<'t> {
     fn open(&mut self, bracket: u8) {
         if self.open.len() < self.deepest {
             self.places.push(self.long.len() as u32);
-            self.long.push(Long { start: self.at as u32, end: 0, more: 0 });
+            self.long.push(LongValue { start: self.at as u32, end: 0, more: 0 });
         }
         self.open.push(bracket);
         self.at += 1;
@@ -199,13 +199,13 @@ impl<'t> Scan<'t> {
             // Two surrogates may be one character.
             let inside = || Text::escaped(&self.text[start + 1..self.at - 1]);
             let more = if surrogates { inside().excess() } else { excess as u32 };
-            self.long.push(Long { start: start as u32, end: self.at as u32, more });
+            self.long.push(LongValue { start: start as u32, end: self.at as u32, more });
         }
         Ok(())
     }
 
     /// Skips an escape. Returns whether it is a surrogate, half of a character.
-    fn escape(&mut self) -> Result<bool, Wrong> {
+    fn escape(&mut self) -> Result<bool, ScanError> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
                 self.at += 2;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::transcript::format::{InsertionPoint, SummaryMessage, SummaryRole};
 use crate::transcript::formats::shared::blocks::{block_types, common_block, content};
 use crate::transcript::formats::shared::fields::{
-    id, list, name, name_inside, present, provider, role_and_name, role_of,
+    id, list, name, name_inside, non_null, provider, role_and_name, role_of,
 };
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Message, PartKind, Rest, Role};
@@ -54,7 +54,7 @@ fn block<'a>(json: Json<'a>, kind: Text<'a>) -> PartKind<'a> {
 
 fn calls<'a>(message: &Object<'a>) -> Box<[Call<'a>]> {
     let tool_calls = list(message, "tool_calls").map(tool_call);
-    let function_call = present(message, "function_call")
+    let function_call = non_null(message, "function_call")
         .into_iter()
         .map(|function| Call { place: CallPlace::FunctionCall, ..function_call(None, function, function) });
     let in_content =

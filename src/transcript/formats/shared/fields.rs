@@ -28,13 +28,13 @@ pub(crate) fn role_and_name<'a>(message: &Object<'a>, known: Option<Role>) -> Re
 }
 
 /// Returns the member `key`, unless it is null.
-pub(crate) fn present<'a>(message: &Object<'a>, key: &str) -> Option<Json<'a>> {
+pub(crate) fn non_null<'a>(message: &Object<'a>, key: &str) -> Option<Json<'a>> {
     message.get(key).filter(|value| value.kind() != Kind::Null)
 }
 
 /// Whether one of these members exists and is not null.
 pub(crate) fn has_any(message: &Object<'_>, keys: &[&str]) -> bool {
-    keys.iter().any(|key| present(message, key).is_some())
+    keys.iter().any(|key| non_null(message, key).is_some())
 }
 
 /// Returns the elements of the list `key`; none if it is no list.

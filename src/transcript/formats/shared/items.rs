@@ -8,7 +8,7 @@ use crate::transcript::compaction::Compaction;
 use crate::transcript::foreign;
 use crate::transcript::format::SummaryMessage;
 use crate::transcript::formats::shared::blocks::{common_block, content};
-use crate::transcript::formats::shared::fields::{id, present, role_of};
+use crate::transcript::formats::shared::fields::{id, non_null, role_of};
 use crate::transcript::json::{Json, Kind, Object};
 use crate::transcript::message::{Answer, Arguments, Call, CallPlace, Content, Message, Part, PartKind, Rest, Role};
 use crate::transcript::outputs::{Output, Shape};
@@ -76,7 +76,7 @@ pub(crate) fn result(call: &Call<'_>, text: &str) -> Option<Value> {
 
 /// Returns the kind of an item; `None` if it is no item.
 pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
-    let Some(kind) = present(item, "type") else {
+    let Some(kind) = non_null(item, "type") else {
         let is_message = item.get_text("role").is_some() && item.get("content").is_some();
         let is_reference = || item.get_text("id").is_some() && item.json.entries().nth(2).is_none();
         return match is_message {
@@ -111,7 +111,7 @@ pub(crate) fn kind(item: &Object<'_>) -> Option<Item> {
 /// Returns the kind of an item of an unknown type by the common endings of all types so far.
 fn kind_by_ending(item: &Object<'_>, kind: Text<'_>) -> Option<Item> {
     let kind = kind.decode();
-    let awaits = || present(item, "call_id").is_some();
+    let awaits = || non_null(item, "call_id").is_some();
     match (kind.ends_with("_call_output"), kind.ends_with("_call")) {
         (true, _) => Some(Item::Result),
         (_, true) => Some(if awaits() { Item::Call } else { Item::Hosted }),
@@ -128,7 +128,7 @@ pub(crate) fn is_known(item: &Object<'_>) -> bool {
 
 /// Whether a tool search is run by the server.
 fn is_hosted(item: &Object<'_>) -> bool {
-    item.get_text("execution").is_some_and(|by| by.is("server")) || present(item, "call_id").is_none()
+    item.get_text("execution").is_some_and(|by| by.is("server")) || non_null(item, "call_id").is_none()
 }
 
 /// Creates a message without calls and results.
@@ -159,7 +159,7 @@ pub(crate) fn item<'a>(item: &Object<'a>) -> Result<Message<'a>, String> {
         Item::Call => Message { calls: Box::new([call(item)]), ..message_of(json, Role::Assistant, Content::empty()) },
         Item::Result => {
             let answer = ["call_id", "approval_request_id", "id"].into_iter().find_map(|key| id(item.get(key)));
-            let content = match (present(item, "output"), item.get("approve")) {
+            let content = match (non_null(item, "output"), item.get("approve")) {
                 (Some(output), _) => output_of(output),
                 (None, Some(approved)) => Content::Text(Text::plain(approved.raw())),
                 (None, None) => readable_content(json),
@@ -184,9 +184,9 @@ fn call<'a>(item: &Object<'a>) -> Call<'a> {
     let arguments = ["arguments", "input", "action", "actions", "operation"];
     Call {
         json: item.json,
-        id: id(present(item, "call_id").or_else(|| item.get("id"))),
+        id: id(non_null(item, "call_id").or_else(|| item.get("id"))),
         name: item.get_text("name").or(named),
-        arguments: Arguments::of(arguments.iter().find_map(|key| present(item, key))),
+        arguments: Arguments::of(arguments.iter().find_map(|key| non_null(item, key))),
         place: CallPlace::List,
     }
 }
