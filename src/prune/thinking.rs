@@ -21,7 +21,7 @@ fn find(scene: &Scene<'_, '_>, _amount: Amount) -> Vec<Change> {
     let transcript = scene.transcript;
     let open = open_loop(scene);
     let indices: Vec<usize> = (0..open).filter(|&index| scene.touchable[index]).collect();
-    let removal = thinking::all(transcript, indices.iter().copied());
+    let removal = thinking::removal_of_all(transcript, indices.iter().copied());
     let edits = removal.edits.into_iter().map(|edit| Change {
         message: message_at(transcript, &edit),
         edits: vec![edit],

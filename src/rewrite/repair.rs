@@ -119,19 +119,19 @@ impl Repairer<'_, '_> {
         let mut unanswered: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for breach in found {
             let message = &self.messages()[breach.message];
-            let mut go = |json: Json<'_>| {
+            let mut remove = |json: Json<'_>| {
                 removals.entry(breach.message).or_default().insert((json.span().start, json.span().end))
             };
             match breach.rule {
                 Rule::Orphan(result) | Rule::Again(result) => {
-                    go(message.answers[result.index].json);
+                    remove(message.answers[result.index].json);
                 }
                 Rule::Unanswered(call) if self.placeholder_result(call).is_none() => {
-                    go(message.calls[call.index].json);
+                    remove(message.calls[call.index].json);
                     unanswered.entry(breach.message).or_default().push(call.index);
                 }
                 Rule::Alone(_) => {
-                    go(message.json);
+                    remove(message.json);
                 }
                 _ => {}
             }

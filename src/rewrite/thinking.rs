@@ -58,45 +58,46 @@ pub(crate) fn removal(
     if policy == Thinking::Keep {
         return removal;
     }
-    let transcript_model = OnceCell::new();
-    for index in indices {
+    for (index, all, author) in messages_with_thinking(transcript, indices) {
         let message = &transcript.messages[index];
-        let all = thoughts(message);
-        if all.is_empty() {
-            continue;
-        }
-        let author = own_model(message).or_else(|| transcript_model.get_or_init(|| model_of(transcript)).clone());
         let model = reader.or(author.as_deref());
-        let thoughts_to_remove = thoughts_to_remove(message, &all, policy, model, author.as_deref());
-        if thoughts_to_remove.is_empty() {
+        let removed = thoughts_to_remove(message, &all, policy, model, author.as_deref());
+        if removed.is_empty() {
             let is_signed = all.iter().any(|thought| thought.mark == Mark::Signed);
             removal.unknown += usize::from(model.is_none() && is_signed);
             continue;
         }
         removal.model = removal.model.or_else(|| model.filter(|model| binds_thinking(model)).map(str::to_owned));
-        removal.remove(transcript, index, &all, &thoughts_to_remove);
+        removal.remove(transcript, index, &all, &removed);
     }
     crate::rewrite::sort(&mut removal.edits);
     removal
 }
 
 /// Removes all thinking from the messages at `indices`, except thinking that its maker requires back.
-pub(crate) fn all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
+pub(crate) fn removal_of_all(transcript: &Transcript<'_>, indices: impl Iterator<Item = usize>) -> Removal {
     let mut removal = Removal::default();
-    let transcript_model = OnceCell::new();
-    for index in indices {
-        let message = &transcript.messages[index];
-        let all = thoughts(message);
-        if all.is_empty() {
-            continue;
-        }
-        let author = own_model(message).or_else(|| transcript_model.get_or_init(|| model_of(transcript)).clone());
-        if !is_of_others(message, author.as_deref()) {
+    for (index, all, author) in messages_with_thinking(transcript, indices) {
+        if !is_of_others(&transcript.messages[index], author.as_deref()) {
             removal.remove(transcript, index, &all, &all.iter().collect::<Vec<_>>());
         }
     }
     crate::rewrite::sort(&mut removal.edits);
     removal
+}
+
+/// Returns the messages with thinking among those at `indices`: the index, the thoughts, and the model that wrote it.
+fn messages_with_thinking<'a>(
+    transcript: &Transcript<'a>,
+    indices: impl Iterator<Item = usize>,
+) -> impl Iterator<Item = (usize, Vec<Thought<'a>>, Option<String>)> {
+    let transcript_model: OnceCell<Option<String>> = OnceCell::new();
+    indices.filter_map(move |index| {
+        let message = &transcript.messages[index];
+        let thoughts = Some(thoughts(message)).filter(|thoughts| !thoughts.is_empty())?;
+        let author = own_model(message).or_else(|| transcript_model.get_or_init(|| model_of(transcript)).clone());
+        Some((index, thoughts, author))
+    })
 }
 
 /// Dissolves groups that exist only for thinking that is removed wherever the transcript is cut.
@@ -113,19 +114,13 @@ pub(crate) fn release(transcript: &mut Transcript<'_>, policy: Thinking, reader:
 
 impl Removal {
     /// Removes some of the thoughts of a message.
-    fn remove(
-        &mut self,
-        transcript: &Transcript<'_>,
-        index: usize,
-        all: &[Thought<'_>],
-        thoughts_to_remove: &[&Thought<'_>],
-    ) {
+    fn remove(&mut self, transcript: &Transcript<'_>, index: usize, all: &[Thought<'_>], removed: &[&Thought<'_>]) {
         let message = &transcript.messages[index];
-        self.blocks += thoughts_to_remove.len();
+        self.blocks += removed.len();
         self.messages.push(index);
-        let spans: BTreeSet<(usize, usize)> = thoughts_to_remove.iter().map(|thought| bounds(thought.json)).collect();
+        let spans: BTreeSet<(usize, usize)> = removed.iter().map(|thought| bounds(thought.json)).collect();
         if !is_all(message, &spans) {
-            self.edits.extend(without(transcript.source, all, &spans));
+            self.edits.extend(edits_without(transcript.source, all, &spans));
         } else if transcript.order.alternates {
             self.edits.push(answer_placeholder(transcript, index));
         } else {
@@ -231,7 +226,7 @@ fn bounds(json: Json<'_>) -> (usize, usize) {
 }
 
 /// Returns the edits that remove these thoughts from a message that is not emptied.
-fn without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -> Vec<Edit> {
+fn edits_without(source: &str, all: &[Thought<'_>], gone: &BTreeSet<(usize, usize)>) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut spans: BTreeSet<(usize, usize)> = BTreeSet::new();
     for thought in all.iter().filter(|thought| gone.contains(&bounds(thought.json))) {
